@@ -77,6 +77,13 @@ impl Listed {
                 known: document.names().map(str::to_owned).collect(),
             }));
         };
+        if !server.is_object() {
+            let name = given(name);
+            return Err(Error::usage(words!(
+                "what it says of `{}` is no object",
+                name
+            )));
+        }
         let server = of_type(server.clone());
         let withheld = withheld(&document)?;
         let names = Names::of(&server);
@@ -291,7 +298,10 @@ fn of_type(mut server: Value) -> Value {
 fn withheld(document: &Document) -> Result<Vec<String>, Error> {
     let mut withheld = Vec::new();
     for name in document.names() {
-        let server = document.server(name).cloned().unwrap_or_default();
+        // What is no object has no such member.
+        let Some(server) = document.server(name).filter(|server| server.is_object()) else {
+            continue;
+        };
         let json = json!({"mcpServers": {name: server}}).to_string();
         let file = ServersFile::parse(&json, "").map_err(unusable)?;
         let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
@@ -459,6 +469,7 @@ mod tests {
             // What a variable holds is in no error.
             assert!(!told.contains(&path()), "{told}");
         }
+        check("null", "what it says of `it` is no object");
         check(
             r#"{"command": "${ASKBACK_TEST_UNSET}"}"#,
             "ASKBACK_TEST_UNSET",

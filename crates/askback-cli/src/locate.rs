@@ -10,7 +10,7 @@ use askback_host::{settings_file, text::given, words};
 use crate::{
     error::Error,
     listed::Listed,
-    servers::{Document, Folders, KnownClient, Layout, Unreadable},
+    servers::{Document, Folders, KnownClient, Layout, Unreadable, read_at},
     target::Target,
     trust::Found,
 };
@@ -74,11 +74,16 @@ impl TargetArgs {
 
     fn listed(&self, name: &str) -> Result<Target, Error> {
         if let Some(file) = &self.config {
-            let json = settings_file::read_at(file).map_err(|error| {
+            let layout = Layout::of(file);
+            let text = match layout {
+                Layout::Plain => settings_file::read_at(file),
+                _ => read_at(file),
+            };
+            let text = text.map_err(|error| {
                 let file = given(file.display());
                 Error::usage(words!("{} cannot be read: {}", file, given(error)))
             })?;
-            return used(&in_file(file, &json, name)?, file);
+            return used(&in_file(file, layout, &text, name)?, file);
         }
         let folders = folders()?;
         if let Some(client) = self.from {
@@ -89,7 +94,7 @@ impl TargetArgs {
                 .hint("Name one with --config FILE.")
         })?;
         let found = Found::open(file)?;
-        let listed = in_file(found.path(), found.text(), name)?;
+        let listed = in_file(found.path(), Layout::Plain, found.text(), name)?;
         let written = listed
             .written()
             .map_err(|error| within(found.path(), error))?;
@@ -192,7 +197,7 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
 
 /// The server `name` of a file of servers.
-fn in_file(file: &Path, text: &str, name: &str) -> Result<Listed, Error> {
+fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed, Error> {
     // A program is looked for from the folder in which it is started.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
@@ -201,13 +206,20 @@ fn in_file(file: &Path, text: &str, name: &str) -> Result<Listed, Error> {
         .file_name()
         .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));
     let folder = folder.parent().filter(|_| is_of_client).unwrap_or(folder);
-    from_file(file, text, name, folder).map_err(|error| within(file, error))
+    from_file(file, layout, text, name, folder).map_err(|error| within(file, error))
 }
 
 /// The server `name` of a file of servers, which is started in `folder`. Whatever the file says is that
 /// of a peer in an error, too: nobody may have agreed to it yet.
-fn from_file(file: &Path, text: &str, name: &str, folder: &Path) -> Result<Listed, Error> {
-    let document = Document::read(text, Layout::Plain, None).map_err(unreadable)?;
+fn from_file(
+    file: &Path,
+    layout: Layout,
+    text: &str,
+    name: &str,
+    folder: &Path,
+) -> Result<Listed, Error> {
+    let here = std::env::current_dir().ok();
+    let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
     Listed::find(document, name, file, folder, workspace)
 }
@@ -245,7 +257,7 @@ mod tests {
     }"#;
 
     fn from_file(text: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-        super::from_file(Path::new("mcp.json"), text, name, folder)?.target()
+        super::from_file(Path::new("mcp.json"), Layout::Plain, text, name, folder)?.target()
     }
 
     #[test]

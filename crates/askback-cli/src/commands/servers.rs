@@ -406,6 +406,8 @@ fn export_to(
             );
             return Err(Error::usage(error).hint("askback servers lists those there are."));
         };
+        Listed::find(document.clone(), name, &path, &file.folder, None)
+            .and_then(|listed| listed.written())?;
         let mut server = server.clone();
         // A client starts it in a folder of its own.
         anchor(&mut server, &file, Path::new(""));

@@ -228,6 +228,21 @@ impl Source {
     }
 }
 
+impl Layout {
+    /// Returns the layout of a file that a person names, judged by its name.
+    pub fn of(path: &Path) -> Self {
+        let ends = |end: &str| path.ends_with(end);
+        let is = |extension: &str| path.extension().is_some_and(|it| it == extension);
+        match () {
+            () if is("toml") => Self::Codex,
+            () if is("yaml") || is("yml") => Self::Goose,
+            () if ends(".claude.json") => Self::ClaudeCode,
+            () if ends(".gemini/settings.json") => Self::Gemini,
+            () => Self::Plain,
+        }
+    }
+}
+
 impl KnownClient {
     /// Returns its name on the command line.
     pub fn name(self) -> &'static str {

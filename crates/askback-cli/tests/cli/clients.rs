@@ -195,6 +195,20 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     place.write("user/.claude.json", &changed.replace("hush", "other"));
     place.says(&words, 2, &[unagreed]);
 
+    // A file that is named was chosen.
+    let config = path.display().to_string();
+    place.run(&["inspect", "--server", "local", "--config", &config], 4);
+    let config = place
+        .path("settings/goose/config.yaml")
+        .display()
+        .to_string();
+    let words = ["inspect", "--server", "memory", "--config", &config];
+    place.says(
+        &words,
+        2,
+        &["config.yaml: the file takes a value", "| MEMORY"],
+    );
+
     let unknown = "claude-code has no server called `files`";
     let words = ["inspect", "--server", "files", "--from", "claude"];
     place.says(&words, 2, &[unknown, "| shared, local, notes"]);
@@ -282,7 +296,7 @@ fn servers_are_exported_and_written() {
     let place = Place::with_files("export");
     place.write(
         "project/mcp.json",
-        r#"{"mcpServers": {"tool": {"command": "bin/tool", "env": {"TOKEN": "${TOKEN}"}}, "far": {"url": "https://far.test/mcp", "headers": {"X-Api-Key": "hush"}}, "git": {"command": "git"}}}"#,
+        r#"{"mcpServers": {"tool": {"command": "bin/tool", "env": {"TOKEN": "${TOKEN}"}}, "far": {"url": "https://far.test/mcp", "headers": {"X-Api-Key": "hush"}}, "git": {"command": "git"}, "odd": {}, "none": 1}}"#,
     );
     let export = |client: &str, more: &[&str], exit: i32, says: &[&str]| {
         let words = ["servers", "export", "tool", "--to", client];
@@ -326,7 +340,20 @@ fn servers_are_exported_and_written() {
         2,
         &["has no servers at a URL in its file: `far`"],
     );
-    export("codex", &["none"], 2, &["has no server called `none`"]);
+    export(
+        "codex",
+        &["nothing"],
+        2,
+        &["has no server called `nothing`"],
+    );
+
+    export("codex", &["odd"], 2, &["server `odd` has no `command`"]);
+    export(
+        "codex",
+        &["none"],
+        2,
+        &["what it says of `none` is no object"],
+    );
 
     // Comments stay, and the file is kept.
     let before = place.read("project/.vscode/mcp.json");
