@@ -267,7 +267,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.note(Style::Dim, words);
         }
         Notice::Flood => {
-            let words = words!("{} asks too much at once; a question was cancelled.", name);
+            let words = words!(
+                "{} asks too much at once; more is cancelled until you have answered.",
+                name
+            );
             page.say(Style::Warning, words);
         }
         Notice::BrowserBack => {

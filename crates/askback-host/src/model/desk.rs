@@ -37,6 +37,8 @@ pub struct Desk {
     kept: Kept,
     /// Questions that were refused without asking.
     refused: usize,
+    /// Whether the person was told, since they last answered, that too many questions wait.
+    flooded: bool,
     /// The model that can be asked, as the person named it.
     model: Option<String>,
     permission: Permission,
@@ -169,6 +171,7 @@ impl Desk {
             repeats: Repeats::default(),
             kept: Kept::default(),
             refused: 0,
+            flooded: false,
             model: None,
             permission: Permission::Ask,
             limits,
@@ -318,10 +321,10 @@ impl Desk {
             return vec![Effect::Tell(Notice::Repeated { message }), answer(reply)];
         }
         if self.waiting.len() >= self.limits.host.questions_waiting {
-            return vec![
-                self.refuse(id, Reply::Cancelled(Why::Flood)),
-                Effect::Tell(Notice::Flood),
-            ];
+            let is_told = mem::replace(&mut self.flooded, true);
+            let mut effects = vec![self.refuse(id, Reply::Cancelled(Why::Flood))];
+            effects.extend((!is_told).then_some(Effect::Tell(Notice::Flood)));
+            return effects;
         }
         if let (Ask::Roots, Some(roots)) = (&question.ask, &self.shared) {
             return vec![answer(Reply::Roots(roots.clone()))];
@@ -596,6 +599,7 @@ impl Desk {
                 }
                 effects.push(Effect::Answer(open.id, reply));
                 self.answered = self.answered.saturating_add(1);
+                self.flooded = false;
                 effects.extend(self.bring_forward());
             }
         }

@@ -219,7 +219,7 @@ pub enum Notice {
     Restored,
     /// Questions are cancelled from now on.
     Muted,
-    /// A question was cancelled, for too many wait.
+    /// Questions are cancelled until the person has answered one, for too many wait.
     Flood,
     /// The person is back from the link, says the server.
     LinkDone,

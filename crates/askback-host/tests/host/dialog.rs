@@ -8,7 +8,9 @@ use askback_core::{
     },
 };
 use askback_host::{
-    model::{Ask, Call, Desk, Effect, Ended, Event, Permission, Question, Reply},
+    model::{
+        Ask, Call, Desk, Effect, Ended, Event, Notice, Permission, Question, Reply, Said, Why,
+    },
     page::Look,
     plain::Dialog,
 };
@@ -590,15 +592,20 @@ fn a_flood_is_capped() {
     for id in 0..=limits.host.questions_waiting as u64 {
         assert_eq!(desk.update(Event::Asked(id, booking())).effects, []);
     }
-    let effects = desk.update(Event::Asked(99, booking())).effects;
-    assert!(
-        matches!(effects[0], Effect::Answer(99, Reply::Cancelled(_))),
-        "{effects:?}"
-    );
+    // It is told once, until the person has answered.
+    let mut more = |id: u64| desk.update(Event::Asked(id, booking())).effects;
+    let refused = |id: u64| Effect::Answer(id, Reply::Cancelled(Why::Flood));
+    let told = Effect::Tell(Notice::Flood);
+    assert_eq!(more(99), [refused(99), told.clone()]);
+    assert_eq!(more(100), [refused(100)]);
+    desk.update(Event::Said(Said::Cancel));
+    let mut more = |id: u64| desk.update(Event::Asked(id, booking())).effects;
+    assert_eq!(more(101), []);
+    assert_eq!(more(102), [refused(102), told]);
     assert_eq!(desk.ended(), Ended::Unanswered);
     assert_eq!(
         desk.front().map(|front| front.total),
-        Some(limits.host.questions_waiting + 1)
+        Some(limits.host.questions_waiting + 2)
     );
 }
 
