@@ -14,7 +14,7 @@ use super::{
 use crate::{
     command::{self, Typed},
     host::Did,
-    model::{Cause, Desk, Front, Happened, Part, Permission, Said, Step},
+    model::{Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
     text::{self, Words, given},
@@ -131,9 +131,6 @@ impl Screen {
             // The form was to be sent, and stays.
             if front.is_some_and(|front| front.issue.is_some()) {
                 self.form.tried(draft);
-            }
-            if happened.cause != Cause::Person {
-                self.form.reload();
             }
         }
     }

@@ -323,6 +323,11 @@ screens! {
         Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), See, Withdraw(1), See, Press(Key::Esc),
         Type("y"),
     ];
+    what_is_being_typed_stays_when_more_is_asked: 80, [
+        Asks(form("Who?", r#""name": {"type": "string"}"#, "")), Type("Ada"), Press(Key::Left), Asks(booking()),
+        Type("x"), See, Press(Key::Ctrl('u')), Press(Key::End), Press(Key::Ctrl('u')), Type("/de"), Asks(roots()),
+        Type("cline no"), See, Press(Key::Enter),
+    ];
     // Shows EL-41.
     a_link_that_may_mislead: 80, [
         Asks(link("https://\u{430}pple.com:8443/")), See, Type("o"), See, Type("y"), See, Press(Key::Enter),
