@@ -30,10 +30,10 @@ pub(crate) const ENTER: &str = "\r";
 const F2: &str = "\x1bOQ";
 const TAB: &str = "\t";
 pub(crate) const REVIEW: &str = "\x13";
-const ESC: &str = "\x1b";
+pub(crate) const ESC: &str = "\x1b";
 const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
-const CTRL_C: &str = "\x03";
+pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 
 /// A terminal with the program on it.

@@ -45,6 +45,8 @@ mod servers;
 mod shown;
 #[cfg(unix)]
 mod sign_in;
+#[cfg(all(unix, feature = "models"))]
+mod stories;
 mod suite;
 #[cfg(unix)]
 mod tasks;

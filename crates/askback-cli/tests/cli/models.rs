@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A provider on this machine: its address. It counts its replies, and says nothing of the prompt.
-fn provider() -> String {
+pub(crate) fn provider() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it listens");
     thread::spawn(move || {

@@ -1,0 +1,243 @@
+//! Stories of forms.
+
+use serde_json::{Value, json};
+
+use super::{
+    Do::{Gone, Paste, Press, Resize, See, Until},
+    Server, Story, UNTOLD, WIDTHS, asks, form, link, on_the_screen, tell,
+};
+use crate::full::{CTRL_C, CTRL_D, ENTER, ESC, REVIEW};
+
+/// The form of a booking, in which something has to be filled in.
+fn booking(id: &str) -> Value {
+    form(
+        id,
+        "Flights and hotel come to 3000 USD.",
+        &json!({
+            "name": {"type": "string", "title": "Full name", "maxLength": 50},
+            "nights": {"type": "integer", "title": "Nights", "minimum": 1, "default": 7},
+            "seat": {"type": "string", "title": "Seat", "enum": ["window", "aisle"]},
+        }),
+        &["name"],
+    )
+}
+
+#[test]
+fn a_form_with_an_error_in_every_field_is_corrected() {
+    let wrong = "\x15x\tabc\tada@\tkyoto\t2026-02-30\tsoon\t\x157\t\x1512";
+    let right = "yz\t\x15ABC-1234\tb.org\t\x15https://kyoto.travel\t\x152026-06-15\t\x15\t\x15750\t\x7f\
+        \t\x1b[D\t\x1b[C\t\x1b[C\t123";
+    tell(&Story {
+        name: "errors_and_their_correction",
+        full: &[
+            Until("How would you like"),
+            See,
+            Press(wrong),
+            Press(REVIEW),
+            Until("to be looked at"),
+            See,
+            Press(right),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        plain: "x\nxyz\nABC-1234\nada@\nada@b.org\nkyoto\nhttps://kyoto.travel\n2026-02-30\n2026-06-15\nsoon\n\
+            \n7\n750\n12\n1\nyes\nfast\n1\n1 2 3\n\n\n",
+        answers: "answers: [{accept: {name: xyz, voucher: ABC-1234, email: ada@b.org, \
+            inspiration: 'https://kyoto.travel', depart: 2026-06-15, budget: 750, travellers: 1, pets: true, \
+            pace: fast, meals: No meals, interests: [food, history, museums]}}]",
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn questions_wait_in_a_queue() {
+    let round = [
+        booking("q1"),
+        link("q2", "https://example.com/pay"),
+        booking("q3"),
+    ];
+    tell(&Story {
+        name: "a_queue_of_questions",
+        server: Server::Asks(&[asks(&round)]),
+        full: &[
+            Until("question 1 of 3"),
+            See,
+            Press("Ada"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            Press(ENTER),
+            Until("Pay."),
+            See,
+            Press("o"),
+            Gone("[o] Open"),
+            See,
+            Press(ESC),
+        ],
+        plain: "Ada\n\n\n\nyes\n/cancel\n",
+        answers: "answers: [{when: {mode: url, host: example.com}, accept: true}, \
+            {accept: {name: Ada}, times: 1, then: [{cancel: true}]}]",
+        exit: 3,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_form_is_declined_with_a_reason() {
+    tell(&Story {
+        name: "declined_with_a_reason",
+        server: Server::Asks(&[asks(&[booking("q1")])]),
+        full: &[
+            Until("Full name"),
+            Press(CTRL_D),
+            Until("Why not?"),
+            Press("too dear"),
+            Until("dear"),
+            See,
+            Press(ENTER),
+        ],
+        plain: "/decline too dear\n",
+        answers: "answers: [{decline: true, reason: too dear}]",
+        exit: 3,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_form_is_cancelled() {
+    for (name, keys) in [
+        ("cancelled_by_esc", &[Until("Full name"), Press(ESC)][..]),
+        (
+            "cancelled_by_ctrl_c",
+            &[
+                Until("Full name"),
+                Press("Ada"),
+                Until("Ada"),
+                Press(CTRL_C),
+                Gone("Ada"),
+                See,
+                Press(CTRL_C),
+            ],
+        ),
+    ] {
+        tell(&Story {
+            name,
+            server: Server::Asks(&[asks(&[booking("q1")])]),
+            full: keys,
+            plain: "/cancel\n",
+            answers: "answers: [{cancel: true}]",
+            exit: 3,
+            ..UNTOLD
+        });
+    }
+}
+
+#[test]
+fn a_form_that_asks_for_a_password_is_warned_of() {
+    let password = json!({"password": {"type": "string", "title": "Your password"}});
+    tell(&Story {
+        name: "a_password",
+        server: Server::Asks(&[asks(&[form("q1", "Sign in.", &password, &[])])]),
+        full: &[
+            Until("[y] Go on"),
+            See,
+            Press("y"),
+            Until("a text, optional"),
+            See,
+            Press(CTRL_D),
+            Until("Why not?"),
+            Press("not here"),
+            Press(ENTER),
+        ],
+        plain: "/decline not here\n",
+        answers: "answers: [{decline: true, reason: not here}]",
+        exit: 3,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_flood_of_questions_is_capped_and_muted() {
+    let flood: Vec<_> = (0..1000)
+        .map(|number| booking(&format!("q{number}")))
+        .collect();
+    let story = Story {
+        name: "a_flood",
+        server: Server::Asks(&[asks(&flood)]),
+        full: &[
+            Until("asks too much"),
+            Press("/mute"),
+            Until("Enter runs /mute"),
+            See,
+            Press(ENTER),
+        ],
+        exit: 6,
+        ..UNTOLD
+    };
+    // How much of it comes within the time of a few remarks differs; that is bounded in any case.
+    for width in WIDTHS {
+        let (screens, heard) = on_the_screen(&story, width);
+        assert_eq!(screens.matches("asks too much").count(), 2, "{screens}");
+        assert!(screens.contains("question 1 of 17"), "{screens}");
+        assert_eq!(heard.lines().count(), 1000, "{heard}");
+    }
+}
+
+#[test]
+fn the_terminal_changes_its_size_in_the_middle_of_a_form() {
+    tell(&Story {
+        name: "resized",
+        server: Server::Asks(&[asks(&[booking("q1")])]),
+        full: &[
+            Until("Full name"),
+            Press("Ada"),
+            Until("Ada"),
+            Resize(60),
+            Resize(40),
+            See,
+            Resize(200),
+            See,
+            Press(" L"),
+            Until("Ada L"),
+            Resize(40),
+            See,
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            Resize(200),
+            See,
+            Press(ENTER),
+        ],
+        plain: "Ada L\n\n\n\n",
+        answers: "answers: [{accept: {name: Ada L}}]",
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_long_paste_is_one_value_and_whole() {
+    let line = "0123456789 abcdefghij\n\n\n";
+    let (long, longest) = (line.repeat(4200), line.repeat(2700));
+    assert!(long.len() > 100_000 && longest.len() > 60_000);
+    let note = json!({"note": {"type": "string", "title": "Note"}});
+    tell(&Story {
+        name: "a_paste",
+        server: Server::Asks(&[asks(&[form("q1", "Anything else?", &note, &[])])]),
+        full: &[
+            Until("Note"),
+            Paste(&long),
+            Until("is longer than"),
+            See,
+            Press(CTRL_C),
+            Gone("is longer than"),
+            Paste(&longest),
+            Until("0123456789"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        answers: &json!({"answers": [{"accept": {"note": longest}}]}).to_string(),
+        ..UNTOLD
+    });
+}

@@ -1,0 +1,71 @@
+//! Stories of links: of what each warns, and what the server hears.
+
+use super::{
+    Do::{Press, See, Until},
+    Server, Story, UNTOLD, asks, link, tell,
+};
+
+/// A link that is opened with a second yes.
+#[track_caller]
+fn warned(name: &str, url: &str, host: &str) {
+    let answers = format!("answers: [{{when: {{mode: url, host: \"{host}\"}}, accept: true}}]");
+    tell(&Story {
+        name,
+        server: Server::Asks(&[asks(&[link("q1", url)])]),
+        full: &[
+            Until("[o] Open"),
+            See,
+            Press("o"),
+            Until("[y] Open all"),
+            See,
+            Press("y"),
+        ],
+        plain: "yes\n\nyes\n",
+        answers: &answers,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_link_that_may_mislead_takes_a_second_yes() {
+    warned(
+        "link_punycode",
+        "https://xn--bcher-kva.example/pay",
+        "xn--bcher-kva.example",
+    );
+    warned(
+        "link_mixed_scripts",
+        "https://\u{430}pple.com/",
+        "xn--pple-43d.com",
+    );
+    warned("link_address", "https://192.0.2.7/pay", "192.0.2.7");
+    warned("link_port", "https://example.com:8443/", "example.com");
+    warned("link_unencrypted", "http://example.com/", "example.com");
+}
+
+#[test]
+fn a_link_that_leads_on_is_said_to() {
+    tell(&Story {
+        name: "link_leads_on",
+        server: Server::Asks(&[asks(&[link(
+            "q1",
+            "https://login.example.com/a?redirect_uri=https://evil.example/cb",
+        )])]),
+        full: &[Until("[o] Open"), See, Press("o")],
+        plain: "yes\n",
+        answers: "answers: [{when: {mode: url, host: login.example.com}, accept: true}]",
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_link_that_names_a_user_is_refused() {
+    tell(&Story {
+        name: "link_user",
+        server: Server::Asks(&[asks(&[link("q1", "https://good.example@evil.example/")])]),
+        plain: "/tools\n",
+        answers: "answers: [{when: {mode: url, host: evil.example}, accept: true}]",
+        exit: 3,
+        ..UNTOLD
+    });
+}

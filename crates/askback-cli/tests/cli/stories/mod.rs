@@ -1,0 +1,317 @@
+//! Stories: the screens of a person before a server, at several widths, and the answers that the server
+//! hears. Each is told three times, on the full screen, in lines (`--plain`) and by an answers file, and
+//! the server has to hear the same.
+//!
+//! The screens are recorded again with
+//! `INSTA_UPDATE=always cargo test --workspace --all-features --test cli -- stories`.
+
+mod deaths;
+mod forms;
+mod hostile;
+mod links;
+mod models;
+
+use std::fs;
+
+use pty_process::blocking::Command;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::{
+    full::Terminal,
+    models::provider,
+    run::{ASKBACK, Run},
+    scratch::Scratch,
+};
+
+/// The widths of the terminals on which a story is told.
+const WIDTHS: [u16; 3] = [40, 80, 120];
+
+/// The rows of a recorded screen.
+const ROWS: usize = 24;
+
+/// A story.
+struct Story<'a> {
+    name: &'a str,
+    server: Server<'a>,
+    /// Whether a model can be asked.
+    model: bool,
+    /// Whether the story is told in a conversation, and not in a call.
+    opens: bool,
+    /// The events before the full screen.
+    full: &'a [Do<'a>],
+    /// The lines that are typed; empty where the story is not told so.
+    plain: &'a str,
+    /// The rules of an answers file; empty where the story is not told so.
+    answers: &'a str,
+    /// The exit code.
+    exit: i32,
+}
+
+/// A server of a story.
+enum Server<'a> {
+    /// The form of the travel agency that has every kind of field.
+    Travel,
+    /// A server that asks with these messages in each round.
+    Asks(&'a [String]),
+    /// The same, which says of itself what stands here.
+    Says(Value, &'a [String]),
+}
+
+/// An event before the screen.
+enum Do<'a> {
+    /// This is seen.
+    Until(&'a str),
+    /// This is seen no more.
+    Gone(&'a str),
+    /// These keys are pressed.
+    Press(&'a str),
+    /// This is pasted.
+    Paste(&'a str),
+    /// The terminal is given so many columns.
+    Resize(u16),
+    /// The screen is recorded.
+    See,
+    /// The server is killed.
+    Kill,
+}
+
+/// A story of which nothing is known.
+const UNTOLD: Story<'_> = Story {
+    name: "",
+    server: Server::Travel,
+    model: false,
+    opens: false,
+    full: &[],
+    plain: "",
+    answers: "",
+    exit: 0,
+};
+
+impl Server<'_> {
+    /// Writes the server into a folder, and gives the words that call its tool, and that start it.
+    fn set(&self, scratch: &Scratch) -> (&'static [&'static str], &'static [&'static str]) {
+        let greeting = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "zoo", "version": "1"},
+        });
+        let (greeting, rounds) = match self {
+            Self::Travel => {
+                scratch.file("travel.sh", "tee heard | exec \"$PROGRAM\" serve travel\n");
+                let call = &["tailor_trip", "destination=Kyoto"];
+                return (call, &["--name", "travel", "--", "sh", "travel.sh"]);
+            }
+            Self::Asks(rounds) => (&greeting, rounds),
+            Self::Says(greeting, rounds) => (greeting, rounds),
+        };
+        scratch.file("stage.sh", include_str!("stage.sh"));
+        if !greeting.is_null() {
+            scratch.file("greeting", &greeting.to_string());
+        }
+        for (index, round) in rounds.iter().enumerate() {
+            scratch.file(&format!("round-{}", index + 1), round);
+        }
+        let start = &[
+            "--protocol",
+            "2025-11-25",
+            "--name",
+            "zoo",
+            "--",
+            "sh",
+            "stage.sh",
+        ];
+        (&["t"], start)
+    }
+}
+
+/// A request of a server.
+fn request(id: &str, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn form(id: &str, message: &str, fields: &Value, required: &[&str]) -> Value {
+    let schema = json!({"type": "object", "properties": fields, "required": required});
+    let params = json!({"message": message, "requestedSchema": schema});
+    request(id, "elicitation/create", &params)
+}
+
+fn link(id: &str, url: &str) -> Value {
+    let params = json!({"mode": "url", "message": "Pay.", "elicitationId": id, "url": url});
+    request(id, "elicitation/create", &params)
+}
+
+/// A round of these messages.
+fn asks(messages: &[Value]) -> String {
+    let lines = messages.iter().map(|message| format!("{message}\n"));
+    lines.collect()
+}
+
+/// The answers that the server heard, a line for each.
+fn heard(scratch: &Scratch) -> String {
+    let heard = fs::read_to_string(scratch.path("heard")).unwrap_or_default();
+    let mut answers: Vec<_> = heard.lines().flat_map(answers).collect();
+    // Those of a queue come in any order.
+    answers.sort();
+    answers.concat()
+}
+
+/// The answers in a message, each as its line.
+fn answers(line: &str) -> Vec<String> {
+    let message: Value = serde_json::from_str(line).expect("the command writes JSON");
+    let line = |id: &str, answer: &Value| {
+        let text = answer.to_string();
+        match text.len() {
+            0..2000 => format!("{id}: {text}\n"),
+            long => format!("{id}: {long} bytes that hash to {}\n", hash(&text)),
+        }
+    };
+    match (&message["method"], &message["params"]["inputResponses"]) {
+        (Value::Null, _) => {
+            let id = message["id"].as_str().unwrap_or_default();
+            let result = message.get("result").unwrap_or(&message["error"]);
+            vec![line(id, result)]
+        }
+        (_, Value::Object(answers)) => answers
+            .iter()
+            .map(|(key, answer)| line(key, answer))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn hash(text: &str) -> u32 {
+    let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    text.bytes().fold(0x811c_9dc5, step)
+}
+
+/// Tells a story in all ways, and compares it with the one that was recorded.
+#[track_caller]
+fn tell(story: &Story<'_>) {
+    let mut told = String::new();
+    let mut wire = None;
+    for width in WIDTHS {
+        let (screens, heard) = on_the_screen(story, width);
+        told += &format!("=== {width} columns ===\n{screens}");
+        assert_eq!(
+            *wire.get_or_insert_with(|| heard.clone()),
+            heard,
+            "{width} columns"
+        );
+    }
+    let wire = wire.unwrap_or_default();
+    for (way, heard) in [("lines", in_lines(story)), ("file", by_a_file(story))] {
+        if let Some(heard) = heard {
+            assert_eq!(heard, wire, "{way}");
+        }
+    }
+    insta::assert_snapshot!(
+        story.name,
+        format!("{told}=== the server heard ===\n{wire}")
+    );
+}
+
+/// The screens that are recorded on the way, and what the server heard.
+#[track_caller]
+fn on_the_screen(story: &Story<'_>, width: u16) -> (String, String) {
+    let scratch = Scratch::new(&format!("story-{}-{width}", story.name));
+    let mut terminal = Terminal::start(command(story, &scratch), width);
+    let mut screens = String::new();
+    for does in story.full {
+        match *does {
+            Do::Until(seen) => drop(terminal.until(seen)),
+            Do::Gone(seen) => drop(terminal.until_not(seen)),
+            Do::Press(keys) => drop(terminal.press(keys)),
+            Do::Paste(text) => drop(terminal.press(&format!("\x1b[200~{text}\x1b[201~"))),
+            Do::Resize(columns) => drop(terminal.resize(columns)),
+            Do::See => screens += &format!("{}---\n", seen(&mut terminal)),
+            Do::Kill => kill(&scratch),
+        }
+    }
+    let exit = terminal.ended();
+    let last = cut(&terminal.rows().join("\n"));
+    assert_eq!(exit, Some(story.exit), "{width} columns\n{last}");
+    screens += &format!("{last}--- exit {}\n", story.exit);
+    (screens, heard(&scratch))
+}
+
+/// The options that name a model, if there is one.
+fn model(story: &Story<'_>) -> Vec<String> {
+    match story.model {
+        true => ["--model", "ollama/qwen3", "--model-url", &provider()]
+            .map(str::to_owned)
+            .into(),
+        false => Vec::new(),
+    }
+}
+
+/// The command before the server of a story, in a folder of its own.
+fn command(story: &Story<'_>, scratch: &Scratch) -> Command {
+    let (call, start) = story.server.set(scratch);
+    let words = match story.opens {
+        true => [&["open"], start].concat(),
+        false => [&["call"], call, start].concat(),
+    };
+    Command::new(ASKBACK)
+        .arg(words[0])
+        .args(model(story))
+        .args(&words[1..])
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("BROWSER", "true")
+        .env("TERM", "xterm-256color")
+        .env("NO_COLOR", "1")
+        .env("PROGRAM", ASKBACK)
+}
+
+/// The rows of the screen now, once all of it is drawn.
+#[track_caller]
+fn seen(terminal: &mut Terminal) -> String {
+    terminal.until_drawn(0);
+    cut(&terminal.rows().join("\n"))
+}
+
+/// The last rows of a terminal. A machine that is slow also says what is waited for.
+fn cut(rows: &str) -> String {
+    let rows: Vec<_> = rows.trim_end().lines().collect();
+    let rows = rows.iter().filter(|row| !row.starts_with("Waiting for "));
+    let rows: Vec<_> = rows.copied().collect();
+    rows[rows.len().saturating_sub(ROWS)..].join("\n") + "\n"
+}
+
+fn kill(scratch: &Scratch) {
+    let id = fs::read_to_string(scratch.path("pid")).expect("the server wrote it");
+    let id = id.trim().parse().ok().and_then(Pid::from_raw);
+    kill_process(id.expect("it has one"), Signal::KILL).expect("it is ours");
+}
+
+/// The answers that the server heard where a story is told in lines.
+#[track_caller]
+fn in_lines(story: &Story<'_>) -> Option<String> {
+    if story.plain.is_empty() {
+        return None;
+    }
+    let run = Run::new(&format!("story-{}-lines", story.name), &["open", "--plain"]);
+    let (call, start) = story.server.set(&run.scratch);
+    let input = format!("/call {}\n{}", call.join(" "), story.plain);
+    let model = model(story);
+    let model: Vec<_> = model.iter().map(String::as_str).collect();
+    let run = run
+        .and(&model)
+        .and(start)
+        .input(&input)
+        .set("PROGRAM", ASKBACK);
+    Some(heard(&run.run().expect(story.exit).scratch))
+}
+
+/// The answers that the server heard where a file answers.
+#[track_caller]
+fn by_a_file(story: &Story<'_>) -> Option<String> {
+    if story.answers.is_empty() {
+        return None;
+    }
+    let run = Run::new(&format!("story-{}-file", story.name), &["call"]);
+    let (call, start) = story.server.set(&run.scratch);
+    let run = run.answers(story.answers).and(call).and(start);
+    let run = run.set("PROGRAM", ASKBACK);
+    Some(heard(&run.run().expect(story.exit).scratch))
+}

@@ -1,0 +1,48 @@
+//! A story of a request to a model.
+
+use serde_json::json;
+
+use super::{
+    Do::{Gone, Press, See, Until},
+    Server, Story, UNTOLD, asks, request, tell,
+};
+use crate::full::{ENTER, REVIEW};
+
+// Shows SA-04.
+#[test]
+fn a_request_and_its_reply_are_edited() {
+    let params = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Pick a flight."}}],
+        "systemPrompt": "You know flights.", "maxTokens": 100,
+    });
+    tell(&Story {
+        name: "a_model_is_asked",
+        server: Server::Asks(&[asks(&[request("q1", "sampling/createMessage", &params)])]),
+        model: true,
+        full: &[
+            Until("[Enter] Run once"),
+            See,
+            Press("e"),
+            Until("^S take it"),
+            Press(" Be brief."),
+            Until("Be brief."),
+            Press(REVIEW),
+            Until("As you changed it"),
+            See,
+            Press(ENTER),
+            Until("[Enter] Send"),
+            See,
+            Press("e"),
+            Until("^S take it"),
+            Press("\x7f!"),
+            Until("Reply 0!"),
+            Press(REVIEW),
+            Gone("^S take it"),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        plain: "/edit\nPick a flight. Be brief.\n.\n\n/edit\nReply 0!\n.\n\n",
+        ..UNTOLD
+    });
+}
