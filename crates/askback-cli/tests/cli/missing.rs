@@ -74,6 +74,8 @@ fn a_person_is_asked_for_what_is_missing() {
     let got = r#"| given {"city":"Rome"}"#;
     check(&["prompt", "p"], &["", "Rome", "", ""], 0, got);
     check(&["prompt", "p", "city=Rome"], &[], 0, got);
+    let asked = r#"| given {"city":"Rome?"}"#;
+    check(&["prompt", "p"], &["", "Rome?", "", ""], 0, asked);
     let cancelled = "askback: arguments are missing, and the question for them was cancelled";
     check(&["call", "t"], &["/cancel"], 3, cancelled);
     check(&["prompt", "p"], &["/cancel"], 3, cancelled);

@@ -6,6 +6,7 @@
 //! `INSTA_UPDATE=always cargo test --workspace --all-features --test cli -- stories`.
 
 mod deaths;
+mod faults;
 mod forms;
 mod hostile;
 mod links;

@@ -1,0 +1,74 @@
+//! Faults that were found once, each in a line or two of a conversation.
+
+use serde_json::{Value, json};
+
+use super::{Server, asks, form, heard, request};
+use crate::run::{Ran, Run};
+
+/// Has a conversation of these lines with a server, or the call that they are alone.
+fn run(name: &str, server: &Server<'_>, lines: &str) -> Ran {
+    let words = match lines {
+        "" => &["call", "t"][..],
+        _ => &["open"],
+    };
+    let run = Run::new(&format!("fault-{name}"), words);
+    let (_, start) = server.set(&run.scratch);
+    run.and(start).input(lines).run()
+}
+
+fn name() -> Value {
+    let fields = json!({"name": {"type": "string", "title": "Full name"}});
+    form("q1", "Who goes?", &fields, &[])
+}
+
+#[test]
+fn a_command_within_a_question_is_no_answer() {
+    let ran = run(
+        "quit",
+        &Server::Asks(&[asks(&[name()])]),
+        "/call t\n/quit\n/frobnicate\n/help\n//quit\n\n",
+    );
+    let ran = ran.expect(0).says("/decline").says("/cancel");
+    let answer = r#"{"action":"accept","content":{"name":"/quit"}}"#;
+    assert_eq!(heard(&ran.scratch), format!("q1: {answer}\n"));
+}
+
+#[test]
+fn a_request_to_a_model_that_has_tools_is_refused_aloud() {
+    let params = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Pick a flight."}}],
+        "maxTokens": 100, "tools": [{"name": "seats", "inputSchema": {"type": "object"}}],
+    });
+    let rounds = [asks(&[request("q1", "sampling/createMessage", &params)])];
+    let ran = run("tools", &Server::Asks(&rounds), "").expect(6);
+    ran.says("zoo asked for a text of a model in a way that is not possible here");
+}
+
+#[test]
+fn a_line_that_is_no_message_is_shown() {
+    let rounds = ["reached the database in 3 ms\n".to_owned()];
+    let ran = run("print", &Server::Asks(&rounds), "").expect(0);
+    ran.says("reached the database in 3 ms").prints("done");
+}
+
+#[test]
+fn what_a_server_says_at_first_is_short() {
+    let instructions: Vec<_> = (1..=40).map(|line| format!("Rule {line}.")).collect();
+    let greeting = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
+        "serverInfo": {"name": "zoo", "version": "1"}, "instructions": instructions.join("\n"),
+    });
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    let rounds = [asks(&vec![changed; 5])];
+    let ran = run(
+        "short",
+        &Server::Says(greeting.clone(), &rounds),
+        "/call t\n",
+    );
+    let ran = ran.expect(0);
+    let ran = ran.says("instructions for models: 40 lines; /instructions shows them");
+    assert!(!ran.stderr.contains("Rule 7."), "{}", ran.stderr);
+    let ran = run("whole", &Server::Says(greeting, &[]), "/instructions\n");
+    let both = ran.stdout.clone() + &ran.stderr;
+    assert!(both.contains("Rule 7."), "{both}");
+}
