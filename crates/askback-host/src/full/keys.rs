@@ -8,6 +8,8 @@ use std::{
 };
 
 use crossterm::event::{Event, poll, read};
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// The most events that wait to be taken.
@@ -20,6 +22,10 @@ const TURN: Duration = Duration::from_millis(200);
 pub(super) struct Keys {
     events: mpsc::Receiver<Event>,
     gate: Arc<Gate>,
+    /// Tells that the window was closed, which reading does not.
+    #[cfg(unix)]
+    closed: Option<Signal>,
+    is_closed: bool,
 }
 
 /// Whether events are read.
@@ -49,12 +55,30 @@ impl Keys {
                 }
             }
         });
-        Self { events, gate }
+        Self {
+            events,
+            gate,
+            #[cfg(unix)]
+            closed: signal(SignalKind::hangup()).ok(),
+            is_closed: false,
+        }
     }
 
     /// Returns the next event; none once the terminal is gone.
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.events.poll_recv(context)
+        #[cfg(unix)]
+        if let Some(closed) = &mut self.closed {
+            self.is_closed |= closed.poll_recv(context).is_ready();
+        }
+        match self.is_closed {
+            true => Poll::Ready(None),
+            false => self.events.poll_recv(context),
+        }
+    }
+
+    /// Whether the window was closed, which ends the program soon.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// Leaves what is typed from now on to another program.

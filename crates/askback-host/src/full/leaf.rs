@@ -55,6 +55,10 @@ static IS_PAGING: AtomicBool = AtomicBool::new(false);
 /// Goes to the other screen of the terminal, and back.
 const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
 
+/// How long the program goes on without its window: the questions in it are cancelled, and the server
+/// is told.
+const CLOSING: Duration = Duration::from_millis(500);
+
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
@@ -180,7 +184,8 @@ impl Leaf for Full {
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
             // The terminal is gone: what is asked is cancelled, and what goes on comes to its end.
-            Poll::Ready(None) if desk.front().is_some() || self.prompt.is_some() => {
+            Poll::Ready(None) if desk.front().is_some() => return Poll::Ready(Did::End),
+            Poll::Ready(None) if self.prompt.is_some() && !self.keys.is_closed() => {
                 return Poll::Ready(Did::End);
             }
             Poll::Ready(None) => return Poll::Pending,
@@ -464,6 +469,9 @@ fn restored_when_ended() -> io::Result<()> {
                 // Ctrl-C in the editor of the person is for that.
                 if of_keys && AWAY_TIMES.load(Ordering::Relaxed) > 0 {
                     continue;
+                }
+                if kind == SignalKind::hangup() {
+                    sleep(CLOSING).await;
                 }
                 restore();
                 std::process::exit(128_i32.saturating_add(kind.as_raw_value()));

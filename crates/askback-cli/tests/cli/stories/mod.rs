@@ -5,6 +5,7 @@
 //! The screens are recorded again with
 //! `INSTA_UPDATE=always cargo test --workspace --all-features --test cli -- stories`.
 
+mod closing;
 mod deaths;
 mod faults;
 mod forms;
