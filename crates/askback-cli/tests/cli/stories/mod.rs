@@ -10,6 +10,7 @@ mod deaths;
 mod faults;
 mod forms;
 mod hostile;
+mod http;
 mod links;
 mod models;
 
