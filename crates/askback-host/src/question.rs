@@ -28,7 +28,7 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
         Ask::Link { .. } => words!("{} asks you to open a link", name()),
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
         Ask::Roots => words!("{} asks which folders it may work in", name()),
-        Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
+        Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
         Ask::Arguments { .. } => {
             page.say(Style::Strong, "The arguments of the call");
             return for_call(page, question.call.as_ref());
@@ -54,6 +54,7 @@ pub(crate) fn why(page: &mut Page, question: &Question, shown: usize) {
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
         Ask::Sample(request) => sampling::request(excerpt, request),
+        Ask::Register { issuer } => register(excerpt, issuer),
         Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
         ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
@@ -317,7 +318,7 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
             parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
         }
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } | Ask::Register { .. } => {}
     }
     head(excerpt.page(), asker, question, (1, 1));
     let characters = parts.iter().map(|(_, line)| text::extent(line));
@@ -415,6 +416,13 @@ fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
     if let Some(scopes) = scopes {
         excerpt.quote_line("  for ", scopes);
     }
+}
+
+/// Puts on the page where this client would become known.
+fn register(excerpt: &mut Excerpt<'_>, issuer: &str) {
+    sign_in(excerpt, issuer, None);
+    let words = "askback is not known there, and registers itself before the sign-in begins.";
+    excerpt.page().say(Style::Plain, words);
 }
 
 fn consent(page: &mut Page, link: &Link) {

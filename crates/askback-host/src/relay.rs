@@ -109,6 +109,14 @@ impl Relay {
         reply
     }
 
+    /// Asks the person something of ours, on behalf of no call.
+    pub async fn confirm(&self, question: Question) -> Reply {
+        let (waiting, replied) = self.put(None, question);
+        let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
+        std::mem::forget(waiting);
+        reply
+    }
+
     /// Shows a line about a message that travelled.
     pub fn trace(&self, row: Row) {
         // Nobody is there to see it.

@@ -66,7 +66,9 @@ impl Unattended {
     fn answer(&mut self, asker: &Asker, question: &Question) -> Result<Reply, Later> {
         let answer = match (&question.ask, &mut self.script) {
             // Nobody is here who could sign in, whatever a file says.
-            (Ask::SignIn { .. }, _) => return Ok(Reply::Cancelled(Why::Nobody)),
+            (Ask::Register { .. } | Ask::SignIn { .. }, _) => {
+                return Ok(Reply::Cancelled(Why::Nobody));
+            }
             (_, Some(script)) => script.answer(&asker.name, question, &self.limits),
             (_, None) => Answer::Unmatched,
         };
@@ -262,7 +264,7 @@ fn kind(question: &Question) -> &'static str {
         Ask::Form { .. } => "a form",
         Ask::Link { .. } => "a link",
         Ask::Sample(_) => "sampling",
-        Ask::Roots | Ask::Arguments { .. } | Ask::SignIn { .. } => "roots",
+        Ask::Roots | Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => "roots",
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     AuthorizationError, CredentialKey, CredentialStore, Redirect, SignInError,
     assertion::AssertionSource,
     fetch::{Answer, FetchError, Fetcher, Redirects},
-    flow::{Action, Event, Flow, Plan},
+    flow::{Action, Event, Flow, Plan, told},
     identity::Origin,
     key::SigningKey,
     pins,
@@ -62,7 +62,20 @@ impl Means<'_> {
                     Event::Answer(fetched.map(Answer::from))
                 }
                 Action::Recall(issuer) => Event::Recalled(self.recall(&issuer).await?),
-                Action::Register { endpoint, request } => {
+                Action::Register {
+                    issuer,
+                    endpoint,
+                    request,
+                } => {
+                    if let Some(redirect) = &mut redirect {
+                        let agreed = tokio::select! {
+                            agreed = timeout(self.sign_in, redirect.agree(&issuer)) => {
+                                agreed.unwrap_or(Err(SignInError::TimedOut))
+                            }
+                            () = waiting.closed() => Err(SignInError::Abandoned),
+                        };
+                        agreed.map_err(|why| AuthorizationError::SignIn(told(why)))?;
+                    }
                     let fetched = self.fetcher.post(&endpoint, &request).await;
                     Event::Answer(fetched.map(Answer::from))
                 }

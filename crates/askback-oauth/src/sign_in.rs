@@ -27,6 +27,17 @@ pub trait Redirect: Send {
     /// URL of the host's own.
     fn uri(&self) -> &str;
 
+    /// Asks the person whether the client may become known to this authorization server, by its name,
+    /// before it is registered there for a sign-in. Without an implementation of its own, it may.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not.
+    fn agree<'a>(&'a mut self, issuer: &'a str) -> BoxFuture<'a, Result<(), SignInError>> {
+        let _ = issuer;
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Shows the URL of the request to the person, and waits for the whole URL the browser is sent
     /// back to. The future is dropped where nobody waits for the sign-in any more.
     ///

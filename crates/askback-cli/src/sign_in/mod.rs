@@ -80,6 +80,21 @@ impl Redirect for Way {
         &self.uri
     }
 
+    fn agree<'a>(&'a mut self, issuer: &'a str) -> BoxFuture<'a, Result<(), SignInError>> {
+        Box::pin(async move {
+            let issuer = issuer.to_owned();
+            let question = Question {
+                call: None,
+                key: None,
+                ask: Ask::Register { issuer },
+            };
+            match self.relay.confirm(question).await {
+                Reply::Form(_) => Ok(()),
+                reply => Err(refused(reply)),
+            }
+        })
+    }
+
     fn show(
         self: Box<Self>,
         request: SignInRequest,
@@ -94,11 +109,18 @@ impl Redirect for Way {
             match self.relay.sign_in(question, returned).await {
                 Reply::Returned(address) if request.is_answer(&address) => Ok(address),
                 Reply::Returned(_) => Err(SignInError::OtherSignIn),
-                Reply::Declined { reason, .. } => Err(SignInError::Declined(reason)),
-                Reply::Cancelled(Why::Nobody) => Err(SignInError::Unattended),
-                _ => Err(SignInError::Declined(None)),
+                reply => Err(refused(reply)),
             }
         })
+    }
+}
+
+/// Why there is no sign-in, where the person replied so.
+fn refused(reply: Reply) -> SignInError {
+    match reply {
+        Reply::Declined { reason, .. } => SignInError::Declined(reason),
+        Reply::Cancelled(Why::Nobody) => SignInError::Unattended,
+        _ => SignInError::Declined(None),
     }
 }
 

@@ -186,7 +186,7 @@ fn told(output: Output) -> (Option<i32>, String, String) {
 fn a_person_signs_in_once_and_out_again() {
     let desk = Desk::new("sign-in", Issuer::start());
     let mut talk = desk.open(&[]);
-    talk.say("yes");
+    talk.say("yes\nyes");
     let opened = desk.opened();
     let [count, url] = &opened[..] else {
         panic!("{opened:?}")
@@ -327,7 +327,7 @@ fn a_log_out_stays_while_another_process_runs() {
 fn where_the_browser_is_elsewhere_its_address_is_pasted() {
     let desk = Desk::new("sign-in-paste", Issuer::start());
     let mut talk = desk.open(&[]);
-    talk.say("yes");
+    talk.say("yes\nyes");
     let url = desk.opened()[1].clone();
     talk.until("Waiting for the browser");
     talk.say("https://example.com/");
@@ -344,7 +344,7 @@ fn where_the_browser_is_elsewhere_its_address_is_pasted() {
 fn an_answer_to_another_sign_in_is_not_taken() {
     let desk = Desk::new("sign-in-other", Issuer::start());
     let mut talk = desk.open(&[]);
-    talk.say("yes");
+    talk.say("yes\nyes");
     let url = desk.opened()[1].clone();
     talk.until("Waiting for the browser");
     let returns = fetch("GET", &url).location().expect("it leads back");
@@ -368,6 +368,12 @@ fn without_a_yes_nobody_signs_in() {
         assert!(!screen.contains("Opened"), "{name}: {screen}");
         let kept = fs::read_to_string(desk.credentials()).unwrap_or_default();
         assert!(!kept.contains("tokens "), "{name}: {kept}");
+        // Nor is this client made known there.
+        assert!(
+            screen.contains("registers itself before"),
+            "{name}: {screen}"
+        );
+        assert_eq!(desk.issuer.count("/register"), 0, "{name}");
     }
 }
 

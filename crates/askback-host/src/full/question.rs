@@ -45,7 +45,7 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
     }
     frame.push(row);
     let mut page = Page::new(look);
-    if !front.question.ask.is_ours() || matches!(front.question.ask, Ask::SignIn { .. }) {
+    if !front.question.ask.is_ours() || !matches!(front.question.ask, Ask::Arguments { .. }) {
         question::origin(&mut page, desk.asker());
     }
     // What started a server may be a whole script; F4 shows it.
@@ -77,7 +77,7 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
         Ask::Link { .. } => words!("{} wants to open a page", name),
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
         Ask::Roots => words!("{} asks which folders it may work in", name),
-        Ask::SignIn { .. } => words!("{} wants you to sign in", name),
+        Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name),
         Ask::Arguments { .. } => "The arguments of".into(),
     }
 }

@@ -118,6 +118,12 @@ pub enum Ask {
         /// Whether values are suggested for its fields.
         suggests: bool,
     },
+    /// Agree that this client becomes known to an authorization server, so that the person can sign in
+    /// there: asked by ourselves.
+    Register {
+        /// The authorization server, by its name.
+        issuer: String,
+    },
     /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
     SignIn {
         /// Where.
@@ -224,13 +230,20 @@ impl Ask {
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
-            Self::Sample(_) | Self::Roots | Self::Arguments { .. } | Self::SignIn { .. } => None,
+            Self::Sample(_)
+            | Self::Roots
+            | Self::Arguments { .. }
+            | Self::Register { .. }
+            | Self::SignIn { .. } => None,
         }
     }
 
     /// Whether we ask it ourselves, so that there is nobody to decline to.
     pub fn is_ours(&self) -> bool {
-        matches!(self, Self::Arguments { .. } | Self::SignIn { .. })
+        matches!(
+            self,
+            Self::Arguments { .. } | Self::Register { .. } | Self::SignIn { .. }
+        )
     }
 }
 

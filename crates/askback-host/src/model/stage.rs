@@ -1,7 +1,7 @@
 //! A question on its way: where the person is with it, and where what the person says leads.
 
 use askback_core::{
-    forms::Content,
+    forms::{Content, FormSchema},
     limits::Limits,
     protocol::{CreateMessageResult, Root},
 };
@@ -110,6 +110,11 @@ impl Stage {
             Ask::Link { message, url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused(message, url, refusal))?)
             }
+            Ask::Register { .. } => Self::Review(Draft::new(
+                FormSchema::default(),
+                &Content::new(),
+                limits.clone(),
+            )),
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }

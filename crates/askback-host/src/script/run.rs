@@ -111,7 +111,7 @@ impl ScriptRun {
             },
             Ask::Sample(request) => self.sample(server, question, request),
             Ask::Roots => self.list_roots(),
-            Ask::Arguments { .. } | Ask::SignIn { .. } => Answer::Unmatched,
+            Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => Answer::Unmatched,
         }
     }
 

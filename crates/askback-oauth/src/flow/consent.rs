@@ -72,7 +72,7 @@ impl Flow {
 }
 
 /// The error as it may be shown: what a host says may hold what a page said.
-fn told(why: SignInError) -> SignInError {
+pub(crate) fn told(why: SignInError) -> SignInError {
     match why {
         SignInError::Declined(Some(reason)) => SignInError::Declined(Some(shown(&reason))),
         SignInError::Host(why) => SignInError::Host(shown(&why)),

@@ -20,6 +20,7 @@ use askback_core::auth::{AuthorizationServer, Challenge, Scopes};
 use serde_json::Value;
 use url::Url;
 
+pub(super) use self::consent::told;
 use self::discovery::Places;
 use super::{
     AuthorizationError, SignInError, SignInRequest,
@@ -86,8 +87,9 @@ pub(super) enum Action {
     Fetch(Fetch),
     /// Look up who the client is to this issuer.
     Recall(String),
-    /// Make the client known.
+    /// Make the client known, once the person agrees where there is one.
     Register {
+        issuer: String,
         endpoint: Url,
         request: Value,
     },

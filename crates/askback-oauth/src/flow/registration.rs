@@ -97,10 +97,13 @@ impl Flow {
             None => return Err(AuthorizationError::NoRegistration(site.issuer.issuer)),
         };
         let request = self.introduction(&site);
-        Ok((
-            State::Registering(site),
-            Action::Register { endpoint, request },
-        ))
+        let issuer = site.issuer.issuer.clone();
+        let register = Action::Register {
+            issuer,
+            endpoint,
+            request,
+        };
+        Ok((State::Registering(site), register))
     }
 
     /// Returns the client's description of itself.

@@ -101,7 +101,10 @@ impl Run {
             .then(answer(200, issuer()));
         assert!(matches!(&run.action, Action::Recall(issuer) if issuer == ISSUER));
         let run = run.then(Event::Recalled(None));
-        let Action::Register { endpoint, request } = &run.action else {
+        let Action::Register {
+            endpoint, request, ..
+        } = &run.action
+        else {
             panic!("{:?}", run.action);
         };
         assert_eq!(endpoint.as_str(), "https://auth.example.com/register");
