@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{
     Interrupted, folder,
-    model::{Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step},
+    model::{Ask, Desk, Effect, Ended, Event, Happened, Permission, Question, Reply, Said, Step},
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, Style, out, out::Unwritten},
@@ -350,6 +350,10 @@ impl Host {
                 did = did(&mut *self.leaf, &self.desk) => {
                     match did {
                         Did::Interrupt if self.desk.front().is_none() => return Err(Interrupted),
+                        Did::Interrupt if self.is_signing_in() => {
+                            self.happen(Event::Said(Said::Cancel));
+                            return Err(Interrupted);
+                        }
                         did => self.did(did),
                     }
                     silence.set(sleep(SILENCE));
@@ -544,6 +548,17 @@ impl Host {
         self.happen(Event::Sampled(
             reply.map_err(|error| (error.words, error.quoted)),
         ));
+    }
+
+    /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.
+    fn is_signing_in(&self) -> bool {
+        let front = self.desk.front();
+        front.is_some_and(|front| {
+            matches!(
+                front.question.ask,
+                Ask::Register { .. } | Ask::SignIn { .. }
+            )
+        })
     }
 
     /// The question in front, if the model is at work for it.

@@ -16,7 +16,10 @@ use std::{
 use serde_json::{Value, json};
 
 use self::issuer::{Issuer, fetch};
-use crate::scratch::Scratch;
+use crate::{
+    full::{CTRL_C, Terminal},
+    scratch::Scratch,
+};
 
 /// No test looks into the keyring of whoever runs it.
 const FILE: [&str; 2] = ["--credentials", "file"];
@@ -375,6 +378,28 @@ fn without_a_yes_nobody_signs_in() {
         );
         assert_eq!(desk.issuer.count("/register"), 0, "{name}");
     }
+}
+
+#[test]
+fn ctrl_c_at_a_sign_in_stops_the_run() {
+    let desk = Desk::new("sign-in-stopped", Issuer::start());
+    let mut talk = desk.open(&[]);
+    talk.say("yes\nyes");
+    talk.until("Waiting for the browser");
+    let id = talk.child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(130), "{screen}");
+    assert_eq!(desk.issuer.count("/token"), 0);
+
+    let url = desk.issuer.server();
+    let state = desk.scratch.path("state").display().to_string();
+    let words = [&["call", "hello", "--url", &url], &FILE[..]].concat();
+    let variables = [("XDG_STATE_HOME", &*state), ("NO_COLOR", "1")];
+    let mut terminal = Terminal::open_with(&words, 80, &variables);
+    terminal.until("wants you to sign in").press(CTRL_C);
+    assert_eq!(terminal.end(), Some(130));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     command::{self, Typed},
     host::Did,
-    model::{Desk, Front, Happened, Part, Permission, Said, Step},
+    model::{Ask, Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
     text::{self, Words, given},
@@ -148,7 +148,17 @@ impl Screen {
         let did = match (desk.front(), prompt) {
             (Some(front), _) => {
                 let said = self.answer(&front, key);
-                self.wire.take().map_or(Did::Said(said), Did::Wire)
+                let signs_in = matches!(
+                    front.question.ask,
+                    Ask::Register { .. } | Ask::SignIn { .. }
+                );
+                match self.wire.take() {
+                    Some(shown) => Did::Wire(shown),
+                    None if signs_in && *key == Key::Ctrl('c') && !said.is_empty() => {
+                        Did::Interrupt
+                    }
+                    None => Did::Said(said),
+                }
             }
             (None, Some(prompt)) => match self.home.press(key) {
                 Homed::Line(line) => {
