@@ -13,6 +13,7 @@ use tokio::{
     task::JoinSet,
     time::timeout,
 };
+use url::Url;
 
 /// The longest head of a request that is read, in bytes. An answer holds a code, which may be long.
 const HEAD: u64 = 16 << 10;
@@ -25,6 +26,9 @@ const CONNECTIONS: usize = 16;
 
 const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>askback has the answer. You can close this page and go back to the terminal.\n";
+
+const REFUSED: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
+    <p>The sign-in was not completed. You can close this page; the terminal says why.\n";
 
 const NOTHING: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>There is nothing here. If you were signing in, start again from the terminal.\n";
@@ -89,6 +93,7 @@ async fn serve(mut stream: TcpStream, wanted: &Wanted) -> Option<String> {
     let (read, mut write) = stream.split();
     let address = wanted.by(&head(read).await?);
     let (status, page) = match &address {
+        Some(address) if is_refusal(address) => ("200 OK", REFUSED),
         Some(_) => ("200 OK", BACK),
         None => ("404 Not Found", NOTHING),
     };
@@ -135,6 +140,12 @@ impl Wanted {
         let is_host = hosts.next() == self.origin.strip_prefix("http://") && hosts.next().is_none();
         (is_here && is_host && (self.is_answer)(&address)).then_some(address)
     }
+}
+
+/// Whether an answer says that there will be no code (RFC 6749, 4.1.2.1).
+fn is_refusal(address: &str) -> bool {
+    let url = Url::parse(address);
+    url.is_ok_and(|url| url.query_pairs().any(|(name, _)| name == "error"))
 }
 
 /// The scheme and the authority of a URL of ours.
@@ -206,7 +217,15 @@ mod tests {
             assert!(response.starts_with("HTTP/1.1 404"), "{response}");
         }
         assert!(taken[0].starts_with("HTTP/1.1 200"), "{taken:?}");
+        assert!(taken[0].contains("has the answer"), "{taken:?}");
         assert!(!taken[0].contains("<c>"), "{taken:?}");
+    }
+
+    #[test]
+    fn a_refusal_is_no_answer() {
+        let at = "http://127.0.0.1:4321/callback?state=a";
+        assert!(is_refusal(&format!("{at}&error=access_denied&iss=b")));
+        assert!(!is_refusal(&format!("{at}&code=error&iss=b")));
     }
 
     #[tokio::test]

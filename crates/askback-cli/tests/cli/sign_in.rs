@@ -403,6 +403,26 @@ fn ctrl_c_at_a_sign_in_stops_the_run() {
 }
 
 #[test]
+fn a_page_says_that_the_sign_in_was_refused() {
+    let desk = Desk::new("sign-in-refused", Issuer::start());
+    let mut talk = desk.open(&[]);
+    talk.say("yes\nyes");
+    let url = desk.opened()[1].clone();
+    talk.until("Waiting for the browser");
+    let returns = fetch("GET", &url).location().expect("it leads back");
+    let returns = returns.replace("code=one-time", "error=access_denied");
+    let page = fetch("GET", &returns);
+    assert!(
+        page.0.contains("The sign-in was not completed"),
+        "{}",
+        page.0
+    );
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(5), "{screen}");
+    assert!(screen.contains("access_denied"), "{screen}");
+}
+
+#[test]
 fn without_a_terminal_the_command_says_what_to_do() {
     let desk = Desk::new("sign-in-nobody", Issuer::start());
     let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
