@@ -389,7 +389,10 @@ fn ctrl_c_at_a_sign_in_stops_the_run() {
     let id = talk.child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
     assert!(sent.is_ok_and(|status| status.success()));
+    // The input goes on: its end would cancel the sign-in, too.
+    let input = talk.child.stdin.take();
     let (code, _, screen) = talk.end();
+    drop(input);
     assert_eq!(code, Some(130), "{screen}");
     assert_eq!(desk.issuer.count("/token"), 0);
 
