@@ -72,3 +72,9 @@ fn what_a_server_says_at_first_is_short() {
     let both = ran.stdout.clone() + &ran.stderr;
     assert!(both.contains("Rule 7."), "{both}");
 }
+
+#[test]
+fn the_first_field_of_the_demo_names_its_values() {
+    let ran = Run::new("fault-demo", &[]).input("/cancel\n/quit\n").run();
+    ran.says("Where to: Barcelona, Innsbruck, Kyoto");
+}

@@ -273,11 +273,11 @@ fn seen(terminal: &mut Terminal) -> String {
     cut(&terminal.rows().join("\n"))
 }
 
-/// The last rows of a terminal. A machine that is slow also says what is waited for.
+/// The last rows of a terminal. A machine that is slow also says what is waited for, in a row or two.
 fn cut(rows: &str) -> String {
     let rows: Vec<_> = rows.trim_end().lines().collect();
-    let rows = rows.iter().filter(|row| !row.starts_with("Waiting for "));
-    let rows: Vec<_> = rows.copied().collect();
+    let is_shown = |row: &&&str| !row.starts_with("Waiting for ") && **row != "answer…";
+    let rows: Vec<_> = rows.iter().filter(is_shown).copied().collect();
     rows[rows.len().saturating_sub(ROWS)..].join("\n") + "\n"
 }
 
