@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
 use askback::client::{Client, ClientError};
 use askback_core::{
-    protocol::{LoggingLevel, Reference},
+    protocol::{LoggingLevel, Reference, Tool},
     revision::Revision,
 };
 use askback_host::{
@@ -374,7 +374,10 @@ fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
 async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
     Ok(match action {
         Action::Call(tool, arguments) => {
-            let result = client.call_tool(tool, arguments).await?;
+            let result = match tool_of_tasks(client, tool).await? {
+                Some(tool) => client.call_listed(&tool, arguments).await?,
+                None => client.call_tool(tool, arguments).await?,
+            };
             Ended::Result {
                 json: json(&result.raw),
                 text: content::tool_result(&result.value),
@@ -406,6 +409,16 @@ async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
         }
         Action::List(listed) => list(client, *listed).await?,
     })
+}
+
+/// The tool of this name, where the server has tools that have to be called as tasks. Of any other
+/// server it need not be listed.
+async fn tool_of_tasks(client: &Client, name: &str) -> Result<Option<Tool>, ClientError> {
+    if !client.revision().facts().tasks || !client.capabilities().calls_as_tasks() {
+        return Ok(None);
+    }
+    let mut tools = client.tools().await?.into_iter();
+    Ok(tools.find(|tool| tool.name == name))
 }
 
 async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {

@@ -39,3 +39,19 @@ fn a_tool_is_called_as_a_task_where_it_has_to_be() {
     let opened = run("open", &["open"]).input("/call t\n7\n\n/quit\n");
     opened.and(&server).run().expect(0).prints("7 nights");
 }
+
+#[test]
+fn a_suite_calls_a_tool_as_a_task_where_it_has_to_be() {
+    let run = Run::new("tasks-suite", &["test", "suite.yaml"]);
+    let suite = "
+revisions: [2025-11-25]
+cases:
+  - name: stays for a week
+    call: t
+    answers: [{accept: {nights: 7}}]
+    expect: {text: 7 nights}
+";
+    run.scratch.file("suite.yaml", suite);
+    let ran = run.and(&["--", "sh", "-c", WORKING]).run().expect(0);
+    ran.prints("1 passed");
+}
