@@ -193,6 +193,9 @@ mod tests {
         }
         bounded.sort();
         bounded.dedup();
-        assert_eq!(bounded, ["callback-port", "count", "page-size", "timeout"]);
+        assert_eq!(
+            bounded,
+            ["callback-port", "count", "lapse", "page-size", "timeout"]
+        );
     }
 }

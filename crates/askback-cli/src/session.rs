@@ -39,6 +39,7 @@ use crate::{
     locate::TargetArgs,
     models::ModelArgs,
     permissions::Permissions,
+    probe::{Bounds, Way},
     role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
@@ -356,6 +357,20 @@ impl Session {
             wire,
             opener,
         })
+    }
+
+    /// Returns how the server is reached, for messages that no client would send.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the address cannot be used.
+    pub fn way(&self, bounds: &Bounds) -> Result<Way, Error> {
+        let Opener {
+            reach,
+            authorization,
+            ..
+        } = &self.opener;
+        Way::of(reach, authorization.as_ref(), bounds)
     }
 
     /// Plays this client from the next connection on.

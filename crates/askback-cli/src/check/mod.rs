@@ -4,19 +4,20 @@
 //! [rules](rules::Rule) were kept. No tool is called that may change something, unless the person
 //! named it.
 
+pub mod attempt;
 mod ledger;
 pub mod report;
 pub mod rules;
 mod trials;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use askback_core::revision::{Era, Revision};
 use serde_json::{Map, Value};
 
 pub use ledger::{Departure, Finding, Ledger};
 
-use self::trials::Trials;
+use self::{attempt::Attempt, trials::Trials};
 use crate::probe::{Bounds, End, Lost, Probe, Way};
 
 /// A tool that may be called.
@@ -72,6 +73,19 @@ pub enum Unchecked {
     Unauthorized,
 }
 
+/// The scope of a check, beside the server.
+#[derive(Debug, Default)]
+pub struct Scope {
+    /// The one revision to try; else all that the server speaks.
+    pub only: Option<Revision>,
+    /// The tools that the person named.
+    pub tools: Vec<NamedTool>,
+    /// The same server, as another principal reaches it.
+    pub other: Option<Way>,
+    /// How long a state is kept until it should have lapsed.
+    pub lapse: Option<Duration>,
+}
+
 /// Tries a server in the revisions it speaks, or in one alone.
 ///
 /// # Errors
@@ -80,12 +94,11 @@ pub enum Unchecked {
 pub async fn check(
     way: &Way,
     bounds: &Bounds,
-    only: Option<Revision>,
-    tools: &[NamedTool],
+    scope: &Scope,
     tell: impl Fn(Stage),
 ) -> Result<Checked, Unchecked> {
     let spoken = spoken(way, bounds, &tell).await?;
-    let tried: BTreeSet<Revision> = match only {
+    let tried: BTreeSet<Revision> = match scope.only {
         Some(only) if spoken.contains(&only) => BTreeSet::from([only]),
         Some(_) => return Err(Unchecked::Unspoken(spoken)),
         None => spoken.clone(),
@@ -99,8 +112,11 @@ pub async fn check(
                 bounds,
                 revision,
                 spoken: &spoken,
-                tools,
+                tools: &scope.tools,
+                other: scope.other.as_ref(),
+                lapse: scope.lapse,
                 ledger: &mut ledger,
+                attempts: Vec::new(),
             };
             match round {
                 _ if bounds.patience.lost().is_some() => {}
@@ -125,6 +141,36 @@ impl Checked {
     pub fn is_broken(&self) -> bool {
         self.ledger.is_broken() || matches!(self.lost, Some(Lost::Deaf(..)))
     }
+}
+
+/// Makes one call again in all ways in which a client would not, with every question declined. None
+/// where it asks nothing.
+pub async fn trouble(
+    way: &Way,
+    bounds: &Bounds,
+    revision: Revision,
+    tool: &NamedTool,
+    lapse: Option<Duration>,
+) -> Option<Vec<Attempt>> {
+    let mut ledger = Ledger::new(way.is_http());
+    ledger.turn_to(revision);
+    let spoken = BTreeSet::from([revision]);
+    let mut trials = Trials {
+        way,
+        bounds,
+        revision,
+        spoken: &spoken,
+        tools: std::slice::from_ref(tool),
+        other: None,
+        lapse,
+        ledger: &mut ledger,
+        attempts: Vec::new(),
+    };
+    let asked = match revision.era() {
+        Era::Modern => trials.rounds_of(tool).await,
+        Era::Legacy => trials.answers_of(tool).await,
+    };
+    asked.then_some(trials.attempts)
 }
 
 /// Finds the revisions that a server speaks.

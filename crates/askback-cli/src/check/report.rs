@@ -169,7 +169,7 @@ fn ended(lost: &Lost) -> Words {
 }
 
 /// Puts what was sent and what came, as far as a person reads it.
-fn put_exchange(page: &mut Page, sent: &str, came: &str) {
+pub fn put_exchange(page: &mut Page, sent: &str, came: &str) {
     for (mark, text) in [("  sent ", sent), ("  came ", came)] {
         let (head, more) = PeerText::from(text).cut(SHOWN);
         if !text.is_empty() {

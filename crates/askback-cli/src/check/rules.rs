@@ -258,6 +258,10 @@ rules! {
         "A state that was changed is refused, where anything depends on it.";
     FOREIGN = "MR-10" Should Any V2026_07_28..=V2026_07_28
         "A state is refused with another request than its own.";
+    PRINCIPAL = "MR-08" Should Any V2026_07_28..=V2026_07_28
+        "A state is refused from another principal than its own.";
+    LAPSED = "MR-09" Should Any V2026_07_28..=V2026_07_28
+        "A state lapses after a short time, and is refused then.";
     BAD_RESPONSES = "MR-19" Should Any V2026_07_28..=V2026_07_28
         "Answers that are no object of answers are refused.";
     EXTRA_RESPONSES = "MR-21" Should Any V2026_07_28..=V2026_07_28

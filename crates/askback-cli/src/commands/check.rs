@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::print_as_json;
 use crate::{
     args,
-    check::{self, NamedTool, Stage, Unchecked, report::listed},
+    check::{self, NamedTool, Scope, Stage, Unchecked, report::listed},
     error::{Error, Kind, Outcome},
     probe::ProbeArgs,
     session::revision,
@@ -28,6 +28,12 @@ const TRIED: Duration = Duration::from_secs(5 * 60);
 
 /// How long a whole check may take, with the last answer that is waited for.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
+
+/// The longest `--lapse`, in seconds: an hour.
+const LAPSE: u64 = 60 * 60;
+
+/// How often that time is waited for at most, once for each call that asks.
+const LAPSES: u32 = 16;
 
 const AFTER: &str = "\
 Each finding names a requirement by its id, with what was sent, what came and what should have come.
@@ -48,6 +54,13 @@ pub struct CheckArgs {
     /// Try this protocol revision alone, such as 2025-06-18; else all that the server speaks
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     protocol: Option<Revision>,
+    /// The same server in the same mcp.json by another name, whose headers are those of another
+    /// principal: a state of the one is tried by the other
+    #[arg(long, value_name = "NAME")]
+    other: Option<String>,
+    /// Send a state again after so many seconds, in which it should have lapsed
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LAPSE))]
+    lapse: Option<u64>,
     /// Show what was kept, too, and what could not be tried
     #[arg(long)]
     all: bool,
@@ -68,6 +81,21 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let target = args.probe.target()?;
     let bounds = args.probe.bounds(PATIENCE, TRIED);
     let way = args.probe.way(&target, &bounds)?;
+    let other = match &args.other {
+        Some(_) if !way.is_http() => {
+            return Err(Error::usage(
+                "--other is for a server at a URL: one that is started here knows one principal",
+            ));
+        }
+        Some(name) => Some(args.probe.way(&args.probe.other(name)?, &bounds)?),
+        None => None,
+    };
+    let scope = Scope {
+        only: args.protocol,
+        tools,
+        other,
+        lapse: args.lapse.map(Duration::from_secs),
+    };
     let tell = |stage: Stage| {
         let words = match stage {
             Stage::Asking(revision) => words!("Asking for {}…", given(revision)),
@@ -77,8 +105,11 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
-    let checking = check::check(&way, &bounds, args.protocol, &tools, tell);
-    let checked = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
+    let checking = check::check(&way, &bounds, &scope, tell);
+    let lapses = scope.lapse.unwrap_or_default().saturating_mul(LAPSES);
+    let checked = timeout(WHOLE.saturating_add(lapses), checking)
+        .await
+        .map_err(|_| given_up())?;
     let checked = checked.map_err(failed)?;
     outcome.faulty = checked.is_broken();
     if args.json {

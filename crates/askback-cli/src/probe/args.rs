@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use askback::authorization::client::Authorization;
 use askback_core::limits::Limits;
 use askback_host::relay::Relay;
 use url::Url;
@@ -48,6 +49,20 @@ impl ProbeArgs {
         self.target.target()
     }
 
+    /// The same server by another name in the same file, as another principal reaches it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ProbeArgs::target`].
+    pub fn other(&self, name: &str) -> Result<Target, Error> {
+        let other = TargetArgs {
+            server: Some(name.to_owned()),
+            config: self.target.config.clone(),
+            ..TargetArgs::default()
+        };
+        other.target()
+    }
+
     /// Returns the bounds, where an answer is waited for as long as this unless the person says
     /// otherwise, and the server is tried for this time in all.
     pub fn bounds(&self, patience: Duration, whole: Duration) -> Bounds {
@@ -70,23 +85,40 @@ impl ProbeArgs {
     ///
     /// A usage error where the address or the settings of a sign-in cannot be used.
     pub fn way(&self, target: &Target, bounds: &Bounds) -> Result<Way, Error> {
-        let address = match &target.reach {
-            Reach::Start(command) => return Ok(Way::Start(command.clone())),
-            Reach::Address(address) => address,
-        };
-        let authorizer = match (address.is_authorized(), Url::parse(&address.url)) {
-            (false, Ok(url)) => {
+        let authorization = match &target.reach {
+            Reach::Address(address) if !address.is_authorized() => {
                 let (relay, _) = Relay::new();
-                let kept = self
-                    .sign_in
-                    .authorization(&address.sign_in, &relay, false)?;
-                Some(kept.authorizer(&url).map_err(|error| {
-                    Error::new(Kind::Connection, "HTTP cannot be spoken here:")
-                        .quoting(error.to_string())
-                })?)
+                let sign_in = &self.sign_in;
+                Some(sign_in.authorization(&address.sign_in, &relay, false)?)
             }
             _ => None,
         };
-        Address::new(address, authorizer, &bounds.limits).map(Way::Address)
+        Way::of(&target.reach, authorization.as_ref(), bounds)
+    }
+}
+
+impl Way {
+    /// Returns how a server is reached, with the tokens of `authorization`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the address cannot be used.
+    pub fn of(
+        reach: &Reach,
+        authorization: Option<&Authorization>,
+        bounds: &Bounds,
+    ) -> Result<Self, Error> {
+        let address = match reach {
+            Reach::Start(command) => return Ok(Self::Start(command.clone())),
+            Reach::Address(address) => address,
+        };
+        let authorizer = match (authorization, Url::parse(&address.url)) {
+            (Some(kept), Ok(url)) => Some(kept.authorizer(&url).map_err(|error| {
+                Error::new(Kind::Connection, "HTTP cannot be spoken here:")
+                    .quoting(error.to_string())
+            })?),
+            _ => None,
+        };
+        Address::new(address, authorizer, &bounds.limits).map(Self::Address)
     }
 }

@@ -8,7 +8,10 @@ use askback_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::fault::{Fault, is_same_text};
+use super::{
+    fault::{Fault, is_same_text},
+    message::is_question,
+};
 
 /// Something to be sent.
 #[derive(Debug, Clone)]
@@ -44,6 +47,8 @@ pub enum Wait {
     For(Value),
     /// The answers to all of these requests; they are strays then.
     Each(Vec<Value>),
+    /// A question of the server, or an answer without one.
+    Question,
     /// Any message.
     Any,
     /// Nothing.
@@ -287,11 +292,12 @@ impl Reply {
             }
         }
         if has("method") {
+            let is_wanted = is_any || *wait == Wait::Question && is_question(&message);
             match has("id") {
                 true => self.asked.push(message),
                 false => self.notifications.push(message),
             }
-            return is_any;
+            return is_wanted;
         }
         if let Wait::Each(ids) = wait {
             self.strays.push(message);
@@ -306,6 +312,7 @@ impl Reply {
                     || self.status.is_some()
                     || message["id"].is_null() && has("error")
             }
+            Wait::Question => true,
             Wait::Any | Wait::Nothing | Wait::Each(_) => self.status.is_some() || is_any,
         };
         match is_wanted && self.answer.is_none() {
@@ -361,6 +368,22 @@ mod tests {
         check(&seven, None, r#"[{"id":7,"error":{}}]"#, true, "answer");
         check(&seven, None, r#"{"method":"a"}"#, false, "notifications");
         check(&seven, None, r#"{"method":"a","id":7}"#, false, "asked");
+        let asks = r#"{"method":"roots/list","id":7}"#;
+        check(&Wait::Question, None, asks, true, "asked");
+        check(
+            &Wait::Question,
+            None,
+            r#"{"method":"a","id":7}"#,
+            false,
+            "asked",
+        );
+        check(
+            &Wait::Question,
+            None,
+            r#"{"id":7,"result":{}}"#,
+            true,
+            "answer",
+        );
         check(&Wait::Any, None, r#"{"method":"a"}"#, true, "notifications");
         for noise in ["listening on 80", "7", "{}", r#""a""#] {
             check(&seven, None, noise, false, "noise");

@@ -66,6 +66,8 @@ pub struct Probe {
     session: Option<String>,
     /// Whether the handshake is over, so that the session's headers go with each request.
     is_open: bool,
+    /// Whether the questions of the server are answered as they come.
+    is_answering: bool,
     next: u64,
     /// The answers in a row that did not come; the most where the server is gone.
     silent: u32,
@@ -132,6 +134,7 @@ impl Way {
             capabilities: json!({}),
             session: None,
             is_open: false,
+            is_answering: true,
             next: 0,
             silent: 0,
             asked: Vec::new(),
@@ -170,6 +173,11 @@ impl Probe {
     /// Sets the capabilities that the server is told of: with the handshake, or each request.
     pub fn set_capabilities(&mut self, capabilities: Value) {
         self.capabilities = capabilities;
+    }
+
+    /// Leaves the questions of the server to whoever sends, or answers them again as they come.
+    pub fn set_answering(&mut self, is_answering: bool) {
+        self.is_answering = is_answering;
     }
 
     /// Makes the handshake up to its answer, asking for this version.
@@ -228,7 +236,8 @@ impl Probe {
                 let answers = message::Answers {
                     capabilities: &self.capabilities,
                 };
-                let answer = |asked: &Value| answers.to(asked);
+                let is_answering = self.is_answering;
+                let answer = |asked: &Value| is_answering.then(|| answers.to(asked));
                 let bounds = match self.is_begun {
                     true => &self.bounds,
                     false => &self.first,
@@ -267,6 +276,9 @@ impl Probe {
         let Wire::Address(address) = &self.wire else {
             return;
         };
+        if !self.is_answering {
+            return;
+        }
         let address = address.clone();
         for asked in &reply.asked {
             let answers = message::Answers {

@@ -21,7 +21,7 @@ impl Process {
         &mut self,
         sent: &Sent,
         bounds: &Bounds,
-        answer: impl Fn(&Value) -> Value,
+        answer: impl Fn(&Value) -> Option<Value>,
     ) -> Reply {
         let began = Instant::now();
         let mut reply = Reply::default();
@@ -34,7 +34,7 @@ impl Process {
         &mut self,
         sent: &Sent,
         bounds: &Bounds,
-        answer: impl Fn(&Value) -> Value,
+        answer: impl Fn(&Value) -> Option<Value>,
         reply: &mut Reply,
     ) -> End {
         let patience = bounds.limits.wire.request;
@@ -69,7 +69,10 @@ impl Process {
             let is_wanted = reply.take(&bytes, &sent.wait);
             for asked in reply.asked.iter().skip(before) {
                 // A server that goes away is found out when it is read.
-                let answered = self.0.send(answer(asked).to_string().into_bytes());
+                let Some(answer) = answer(asked) else {
+                    continue;
+                };
+                let answered = self.0.send(answer.to_string().into_bytes());
                 let _ = timeout_at(deadline, answered).await;
             }
             if is_wanted {

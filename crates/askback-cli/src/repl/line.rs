@@ -41,6 +41,8 @@ pub(super) enum Command {
     Log(LoggingLevel),
     /// Make the last call again.
     Again,
+    /// Make the last call again as no client would; a state after so many seconds, too.
+    Trouble(Option<u16>),
     /// Start the server again.
     Restart,
     /// Have every question answered so, or play another client.
@@ -99,6 +101,10 @@ pub(super) const HELP: [(&str, &str); 19] = [
         "/again",
         "make the last call again, with the same answers (F5)",
     ),
+    (
+        "/trouble [SECONDS]",
+        "make the last call again as no client would",
+    ),
     ("/restart", "start the server again; says what is new"),
     (
         "/as decline | cancel | timeout | me | CLIENT",
@@ -125,6 +131,7 @@ impl Command {
             | Self::Read(_)
             | Self::Subscribe(_)
             | Self::Log(_)
+            | Self::Trouble(_)
             | Self::Again => true,
             Self::Nothing
             | Self::Help
@@ -164,6 +171,11 @@ pub(super) fn parse(line: &str) -> Command {
         "as" => one("/as decline, cancel, timeout, me or a CLIENT such as no-url")
             .map_or_else(|lacks| lacks, Command::As),
         "restart" => Command::Restart,
+        "trouble" => match words.next().map(|seconds| seconds.parse()) {
+            None => Command::Trouble(None),
+            Some(Ok(seconds)) => Command::Trouble(Some(seconds)),
+            Some(Err(_)) => Command::Lacks("/trouble or /trouble SECONDS"),
+        },
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
         "resources" => Command::Resources,
@@ -314,6 +326,12 @@ mod tests {
         check("/log warning", Command::Log(LoggingLevel::Warning));
         check("/roots", Command::Roots(Change::Show));
         check("/roots exclude", Command::Lacks(ROOTS));
+        check("/trouble", Command::Trouble(None));
+        check("/trouble 65", Command::Trouble(Some(65)));
+        check(
+            "/trouble soon",
+            Command::Lacks("/trouble or /trouble SECONDS"),
+        );
         check("/wire", Command::Wire(Wire::Show(Shown::Last)));
         check("/wire all", Command::Wire(Wire::Show(Shown::All)));
         check("/wire 12", Command::Wire(Wire::Show(Shown::One(12))));

@@ -11,6 +11,7 @@ mod roots;
 mod save;
 mod shown;
 mod subscribe;
+mod trouble;
 mod wire;
 mod written;
 
@@ -316,6 +317,7 @@ impl<'a> Repl<'a> {
                 self.tell("It is asked for from now on.");
             }
             Command::Again => return self.again().await,
+            Command::Trouble(lapse) => return self.trouble(lapse).await,
             Command::Restart => return self.restart().await,
             Command::As(who) => return self.play(&who).await,
             Command::Instructions => match self.session.client.instructions() {

@@ -51,6 +51,8 @@ mod suite;
 #[cfg(unix)]
 mod tasks;
 #[cfg(unix)]
+mod trouble;
+#[cfg(unix)]
 mod trust;
 #[cfg(unix)]
 mod waiting;

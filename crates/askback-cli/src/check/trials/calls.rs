@@ -111,13 +111,23 @@ impl Trials<'_> {
         tool: &NamedTool,
         more: Value,
     ) -> Exchange {
+        let sent = self.request_of(talk, tool, more);
+        self.send(talk, sent).await
+    }
+
+    /// Returns the request that calls a tool.
+    pub(super) fn request_of(
+        &self,
+        talk: &mut Conversation,
+        tool: &NamedTool,
+        more: Value,
+    ) -> Sent {
         let mut params = json!({"name": tool.name, "arguments": tool.arguments});
         if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
             params.extend(more);
         }
         let message = talk.probe.request("tools/call", params);
-        let sent = Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments);
-        self.send(talk, sent).await
+        Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments)
     }
 
     fn structured(&mut self, seen: &Exchange, is_declared: bool) {

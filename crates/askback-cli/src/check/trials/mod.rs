@@ -8,9 +8,10 @@ mod lists;
 mod messages;
 mod names;
 mod rounds;
+mod sessions;
 mod subscription;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use askback_core::{
     protocol::codes::{
@@ -22,7 +23,12 @@ use askback_core::{
 use serde_json::Value;
 
 use self::conversation::Conversation;
-use super::{Ledger, NamedTool, greet, rules::*};
+use super::{
+    Ledger, NamedTool,
+    attempt::{Attempt, Kind},
+    greet,
+    rules::*,
+};
 use crate::probe::{Bounds, Exchange, Fault, Probe, Sent, Way, is_question};
 
 /// How far the codes that the protocol keeps for itself are below the first of them.
@@ -37,7 +43,13 @@ pub(super) struct Trials<'a> {
     pub(super) spoken: &'a BTreeSet<Revision>,
     /// The tools that the person named.
     pub(super) tools: &'a [NamedTool],
+    /// The same server, as another principal reaches it.
+    pub(super) other: Option<&'a Way>,
+    /// How long a state is kept until it should have lapsed.
+    pub(super) lapse: Option<Duration>,
     pub(super) ledger: &'a mut Ledger,
+    /// The ways in which calls were made again.
+    pub(super) attempts: Vec<Attempt>,
 }
 
 impl Trials<'_> {
@@ -88,7 +100,13 @@ impl Trials<'_> {
 
     /// Begins a conversation with these capabilities.
     async fn begin(&mut self, capabilities: Value) -> Option<Conversation> {
-        let mut probe = self.open()?;
+        self.begin_at(self.way, capabilities).await
+    }
+
+    /// Begins one with a server that is reached so.
+    async fn begin_at(&mut self, way: &Way, capabilities: Value) -> Option<Conversation> {
+        // That it starts was seen before.
+        let mut probe = way.open(self.bounds, self.revision).ok()?;
         probe.set_capabilities(capabilities);
         let greeting = greet(&mut probe).await;
         let offered = greeting.reply.result()?["capabilities"].clone();
@@ -114,6 +132,24 @@ impl Trials<'_> {
         let seen = talk.probe.send(sent).await;
         self.general(&seen);
         seen
+    }
+
+    /// Notes what came of a way in which a call was made again.
+    fn tried(&mut self, kind: Kind, seen: Exchange) {
+        if let (Some(rule), Some(is_kept)) = (kind.rule(), kind.is_kept(&seen)) {
+            self.ledger.judge(rule, is_kept, &seen, kind.wanted());
+        }
+        let seen = Ok(seen);
+        self.attempts.push(Attempt { kind, seen });
+    }
+
+    /// Notes why a call was not made again in a way.
+    fn untried(&mut self, kind: Kind, why: &'static str) {
+        if let Some(rule) = kind.rule() {
+            self.ledger.untried(rule, why);
+        }
+        let seen = Err(why);
+        self.attempts.push(Attempt { kind, seen });
     }
 
     /// Judges what holds of every answer.

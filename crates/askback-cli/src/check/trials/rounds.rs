@@ -5,19 +5,33 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{NamedTool, rules::*},
+    super::{NamedTool, attempt::Kind, rules::*},
     Conversation, Trials,
 };
-use crate::probe::{Exchange, MODERN_CAPABILITIES};
+use crate::probe::{Exchange, MODERN_CAPABILITIES, Way};
+
+/// The ways that need a state.
+const OF_STATE: [Kind; 5] = [
+    Kind::Tampered,
+    Kind::OtherArguments,
+    Kind::OtherTool,
+    Kind::OtherPrincipal,
+    Kind::Lapsed,
+];
+
+/// The most rounds of a call that are gone through.
+const ROUNDS_OF_A_CALL: usize = 8;
 
 /// The rules that need a tool that asks.
-const ROUNDS: [Rule; 9] = [
+const ROUNDS: [Rule; 11] = [
     ROUND_SHAPE,
     ROUND_QUESTIONS,
     FORM_SHAPE,
     LINK_SHAPE,
     TAMPERED,
     FOREIGN,
+    PRINCIPAL,
+    LAPSED,
     BAD_RESPONSES,
     EXTRA_RESPONSES,
     ASKED_AGAIN,
@@ -32,17 +46,9 @@ struct Round {
 
 impl Trials<'_> {
     pub(super) async fn rounds(&mut self) {
-        let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
-        let Some(mut talk) = self.begin(capabilities).await else {
+        let Some(mut talk) = self.begin_listed().await else {
             return;
         };
-        let seen = self.ask(&mut talk, "tools/list", json!({})).await;
-        let tools = seen.reply.result().map(|result| result["tools"].clone());
-        talk.listed = tools
-            .as_ref()
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
         let tools = self.callable(&talk);
         for tool in &tools {
             let seen = self.call(&mut talk, tool, json!({})).await;
@@ -57,6 +63,43 @@ impl Trials<'_> {
             );
         }
         talk.probe.close().await;
+    }
+
+    /// Tries the one call that was named, in all ways. Returns whether it asked.
+    pub(in crate::check) async fn rounds_of(&mut self, tool: &NamedTool) -> bool {
+        let Some(mut talk) = self.begin_listed().await else {
+            return false;
+        };
+        let harmless = talk.harmless().filter_map(|tool| tool["name"].as_str());
+        let others = harmless.filter(|name| *name != tool.name).take(1);
+        let others: Vec<_> = others
+            .map(|name| NamedTool {
+                name: name.to_owned(),
+                arguments: Map::new(),
+            })
+            .collect();
+        let seen = self.call(&mut talk, tool, json!({})).await;
+        let round = self.round(&seen);
+        let asked = round.is_some();
+        if let Some(round) = round {
+            self.repeat(&mut talk, tool, &round).await;
+            self.trouble(&mut talk, tool, &others, round).await;
+        }
+        talk.probe.close().await;
+        asked
+    }
+
+    /// Begins a conversation with a client that can be asked everything, and lists the tools.
+    pub(super) async fn begin_listed(&mut self) -> Option<Conversation> {
+        let mut talk = self.begin(asked_everything()).await?;
+        let seen = self.ask(&mut talk, "tools/list", json!({})).await;
+        let tools = seen.reply.result().map(|result| result["tools"].clone());
+        talk.listed = tools
+            .as_ref()
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        Some(talk)
     }
 
     /// Reads a result that needs input, and judges its shape.
@@ -124,70 +167,141 @@ impl Trials<'_> {
         others: &[NamedTool],
         round: Round,
     ) {
-        let Round { state, answers } = round;
-        let again = |state: &Option<String>, answers: Value| {
-            let mut more = Map::new();
-            more.extend(
-                state
-                    .iter()
-                    .map(|it| ("requestState".to_owned(), json!(it))),
-            );
-            if !answers.is_null() {
-                more.insert("inputResponses".to_owned(), answers);
-            }
-            Value::Object(more)
-        };
-        if let Some(state) = &state {
-            for changed in changed(state) {
-                let more = again(&Some(changed), json!(answers));
-                let seen = self.call(talk, tool, more).await;
-                let wanted = "an error: the state was changed";
-                self.ledger
-                    .judge(TAMPERED, !is_success(&seen), &seen, wanted);
-            }
-            for other in foreign(tool, others) {
-                let more = again(&Some(state.clone()), json!(answers));
-                let seen = self.call(talk, &other, more).await;
-                let wanted = "an error: the state is that of another request";
-                self.ledger
-                    .judge(FOREIGN, !is_success(&seen), &seen, wanted);
-            }
-        } else {
-            for rule in [TAMPERED, FOREIGN] {
-                self.ledger
-                    .untried(rule, "the calls that ask have no state");
+        let answers = json!(round.answers);
+        match &round.state {
+            Some(state) => self.foul(talk, tool, others, state, &answers).await,
+            None => {
+                for kind in OF_STATE {
+                    self.untried(kind, "the calls that ask have no state");
+                }
             }
         }
-        if answers.is_empty() {
+        if round.answers.is_empty() {
             return;
         }
-        let seen = self.call(talk, tool, again(&state, json!([]))).await;
-        let is_refused = seen.reply.code().is_some() || !is_success(&seen);
-        self.ledger
-            .judge(BAD_RESPONSES, is_refused, &seen, "the error -32602");
-        let seen = self.call(talk, tool, again(&state, Value::Null)).await;
-        let result = seen.reply.result();
-        let is_asked = result.is_some_and(|result| result["resultType"] == "input_required");
-        self.ledger
-            .judge(ASKED_AGAIN, is_asked, &seen, "a result that asks again");
-        let mut more = answers.clone();
+        let mut more = round.answers.clone();
         more.insert("askback-unknown".to_owned(), json!({"action": "cancel"}));
-        let seen = self.call(talk, tool, again(&state, json!(more))).await;
-        let is_ignored = seen.reply.code().is_none();
-        self.ledger.judge(
-            EXTRA_RESPONSES,
-            is_ignored,
-            &seen,
-            "the result without that answer",
-        );
+        for (kind, answers) in [
+            (Kind::BadAnswers, json!([])),
+            (Kind::NoAnswers, Value::Null),
+            (Kind::ExtraAnswer, json!(more)),
+        ] {
+            let seen = self.call(talk, tool, again(&round.state, &answers)).await;
+            self.tried(kind, seen);
+        }
+    }
+
+    /// Sends the state where it does not belong.
+    async fn foul(
+        &mut self,
+        talk: &mut Conversation,
+        tool: &NamedTool,
+        others: &[NamedTool],
+        state: &str,
+        answers: &Value,
+    ) {
+        let round = again(&Some(state.to_owned()), answers);
+        for changed in changed(state) {
+            let more = again(&Some(changed), answers);
+            let seen = self.call(talk, tool, more).await;
+            self.tried(Kind::Tampered, seen);
+        }
+        match with_other_arguments(tool) {
+            Some(other) => {
+                let seen = self.call(talk, &other, round.clone()).await;
+                self.tried(Kind::OtherArguments, seen);
+            }
+            None => self.untried(Kind::OtherArguments, "no argument of the call is a text"),
+        }
+        match others.iter().find(|other| other.name != tool.name) {
+            Some(other) => {
+                let seen = self.call(talk, other, round.clone()).await;
+                self.tried(Kind::OtherTool, seen);
+            }
+            None => self.untried(Kind::OtherTool, "no other tool may be called"),
+        }
+        match self.other {
+            Some(other) => match self.begin_at(other, asked_everything()).await {
+                Some(mut talk) => {
+                    let seen = self.call(&mut talk, tool, round.clone()).await;
+                    self.tried(Kind::OtherPrincipal, seen);
+                    talk.probe.close().await;
+                }
+                None => self.untried(Kind::OtherPrincipal, "the other principal is not let in"),
+            },
+            None => self.untried(
+                Kind::OtherPrincipal,
+                "no other principal is known; askback check --other NAME names one",
+            ),
+        }
+        match self.lapse {
+            Some(lapse) => {
+                tokio::time::sleep(lapse).await;
+                let seen = self.call(talk, tool, round).await;
+                self.tried(Kind::Lapsed, seen);
+            }
+            None => self.untried(
+                Kind::Lapsed,
+                "nobody said after how many seconds a state has lapsed (--lapse, or /trouble SECONDS)",
+            ),
+        }
+    }
+
+    /// Makes the call again in ways that are right for some servers and wrong for others. Without a
+    /// state there is no round to be repeated.
+    async fn repeat(&mut self, talk: &mut Conversation, tool: &NamedTool, first: &Round) {
+        let round = again(&first.state, &json!(first.answers));
+        if first.state.is_none() {
+            return;
+        }
+        match self.way {
+            Way::Start(_) => match self.begin(asked_everything()).await {
+                Some(mut anew) => {
+                    let seen = self.call(&mut anew, tool, round.clone()).await;
+                    self.tried(Kind::Restarted, seen);
+                    anew.probe.close().await;
+                }
+                None => self.untried(Kind::Restarted, "the server does not start once more"),
+            },
+            Way::Address(_) => self.untried(
+                Kind::Restarted,
+                "a server at an address is not ours to start anew",
+            ),
+        }
+        let mut seen = self.call(talk, tool, round.clone()).await;
+        let mut is_later = false;
+        for _ in 0..ROUNDS_OF_A_CALL {
+            let Some(next) = self.round(&seen) else { break };
+            is_later = true;
+            let more = again(&next.state, &json!(next.answers));
+            seen = self.call(talk, tool, more).await;
+        }
+        let kind = match is_later {
+            true => Kind::Old,
+            false => Kind::Again,
+        };
+        let seen = self.call(talk, tool, round).await;
+        self.tried(kind, seen);
     }
 }
 
-/// Whether a call came to a result that is no error, and asks nothing.
-fn is_success(seen: &Exchange) -> bool {
-    let result = seen.reply.result();
-    result
-        .is_some_and(|result| result["isError"] != true && result["resultType"] != "input_required")
+/// The parameters of a round.
+fn again(state: &Option<String>, answers: &Value) -> Value {
+    let mut more = Map::new();
+    more.extend(
+        state
+            .iter()
+            .map(|it| ("requestState".to_owned(), json!(it))),
+    );
+    if !answers.is_null() {
+        more.insert("inputResponses".to_owned(), answers.clone());
+    }
+    Value::Object(more)
+}
+
+/// The capabilities of a client that can be asked everything.
+fn asked_everything() -> Value {
+    serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
 }
 
 /// A state with one character changed, at two places. The last characters stay: of some encodings
@@ -209,20 +323,13 @@ fn changed(state: &str) -> Vec<String> {
     }
 }
 
-/// Requests that are not the one of a state: with other arguments, and of another tool.
-fn foreign(tool: &NamedTool, others: &[NamedTool]) -> Vec<NamedTool> {
-    let mut foreign = Vec::new();
-    let mut texts = tool.arguments.iter().filter(|(_, value)| value.is_string());
-    if let Some((key, Value::String(text))) = texts.next() {
-        let mut other = tool.clone();
-        other
-            .arguments
-            .insert(key.clone(), json!(format!("{text}a")));
-        foreign.push(other);
-    }
-    let other = others.iter().find(|other| other.name != tool.name);
-    foreign.extend(other.cloned());
-    foreign
+/// The call with another argument, if one of its arguments is a text.
+fn with_other_arguments(tool: &NamedTool) -> Option<NamedTool> {
+    let mut other = tool.clone();
+    let mut texts = other.arguments.values_mut();
+    let text = texts.find(|value| value.is_string())?;
+    *text = json!(format!("{}a", text.as_str().unwrap_or_default()));
+    Some(other)
 }
 
 #[cfg(test)]

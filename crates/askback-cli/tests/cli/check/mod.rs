@@ -126,6 +126,36 @@ fn a_server_that_proved_deaf_is_tried_no_further() {
         .prints("× The server left 6 requests in");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
+    let agency = Agency::start("check-bound-agency", &[]);
+    let words = [
+        "check",
+        "--json",
+        "--protocol",
+        "2026-07-28",
+        "--lapse",
+        "1",
+    ];
+    let run = Run::new("check-bound", &words);
+    // Without a sign-in the agency cannot tell one person from another, and its states last longer.
+    let url = format!("{{\"url\":\"http://{}/mcp\"}}", agency.address);
+    let servers = format!("{{\"mcpServers\":{{\"ada\":{url},\"bob\":{url}}}}}");
+    let file = run.scratch.file("servers.json", &servers);
+    let run = run.and(&TOOLS[..4]);
+    let ran = run
+        .and(&["--server", "ada", "--config", &file, "--other", "bob"])
+        .run();
+    assert_eq!(findings(&ran), ids("MR-08 MR-09"), "{}", ran.stdout);
+    // It is no MUST.
+    ran.expect(0);
+    let run = Run::new("check-other", &["check", "--other", "bob"]);
+    run.on_travel()
+        .expect(2)
+        .says("--other is for a server at a URL");
+}
+
 #[test]
 fn a_server_that_cannot_be_tried_is_an_error() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);

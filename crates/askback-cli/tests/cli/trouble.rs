@@ -1,0 +1,106 @@
+//! The last call of a conversation, made again as no client would.
+
+use crate::run::{Ran, Run};
+
+/// A server that goes on with any state, and whose questions in a session are answered by anybody.
+const TRUSTFUL: &str = r#"
+say() { printf '%s\n' "$1"; }
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *server/discover*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
+    *'"initialize"'*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"}}}' ;;
+    *tools/list*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object","properties":{"to":{"type":"string"}}}}],"ttlMs":0,"cacheScope":"private"}}' ;;
+    *tools/call*requestState*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[]}}' ;;
+    *tools/call*2026-07-28*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"input_required","requestState":"abcdefghijkl","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}}}}' ;;
+    *tools/call*)
+        call=$id
+        say '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}' ;;
+    *askback-nobody*) exit 7 ;;
+    *'"action"'*) say '{"jsonrpc":"2.0","id":'$call',"result":{"content":[]}}' ;;
+    *ping*) say '{"jsonrpc":"2.0","id":'$id',"result":{}}' ;;
+    esac
+done
+"#;
+
+fn run(name: &str, revision: &str, lines: &str) -> Run {
+    let run = Run::new(
+        &format!("trouble-{name}"),
+        &["open", "--protocol", revision],
+    );
+    run.input(lines)
+}
+
+fn trustful(name: &str, revision: &str, lines: &str) -> Ran {
+    let run = run(name, revision, lines);
+    run.and(&["--", "sh", "-c", TRUSTFUL]).run()
+}
+
+const BOOK: &str =
+    "/call book_holiday destination=Barcelona depart=2030-06-15\n/cancel\n/trouble 1\n";
+
+#[test]
+fn the_agency_withstands_what_no_client_would_send() {
+    let ran = run("agency", "2026-07-28", BOOK).on_travel();
+    for row in [
+        "\u{2713} MR-07 MUST       the state with a character changed\n",
+        "\u{2713} MR-10 SHOULD     the state with other arguments\n",
+        "- MR-08 SHOULD     the state from another principal\n",
+        "\u{2713} MR-19 SHOULD     answers that are no object\n",
+        "\u{2713} MR-22 SHOULD     no answers\n    it asked\n",
+        "\u{2713} MR-21 SHOULD     an answer that was not asked for\n",
+        "the same round again, when the call has ended\n",
+        "the round to a server started anew\n",
+    ] {
+        assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+    let ran = run("session", "2025-11-25", &BOOK.replace(" 1\n", "\n")).on_travel();
+    for row in [
+        "\u{2713} PI25-01 MUST     a second answer, then a ping\n",
+        "\u{2713} PI25-01 MUST     an answer to no question, then a ping\n",
+        "\u{2713} PI25-01 MUST     an answer after the call was cancelled, then a ping\n",
+    ] {
+        assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_server_that_trusts_a_client_is_told_so() {
+    let lines = "/call t to=Rome\n/cancel\n/trouble\n";
+    let ran = trustful("modern", "2026-07-28", lines);
+    for row in [
+        "× MR-07 MUST       the state with a character changed\n    a result\n",
+        "× MR-10 SHOULD     the state with other arguments\n",
+        "- MR-09 SHOULD     the state after the time that was given\n",
+        "× MR-22 SHOULD     no answers\n",
+        "\u{2713} MR-21 SHOULD     an answer that was not asked for\n",
+        "· -                the round to a server started anew\n    a result\n",
+    ] {
+        assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+    let ran = trustful("old", "2025-11-25", lines);
+    for row in [
+        "\u{2713} PI25-01 MUST     a second answer, then a ping\n",
+        "× PI25-01 MUST     an answer to no question, then a ping\n    it went away\n",
+    ] {
+        assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn there_is_no_trouble_without_a_call_that_asks() {
+    let ran = trustful("none", "2026-07-28", "/trouble\n");
+    ran.expect(2)
+        .says("there was no call that could be made again");
+    let ran = trustful(
+        "secret",
+        "2026-07-28",
+        "/call t password=x\n/cancel\n/trouble\n",
+    );
+    ran.expect(2).says("seem to be secrets and are not kept");
+}
