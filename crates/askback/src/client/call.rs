@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    future::Future,
+    future::{Future, poll_fn},
     marker::PhantomData,
     mem,
     pin::Pin,
@@ -13,7 +13,7 @@ use std::{
 use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
-    protocol::{CallToolResult, ClientRequest, GetPromptResult, ReadResourceResult},
+    protocol::{CallToolResult, ClientRequest, GetPromptResult, Outcome, ReadResourceResult},
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
@@ -189,6 +189,21 @@ impl<T> PendingCall<T> {
             Ok(calling) => Stage::Sent(calling, result, span),
             Err(error) => Stage::Ended(Some(error)),
         };
+    }
+}
+
+impl PendingCall<CallToolResult> {
+    /// Waits for what came of a single round.
+    pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
+        let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
+        let value: Outcome<CallToolResult> = Outcome::parse(&raw).map_err(|error| {
+            ClientError::Protocol(format!("its result cannot be read: {error}"))
+        })?;
+        #[cfg(feature = "json-schema")]
+        if let (Outcome::Done(result), Some(output)) = (&value, self.output.take()) {
+            result.check(&output)?;
+        }
+        Ok(Received { value, raw })
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) enum Command {
         id: CallId,
         request: Box<ClientRequest>,
         timeouts: Timeouts,
+        /// Whether the questions of the server are the result.
+        is_single: bool,
         reply: Reply,
         /// For a subscription: what was granted, once it begins.
         granted: Option<oneshot::Sender<SubscriptionFilter>>,

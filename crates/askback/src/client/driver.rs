@@ -227,11 +227,15 @@ impl Driver {
                 id,
                 request,
                 timeouts,
+                is_single,
                 reply,
                 granted,
             } => {
                 self.calls.insert(id, Waiting { reply, granted });
-                self.engine.call_within(id, *request, timeouts, now);
+                match is_single {
+                    true => self.engine.call_round(id, *request, timeouts, now),
+                    false => self.engine.call_within(id, *request, timeouts, now),
+                }
             }
             Command::Cancel(id) => {
                 tracing::debug!("a call is cancelled: the caller no longer waits for the result");

@@ -74,10 +74,10 @@ use askback_core::{
         CallToolParams, CallToolResult, ClientRequest, CompleteArgument, CompleteContext,
         CompleteParams, CompleteResult, Completion, GetPromptParams, GetPromptResult, HasMeta,
         Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, LoggingLevel, Meta, MetaKeyError, Prompt, RawJson,
-        RawObject, ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource,
-        ResourceTemplate, ServerCapabilities, SetLevelParams, SubscriptionFilter, TaskMetadata,
-        Tool,
+        ListResourcesResult, ListToolsResult, LoggingLevel, Meta, MetaKeyError, Outcome, Prompt,
+        RawJson, RawObject, ReadResourceParams, ReadResourceResult, Reference, RequestParams,
+        Resource, ResourceTemplate, ServerCapabilities, SetLevelParams, SubscriptionFilter,
+        TaskMetadata, Tool,
     },
     revision::Revision,
 };
@@ -110,6 +110,8 @@ pub struct Client {
     inner: Arc<Inner>,
     /// Those of this handle.
     timeouts: Timeouts,
+    /// Whether the questions of the server are the results of its calls.
+    is_single: bool,
     /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,
 }
@@ -386,6 +388,44 @@ impl Client {
         self.call(&tool.name, &arguments, is_task)
     }
 
+    /// Sends one round of a call of a tool, and returns what came of it: the result, or the questions
+    /// of the server with its state ([`Outcome::NeedInput`]). Nothing is put to the functions that
+    /// answer questions. To go on, send the same parameters with the answers by their keys in
+    /// `input_responses`, and the state in `request_state`: at any time, and from another process, for
+    /// as long as the server accepts the state.
+    ///
+    /// That is so in 2026-07-28. In older revisions a question belongs to the open connection: it is
+    /// answered as in [`Client::call_tool`], and the result is always done.
+    ///
+    /// ```
+    /// # use askback::client::{Client, ClientError};
+    /// use askback::protocol::{CallToolParams, ElicitResult, Outcome, RawJson};
+    ///
+    /// # async fn agree(client: Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut call = CallToolParams::new("reserve");
+    /// while let Outcome::NeedInput(asks) = client.call_round(call.clone()).await?.value {
+    ///     let keys = asks.input_requests.into_iter().flatten().map(|(key, _)| key);
+    ///     let answer = RawJson::new(&ElicitResult::decline())?;
+    ///     call.input_responses = Some(keys.map(|key| (key, answer.clone())).collect());
+    ///     call.request_state = asks.request_state;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::call_tool`].
+    pub async fn call_round(
+        &self,
+        params: CallToolParams,
+    ) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
+        let mut client = self.clone();
+        client.is_single = true;
+        let request = ClientRequest::CallTool(params);
+        PendingCall::new(&client, Ok(request)).round().await
+    }
+
     /// Gets the messages of a prompt. The arguments are anything that serializes as an object of
     /// texts, or `()` where there are none.
     ///
@@ -513,6 +553,7 @@ impl Client {
                 watched: Mutex::default(),
             }),
             timeouts: handles.timeouts,
+            is_single: false,
             meta: None,
         }
     }
@@ -551,6 +592,7 @@ impl Client {
             id,
             request,
             timeouts: self.timeouts,
+            is_single: self.is_single,
             reply,
             granted,
         };

@@ -226,6 +226,7 @@ impl Drop for Subscription {
                         id,
                         request: Box::new(request),
                         timeouts: Timeouts::default(),
+                        is_single: false,
                         reply,
                         granted: None,
                     });

@@ -37,6 +37,8 @@ pub(super) struct Call {
     pub(super) refused: Option<ErrorObject>,
     /// Whether what the result will say was overtaken by a change.
     pub(super) overtaken: bool,
+    /// Whether the questions of the server are the result, and not put to the host.
+    pub(super) is_single: bool,
     /// Whether a subscription was opened again as soon as it began, for it may have been opened in
     /// another authorization context.
     pub(super) reopened: bool,
@@ -106,6 +108,7 @@ impl Call {
             restarted: false,
             refused: None,
             overtaken: false,
+            is_single: false,
             reopened: false,
         }
     }

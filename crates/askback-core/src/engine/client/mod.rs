@@ -340,6 +340,30 @@ impl Connection {
         timeouts: Timeouts,
         now: Duration,
     ) {
+        self.begin_call(id, request, timeouts, false, now);
+    }
+
+    /// Sends one round of a call. Where the server asks in its result (2026-07-28), that is the result of
+    /// the call: nothing is put to the host, and whoever calls sends the next round with the answers and
+    /// the state in its request.
+    pub fn call_round(
+        &mut self,
+        id: CallId,
+        request: ClientRequest,
+        timeouts: Timeouts,
+        now: Duration,
+    ) {
+        self.begin_call(id, request, timeouts, true, now);
+    }
+
+    fn begin_call(
+        &mut self,
+        id: CallId,
+        request: ClientRequest,
+        timeouts: Timeouts,
+        is_single: bool,
+        now: Duration,
+    ) {
         let most = self.profile.limits.wire.requests_in_flight;
         if self.calls.len() >= most {
             self.out
@@ -352,7 +376,8 @@ impl Connection {
             self.out.push_back(Output::Done(id, Ok(result.to_owned())));
             return;
         }
-        let call = Call::new(request, &self.profile.limits, timeouts);
+        let mut call = Call::new(request, &self.profile.limits, timeouts);
+        call.is_single = is_single;
         self.calls.insert(id, call);
         self.send(id, now);
     }

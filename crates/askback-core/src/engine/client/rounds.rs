@@ -60,6 +60,13 @@ impl Connection {
                 self.remember_session(id);
                 self.finish(id, Ok(result));
             }
+            Ok(Outcome::NeedInput(InputRequiredResult {
+                input_requests: Some(questions),
+                ..
+            })) if facts.result_type && call.is_single && !questions.is_empty() => {
+                let asked = self.check_questions(id, questions);
+                self.finish(id, asked.map(|()| result));
+            }
             Ok(Outcome::NeedInput(asks)) if facts.result_type => {
                 if let Err(error) = self.begin_round(id, asks, now) {
                     self.finish(id, Err(error));
@@ -132,6 +139,15 @@ impl Connection {
         }
     }
 
+    /// Checks that questions may be asked of this client, as they are where they are put to the host.
+    fn check_questions(&mut self, id: CallId, questions: InputRequests) -> Result<(), ClientError> {
+        self.count_round(id, questions.len())?;
+        for (key, mut request) in questions {
+            self.check_question(&key, &mut request)?;
+        }
+        Ok(())
+    }
+
     fn begin_questions(
         &mut self,
         id: CallId,
@@ -159,20 +175,8 @@ impl Connection {
         beside: usize,
         now: Duration,
     ) -> Result<Asked, ClientError> {
-        let most = self.profile.limits.wire.id_bytes;
-        if key.len() > most {
-            let why =
-                format!("the key of a question is longer than the {most} bytes accepted here");
-            return Err(ClientError::Protocol(why));
-        }
-        let revision = self.greeting.as_ref().map(|greeting| greeting.revision);
-        let facts = revision.unwrap_or(Revision::LATEST).facts();
-        let Self { profile, asks, .. } = self;
-        admit(&mut request, profile, facts).map_err(|error| {
-            let why = format!("it asks {key:?} of a client that cannot be asked so: {error}");
-            ClientError::Protocol(why)
-        })?;
-        if !asks.admit(now) {
+        self.check_question(key, &mut request)?;
+        if !self.asks.admit(now) {
             return Err(ClientError::Refused(self.refuse_flood()));
         }
         let bytes = size(&request) + key.len();
@@ -184,6 +188,22 @@ impl Connection {
             request,
             bytes,
             answer: None,
+        })
+    }
+
+    /// Checks that a question of a round may be asked of this client.
+    fn check_question(&self, key: &str, request: &mut InputRequest) -> Result<(), ClientError> {
+        let most = self.profile.limits.wire.id_bytes;
+        if key.len() > most {
+            let why =
+                format!("the key of a question is longer than the {most} bytes accepted here");
+            return Err(ClientError::Protocol(why));
+        }
+        let revision = self.greeting.as_ref().map(|greeting| greeting.revision);
+        let facts = revision.unwrap_or(Revision::LATEST).facts();
+        admit(request, &self.profile, facts).map_err(|error| {
+            let why = format!("it asks {key:?} of a client that cannot be asked so: {error}");
+            ClientError::Protocol(why)
         })
     }
 

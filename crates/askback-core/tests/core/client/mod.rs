@@ -198,6 +198,14 @@ impl Player {
                 let request = ClientRequest::parse(method, Some(&params)).unwrap();
                 connection.call(CallId(word.parse().unwrap()), request, *now);
             }
+            // A single round of a call.
+            "round" => {
+                let (method, params) = more.split_once(' ').unwrap_or((more, "{}"));
+                let params = RawValue::from_string(params.to_owned()).unwrap();
+                let request = ClientRequest::parse(method, Some(&params)).unwrap();
+                let id = CallId(word.parse().unwrap());
+                connection.call_round(id, request, Timeouts::default(), *now);
+            }
             // A call with time-outs: "7 2000/5000 tools/call {…}", in milliseconds, either may be "-".
             "call-within" => {
                 let (times, call) = more.split_once(' ').unwrap();

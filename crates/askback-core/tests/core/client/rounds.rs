@@ -50,6 +50,29 @@ fn a_round_is_answered_with_a_new_id_the_same_state_and_the_keys_that_were_asked
 }
 
 #[test]
+fn a_single_round_ends_with_the_questions_and_the_next_one_is_the_callers() {
+    let asks = format!(
+        r#"{{"resultType":"input_required","requestState":"s1","inputRequests":{{"who":{{"method":"elicitation/create","params":{{"message":"Who?","requestedSchema":{FORM}}}}}}}}}"#
+    );
+    check(&modern(&format!(
+        r#"
+        ! round 7 tools/call {{"name":"book","arguments":{{}}}}
+        >> {{"id":2,"method":"tools/call","params":{{"name":"book","arguments":{{}},"_meta":{{"progressToken":2}}}}}}
+        < {{"id":2,"result":{asks}}}
+        = done 7 {asks}
+        ! round 8 tools/call {{"name":"book","arguments":{{}},"requestState":"s1","inputResponses":{{"who":{{"action":"decline"}}}}}}
+        >> {{"id":3,"method":"tools/call","params":{{"name":"book","arguments":{{}},"requestState":"s1","inputResponses":{{"who":{{"action":"decline"}}}},"_meta":{{"progressToken":3}}}}}}
+        < {{"id":3,"result":{{"resultType":"complete","content":[]}}}}
+        = done 8 {{"resultType":"complete","content":[]}}
+        ! round 9 tools/call {{"name":"book"}}
+        >> {{"id":4,"method":"tools/call","params":{{"name":"book","_meta":{{"progressToken":4}}}}}}
+        < {{"id":4,"result":{{"resultType":"input_required","requestState":"s1","inputRequests":{{"who":{{"method":"elicitation/create","params":{{"message":"Who?","requestedSchema":{{"type":"object","properties":{{"a":{{"type":"object"}}}}}}}}}}}}}}}}
+        = failed 9: the server broke the protocol: it asks "who" of a client that cannot be asked so: field `a`: an object cannot be asked in a form (-32602)
+        "#
+    )));
+}
+
+#[test]
 fn a_no_is_an_answer() {
     for action in ["decline", "cancel"] {
         check(&modern(&format!(

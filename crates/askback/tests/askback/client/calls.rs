@@ -9,7 +9,7 @@ use std::{
 use askback::{
     Ctx, Json, Result, Server, State, Tool,
     client::{CallId, Client, ClientError, Event},
-    protocol::{RawObject, ToolResultError},
+    protocol::{CallToolParams, Outcome, RawJson, RawObject, ToolResultError},
     schemars, transport,
 };
 use serde::{Deserialize, Serialize};
@@ -191,4 +191,34 @@ async fn a_call_outlives_the_handle_it_was_made_with() {
     let call = tokio::spawn(client.call_tool("slow", ()));
     drop(client);
     assert_eq!(call.await.unwrap().unwrap().text().unwrap(), "done");
+}
+
+// A call is whole in its parameters, so that its question may wait for another process.
+#[tokio::test(start_paused = true)]
+async fn a_round_is_gone_on_with_on_another_connection() {
+    async fn agree(ctx: Ctx) -> Result<String> {
+        let sure = ctx.confirm("Sure?").await?;
+        Ok(format!("sure: {sure}"))
+    }
+    let server = Server::new("s", "1").tool(Tool::new("agree", agree));
+    let server = server.build().unwrap();
+    let connect = async || {
+        let (near, far) = transport::memory();
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(far).await });
+        let client = builder(None).on_elicit(|_| async { panic!("nobody is asked") });
+        client.connect(near).await.unwrap()
+    };
+    let mut call = CallToolParams::new("agree");
+    let asked = connect().await.call_round(call.clone()).await.unwrap();
+    let Outcome::NeedInput(asks) = asked.value else {
+        panic!("it asks")
+    };
+    let questions = asks.input_requests.unwrap();
+    let answer = RawJson::new(&json!({"action": "decline"})).unwrap();
+    let keys = questions.iter().map(|(key, _)| (key, answer.clone()));
+    call.input_responses = Some(keys.collect());
+    call.request_state = asks.request_state;
+    let done = connect().await.call_round(call).await.unwrap();
+    assert!(matches!(done.value, Outcome::Done(_)), "{done:?}");
 }
