@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read, serve,
-        servers, test, watch,
+        answer, auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read,
+        serve, servers, test, watch,
     },
     error::{Error, Exit, Kind, Outcome},
 };
@@ -27,6 +27,7 @@ struct App {
 enum Command {
     Open(open::OpenArgs),
     Call(call::CallArgs),
+    Answer(answer::AnswerArgs),
     Prompt(prompt::PromptArgs),
     Read(read::ReadArgs),
     List(list::ListArgs),
@@ -102,6 +103,7 @@ impl Command {
     fn is_json(&self) -> bool {
         match self {
             Self::Call(args) => args.json,
+            Self::Answer(args) => args.json,
             Self::Prompt(args) => args.json,
             Self::Read(args) => args.json,
             Self::List(args) => args.json,
@@ -122,6 +124,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         None => demo::run(outcome).await,
         Some(Command::Open(args)) => open::run(args, outcome).await,
         Some(Command::Call(args)) => call::run(args, outcome).await,
+        Some(Command::Answer(args)) => answer::run(args, outcome).await,
         Some(Command::Prompt(args)) => prompt::run(args, outcome).await,
         Some(Command::Read(args)) => read::run(args, outcome).await,
         Some(Command::List(args)) => list::run(args).await,

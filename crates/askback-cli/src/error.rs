@@ -58,6 +58,8 @@ pub struct Outcome {
     pub broken: Option<Kind>,
     /// The server has a fault, which the run was to find.
     pub faulty: bool,
+    /// A question was put aside, and waits for an answer.
+    pub parked: bool,
     /// The server could not be looked at further without a sign-in.
     pub unauthorized: bool,
 }
@@ -83,6 +85,8 @@ pub enum Exit {
     Unanswered = 6,
     /// The questions were not those that the answers file expects.
     Unexpected = 7,
+    /// A question waits for an answer.
+    Parked = 8,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,
 }
@@ -98,6 +102,7 @@ impl Exit {
             Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
+            None if outcome.parked => Self::Parked,
             kind => match (outcome.questions, kind) {
                 (Ended::Unexpected, _) => Self::Unexpected,
                 (Ended::Unanswered, _) => Self::Unanswered,
@@ -252,7 +257,8 @@ mod tests {
             Exit::SignIn,
             Exit::Unanswered,
             Exit::Unexpected,
+            Exit::Parked,
         ];
-        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
     }
 }

@@ -235,6 +235,16 @@ impl SessionArgs {
         self
     }
 
+    /// Has the server ask a person alone, and make no task of a call.
+    #[must_use]
+    pub fn asked_by_elicitation_alone(mut self) -> Self {
+        let role = self.role.get_or_insert_default();
+        role.abilities.sampling = false;
+        role.abilities.roots = false;
+        role.tasks = false;
+        self
+    }
+
     /// Makes room for the messages, if somebody wants to see them.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
         (self.keeps_wire || self.trace.is_some()).then(|| WireLog::new(limits))

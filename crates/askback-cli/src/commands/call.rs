@@ -8,12 +8,12 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::answers;
+use super::{answers, park};
 use crate::{
     args,
     error::{Error, Outcome},
     lookup, missing,
-    session::{Session, SessionArgs, failed},
+    session::{Answers, Session, SessionArgs, failed},
     suite::record::{Recorder, Request},
 };
 
@@ -44,7 +44,7 @@ and how often it is asked (asked). The guide on answers files has all of it.";
 /// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined or cancelled
 /// (even if the tool then succeeded, but where a rule expects it), 4 connection or protocol failure, 5
 /// sign-in was required but not completed, 6 a question was not answered by anybody, 7
-/// the questions were not those that the answers file expects.
+/// the questions were not those that the answers file expects, 8 a question waits (--park).
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = ANSWERS)]
 pub struct CallArgs {
@@ -59,11 +59,25 @@ pub struct CallArgs {
     /// Write the call, its questions and what came of it into this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Where the server asks, print the question as JSON and end with 8: `askback answer` goes on, at
+    /// any time and from any process of yours. Only in 2026-07-28
+    #[arg(long, conflicts_with_all = ["answers", "record"])]
+    park: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
+}
+
+impl CallArgs {
+    /// The options of the session, in which what can be parked is asked alone.
+    pub(super) fn into_session(self) -> SessionArgs {
+        match self.park {
+            true => self.session.asked_by_elicitation_alone(),
+            false => self.session,
+        }
+    }
 }
 
 /// Runs the command.
@@ -74,12 +88,16 @@ pub struct CallArgs {
 pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;
-    let answers = answers(args.answers.as_deref())?;
+    let answers = match args.park {
+        true => Answers::Nobody,
+        false => answers(args.answers.as_deref())?,
+    };
     let recorder = args.record.as_deref();
     let recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let mut session = Session::open(target, &args.session, answers).await?;
+    let options = args.clone().into_session();
+    let mut session = Session::open(target, &options, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
     outcome.questions = session.host.ended();
     session.close().await;
@@ -101,6 +119,9 @@ async fn call(
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;
+    }
+    if args.park {
+        return park::begin(session, &tool.clone(), arguments, args.json, outcome).await;
     }
     if let Some(recorder) = &mut recorder {
         recorder.attach(client, host);

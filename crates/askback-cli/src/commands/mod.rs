@@ -1,5 +1,6 @@
 //! The subcommands, each in a file of its own.
 
+pub mod answer;
 pub mod auth;
 pub mod call;
 pub mod check;
@@ -11,6 +12,7 @@ pub mod list;
 pub mod new;
 mod offers;
 pub mod open;
+mod park;
 pub mod prompt;
 mod protect;
 pub mod read;

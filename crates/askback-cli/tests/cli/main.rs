@@ -30,6 +30,7 @@ mod models;
 mod new;
 mod one_shot;
 mod over_http;
+mod parked;
 mod protected;
 #[cfg(unix)]
 mod pty;

@@ -72,8 +72,8 @@ pub fn line(began: SystemTime, entry: &Entry) -> String {
     serde_json::to_string(&line).unwrap_or_default()
 }
 
-/// A time as RFC 3339 has it.
-pub(super) fn time(began: SystemTime, at: Duration) -> String {
+/// A time as RFC 3339 has it, so long after another.
+pub fn time(began: SystemTime, at: Duration) -> String {
     let when = began.checked_add(at).unwrap_or(began);
     let since = when.duration_since(SystemTime::UNIX_EPOCH);
     let millis = since.unwrap_or_default().as_millis();

@@ -19,7 +19,7 @@ use askback::transport::{WireEvent, WireHeader};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
-    export::line,
+    export::{line, time},
     show::{Row, Shown, list, put, whole},
 };
 

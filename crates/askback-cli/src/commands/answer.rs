@@ -1,0 +1,201 @@
+//! `askback answer`: an answer to a question that waits.
+
+use std::env;
+
+use askback_core::{
+    limits::Limits,
+    protocol::{ElicitParams, ElicitResult, InputRequest},
+};
+use askback_host::{
+    model::Ended,
+    page::{Style, out},
+    text::{PeerText, given},
+    words,
+};
+use clap::Parser;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    call::CallArgs,
+    park::{self, Shown},
+    print_as_json,
+};
+use crate::{
+    args,
+    error::{Error, Outcome},
+    parked::{Parked, Parking},
+    session::{Answers, Session},
+};
+
+const AFTER: &str = "\
+askback call TOOL … --park prints a question with its id and ends with 8. This command goes on
+with it, and prints the result, or the next question with an id of its own.
+
+Without an ID, it lists what waits; with an ID alone, it prints the question again. A field that is
+not given has its default. A call waits for 24 hours; its server may accept its state for less.
+
+Exit codes: those of askback call, and 8 where a question waits.";
+
+/// Answer a question that was parked by `askback call --park`
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = AFTER)]
+pub struct AnswerArgs {
+    /// The id of the call; without one, what waits is listed
+    id: Option<String>,
+    /// The fields of the form: key=value, read as the form declares it, or key:=json
+    #[arg(value_name = "FIELD=VALUE")]
+    fields: Vec<String>,
+    /// The question, where several wait at once
+    #[arg(long, value_name = "KEY", requires = "id")]
+    key: Option<String>,
+    /// Send the form with its defaults, or agree to the link
+    #[arg(long, requires = "id", conflicts_with_all = ["decline", "cancel"])]
+    accept: bool,
+    /// Say no
+    #[arg(long, requires = "id", conflicts_with_all = ["cancel", "fields"])]
+    decline: bool,
+    /// Say neither yes nor no
+    #[arg(long, requires = "id", conflicts_with = "fields")]
+    cancel: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The words behind `askback call`.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: CallArgs,
+}
+
+/// The calls that wait, as JSON.
+#[derive(Serialize)]
+struct List<'a> {
+    parked: Vec<Shown<'a>>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
+pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let parking = Parking::of_user()?;
+    let Some(id) = &args.id else {
+        return list(&parking, args.json);
+    };
+    let mut turn = parking.take(id)?;
+    let open = turn.call.open()?;
+    if !open.is_empty() {
+        if !args.says_something() {
+            return park::print(&turn.id, &turn.call, outcome);
+        }
+        let (key, question) = args.question(open)?;
+        let answer = args.answer(question)?;
+        let answer = serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
+        turn.call.answers.insert(key, answer);
+        turn.keep()?;
+        if !turn.call.open()?.is_empty() {
+            return park::print(&turn.id, &turn.call, outcome);
+        }
+    }
+    if turn
+        .call
+        .answers
+        .values()
+        .any(|it| it["action"] != "accept")
+    {
+        outcome.questions = Ended::Refused;
+    }
+    let mut session = reopen(&turn.call).await?;
+    let went_on = park::go_on(&mut session, turn, args.json, outcome).await;
+    session.close().await;
+    went_on
+}
+
+impl AnswerArgs {
+    fn says_something(&self) -> bool {
+        self.accept || self.decline || self.cancel || !self.fields.is_empty()
+    }
+
+    /// The question that is meant.
+    fn question(
+        &self,
+        mut open: Vec<(String, InputRequest)>,
+    ) -> Result<(String, InputRequest), Error> {
+        let at = match &self.key {
+            Some(key) => open.iter().position(|(known, _)| known == key),
+            None if open.len() == 1 => Some(0),
+            None => None,
+        };
+        at.map(|at| open.swap_remove(at)).ok_or_else(|| {
+            let keys: Vec<_> = open.into_iter().map(|(key, _)| key).collect();
+            Error::usage("name one of these questions with --key:").quoting(keys.join("\n"))
+        })
+    }
+
+    fn answer(&self, question: InputRequest) -> Result<ElicitResult, Error> {
+        if self.decline {
+            return Ok(ElicitResult::decline());
+        }
+        if self.cancel {
+            return Ok(ElicitResult::cancel());
+        }
+        match question {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                let schema = serde_json::to_value(&form.requested_schema).unwrap_or(Value::Null);
+                let content = args::for_tool(args::parse(&self.fields)?, &schema)?;
+                let content = form.requested_schema.with_defaults(content);
+                let limits = Limits::default();
+                let checked = form.requested_schema.check(&content, &limits.forms);
+                checked.map_err(|issues| {
+                    let issues: Vec<_> = issues.0.iter().map(ToString::to_string).collect();
+                    Error::usage("the form does not take that:").quoting(issues.join("\n"))
+                })?;
+                Ok(ElicitResult::accept(content))
+            }
+            InputRequest::Elicit(ElicitParams::Url(_)) if self.fields.is_empty() => {
+                Ok(ElicitResult::agree())
+            }
+            _ => Err(Error::usage("the question is no form, and has no fields")
+                .hint("Answer with --accept, --decline or --cancel.")),
+        }
+    }
+}
+
+/// Opens the server of a call once more, as it was opened before.
+async fn reopen(call: &Parked) -> Result<Session, Error> {
+    env::set_current_dir(&call.folder).map_err(|error| {
+        let folder = given(call.folder.display());
+        Error::usage(words!("{} cannot be entered: {}", folder, given(error)))
+    })?;
+    let line = std::iter::once("call").chain(call.line.iter().map(String::as_str));
+    let line = Line::try_parse_from(line)
+        .map_err(|_| Error::usage("the file of the call was written by another askback"))?;
+    let session = line.args.into_session();
+    Session::open(session.target()?, &session, Answers::Nobody).await
+}
+
+/// Prints what waits.
+fn list(parking: &Parking, is_json: bool) -> Result<(), Error> {
+    let all = parking.all()?;
+    if is_json {
+        let parked = all.iter().map(|(id, call)| Shown::of(id, call));
+        return print_as_json(&List {
+            parked: parked.collect::<Result<_, _>>()?,
+        });
+    }
+    let mut page = out::stdout_page();
+    for (id, call) in &all {
+        let keys: Vec<_> = call.open()?.into_iter().map(|(key, _)| key).collect();
+        let about = format!("{}: {}", call.tool, keys.join(", "));
+        let mark = words!("{} {} ", given(id), given(&call.server).short());
+        page.quote_line(mark, PeerText::from(about));
+    }
+    if all.is_empty() {
+        page.say(Style::Plain, "Nothing waits.");
+    }
+    Ok(out::print(&page.take())?)
+}

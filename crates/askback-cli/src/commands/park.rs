@@ -1,0 +1,225 @@
+//! Calls whose questions wait in a file: `askback call --park`, and what goes on with one.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    time::{Duration, SystemTime},
+};
+
+use askback_core::{
+    protocol::{
+        CallToolParams, CallToolResult, ElicitParams, InputRequest, Outcome as Came, RawJson,
+        RawObject, Tool,
+    },
+    revision::{Era, Revision},
+};
+use askback_host::{content, page::out, text::given, wire, words};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::print_as_json;
+use crate::{
+    error::{Error, Kind, Outcome},
+    parked::{Parked, Parking, Turn, now},
+    session::{Session, failed},
+};
+
+/// A call that waits, as it is printed.
+#[derive(Serialize)]
+struct Waits<'a> {
+    parked: Shown<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    id: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    expires: String,
+    questions: Vec<Asked>,
+    answer: String,
+}
+
+/// A question.
+#[derive(Serialize)]
+struct Asked {
+    key: String,
+    kind: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn of(id: &'a str, call: &'a Parked) -> Result<Self, Error> {
+        let open = call.open()?;
+        let key = match open.len() {
+            0 | 1 => "",
+            _ => " --key KEY",
+        };
+        Ok(Self {
+            id,
+            server: &call.server,
+            tool: &call.tool,
+            expires: wire::time(SystemTime::UNIX_EPOCH, Duration::from_secs(call.until())),
+            questions: open.into_iter().map(Asked::of).collect(),
+            answer: format!(
+                "askback answer {id}{key} FIELD=VALUE… (or --accept, --decline, --cancel)"
+            ),
+        })
+    }
+}
+
+impl Asked {
+    fn of((key, request): (String, InputRequest)) -> Self {
+        let mut asked = Self {
+            key,
+            kind: request.method(),
+            message: String::new(),
+            schema: None,
+            url: None,
+        };
+        if let InputRequest::Elicit(params) = request {
+            asked.message = params.message().to_owned();
+            match params {
+                ElicitParams::Form(form) => {
+                    asked.kind = "form";
+                    asked.schema = RawJson::new(&form.requested_schema).ok();
+                }
+                ElicitParams::Url(link) => {
+                    asked.kind = "link";
+                    asked.url = Some(link.url);
+                }
+            }
+        }
+        asked
+    }
+}
+
+/// Makes the first round of a call, and keeps its questions.
+pub(super) async fn begin(
+    session: &mut Session,
+    tool: &Tool,
+    arguments: Map<String, Value>,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let revision = session.client.revision();
+    if revision.era() == Era::Legacy {
+        let words = words!(
+            "a question cannot be parked in {}: there it belongs to the open connection",
+            given(revision)
+        );
+        let can = words!("It can in {}.", given(Revision::LATEST));
+        return Err(Error::usage(words)
+            .hint(can)
+            .hint("Here, answer it at a terminal or with --answers FILE."));
+    }
+    let folder = env::current_dir()
+        .map_err(|error| Error::usage(words!("this folder cannot be read: {}", given(error))))?;
+    let mut call = Parked {
+        line: env::args().skip(2).collect(),
+        folder,
+        server: session.host.desk().asker().name.clone(),
+        tool: tool.name.clone(),
+        arguments,
+        asked: Box::default(),
+        answers: BTreeMap::new(),
+        since: now(),
+    };
+    // Before the server does anything, it is known that the question can be kept.
+    let parking = Parking::of_user()?;
+    parking.find_room()?;
+    if let Some(asked) = round(session, &call, None, is_json, outcome).await? {
+        call.asked = asked;
+        let id = parking.keep(&call)?;
+        print(&id, &call, outcome)?;
+    }
+    Ok(())
+}
+
+/// Sends the answers of a call that waited. Its next question waits under an id of its own, so that no
+/// answer to the one before is taken for one to it.
+pub(super) async fn go_on(
+    session: &mut Session,
+    turn: Turn,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    // What the server wants in headers is known from its list.
+    let listed = session.host.attend(session.client.tools()).await?;
+    listed.map_err(failed)?;
+    let (_, state) = turn.call.asks()?;
+    let sent = round(session, &turn.call, state, is_json, outcome).await;
+    match sent {
+        Ok(None) => turn.end(),
+        Ok(Some(asked)) => {
+            let next = Parked {
+                asked,
+                answers: BTreeMap::new(),
+                since: now(),
+                ..turn.call.clone()
+            };
+            let id = Parking::of_user()?.keep(&next)?;
+            turn.end()?;
+            print(&id, &next, outcome)
+        }
+        Err(error) => {
+            // What the server refused it refuses again; anything else may be tried once more.
+            if error.kind == Kind::Server {
+                turn.end()?;
+                return Err(error);
+            }
+            let words = words!("askback answer {} tries again.", given(&turn.id));
+            Err(error.hint(words))
+        }
+    }
+}
+
+/// Prints a call that waits.
+pub(super) fn print(id: &str, call: &Parked, outcome: &mut Outcome) -> Result<(), Error> {
+    outcome.parked = true;
+    let parked = Shown::of(id, call)?;
+    print_as_json(&Waits { parked })
+}
+
+/// Sends a round. Prints the result, or returns the one that asks.
+async fn round(
+    session: &mut Session,
+    call: &Parked,
+    state: Option<String>,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<Option<Box<serde_json::value::RawValue>>, Error> {
+    let unwritten = |error: serde_json::Error| Error::usage(given(error));
+    let answers = call.answers.iter();
+    let answers = answers.map(|(key, answer)| Ok((key.as_str(), RawJson::new(answer)?)));
+    let answers = answers.collect::<Result<Vec<_>, _>>().map_err(unwritten)?;
+    let params = CallToolParams {
+        arguments: Some(RawObject::new(&call.arguments).map_err(unwritten)?),
+        input_responses: (!answers.is_empty()).then(|| answers.into_iter().collect()),
+        request_state: state,
+        ..CallToolParams::new(&call.tool)
+    };
+    let Session { client, host, .. } = session;
+    let received = host
+        .attend(client.call_round(params))
+        .await?
+        .map_err(failed)?;
+    let result: CallToolResult = match received.value {
+        Came::Done(result) => result,
+        Came::NeedInput(_) => return Ok(Some(received.raw)),
+        Came::Task(_) | Came::CoreTask(_) => {
+            let error = "the result is a task, which was not asked for";
+            return Err(Error::new(Kind::Protocol, error));
+        }
+    };
+    outcome.tool_error = result.failed();
+    match is_json {
+        true => host.print(out::of_json(&received.raw))?,
+        false => host.print(out::of_text(content::tool_result(&result)))?,
+    }
+    Ok(None)
+}

@@ -1,0 +1,259 @@
+//! Calls that wait for an answer in files: those of `askback call --park`.
+//!
+//! A call of 2026-07-28 is whole in its arguments, the state of the server and the answers. So it can
+//! wait as long as the server accepts its state, without a process that waits.
+
+use std::{
+    collections::{BTreeMap, hash_map::RandomState},
+    fs::{self, File, TryLockError},
+    hash::{BuildHasher, Hasher},
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use askback::keys::state_dir;
+use askback_core::protocol::{CallToolResult, InputRequest, InputRequests, Outcome};
+use askback_host::{text::given, words};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{error::Error, private_file};
+
+/// How long a call is kept, whatever its server says of its state.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most calls that are kept.
+const MOST: usize = 256;
+
+/// A call that waits.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parked {
+    /// The words behind `askback call` that made it.
+    pub line: Vec<String>,
+    /// The folder in which they were written.
+    pub folder: PathBuf,
+    /// The server, by the name that it has here.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+    /// The result that asks, as it was received.
+    pub asked: Box<RawValue>,
+    /// The answers so far, by the keys of their questions.
+    pub answers: BTreeMap<String, Value>,
+    /// When the result came, in seconds since 1970.
+    pub since: u64,
+}
+
+/// The folder of the calls that wait.
+pub struct Parking(PathBuf);
+
+/// A call that waits, for one program at a time.
+pub struct Turn {
+    /// The id.
+    pub id: String,
+    /// The call.
+    pub call: Parked,
+    path: PathBuf,
+    _turn: File,
+}
+
+impl Parked {
+    /// Until when it is kept, in seconds since 1970.
+    pub fn until(&self) -> u64 {
+        self.since.saturating_add(KEPT.as_secs())
+    }
+
+    /// The questions, and the state of the server.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where the file was changed.
+    pub fn asks(&self) -> Result<(InputRequests, Option<String>), Error> {
+        match Outcome::<CallToolResult>::parse(&self.asked) {
+            Ok(Outcome::NeedInput(asks)) => {
+                Ok((asks.input_requests.unwrap_or_default(), asks.request_state))
+            }
+            _ => Err(Error::usage("the file of the call cannot be read")),
+        }
+    }
+
+    /// The questions without an answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Parked::asks`].
+    pub fn open(&self) -> Result<Vec<(String, InputRequest)>, Error> {
+        let (questions, _) = self.asks()?;
+        let is_open = |(key, _): &(String, InputRequest)| !self.answers.contains_key(key);
+        Ok(questions.into_iter().filter(is_open).collect())
+    }
+}
+
+impl Parking {
+    /// That of this user.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where they have no folder for it.
+    pub fn of_user() -> Result<Self, Error> {
+        let state = state_dir().ok_or_else(|| {
+            Error::usage("there is no folder in which the call could wait")
+                .hint("Set XDG_STATE_HOME or HOME.")
+        })?;
+        Ok(Self(state.join("askback").join("parked")))
+    }
+
+    /// Checks that one more call may be kept.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where too many wait.
+    pub fn find_room(&self) -> Result<(), Error> {
+        match self.all()?.len() {
+            MOST.. => {
+                let words = words!("{} calls wait already", MOST);
+                Err(Error::usage(words).hint("askback answer lists them."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a call, and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// Those of its file.
+    pub fn keep(&self, call: &Parked) -> Result<String, Error> {
+        let number = RandomState::new().build_hasher().finish();
+        let id = format!("{:08x}", number & 0xffff_ffff);
+        let path = self.path(&id);
+        let _turn = private_file::lock(&path).map_err(failed)?;
+        write(&path, call)?;
+        Ok(id)
+    }
+
+    /// Takes a call, for as long as the value lives.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where there is none of this id, any more.
+    pub fn take(&self, id: &str) -> Result<Turn, Error> {
+        let unknown = || {
+            let words = words!("no call {} waits", given(id));
+            Error::usage(words).hint("askback answer lists those that do.")
+        };
+        let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit());
+        let path = self.path(id);
+        if !is_id || !path.exists() {
+            return Err(unknown());
+        }
+        let turn = private_file::open_lock(&path.with_extension("lock")).map_err(failed)?;
+        match turn.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::usage("another askback answers this call now"));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        // Another program may have ended it meanwhile.
+        let call = read(&path)?.filter(is_kept).ok_or_else(unknown)?;
+        Ok(Turn {
+            id: id.to_owned(),
+            call,
+            path,
+            _turn: turn,
+        })
+    }
+
+    /// The calls that wait, by their ids; those that waited too long are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Those of the folder and the files.
+    pub fn all(&self) -> Result<BTreeMap<String, Parked>, Error> {
+        let entries = match fs::read_dir(&self.0) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut all = BTreeMap::new();
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            let id = path.file_stem().and_then(|stem| stem.to_str());
+            let (Some(id), true) = (id, path.extension().is_some_and(|it| it == "json")) else {
+                continue;
+            };
+            match read(&path)? {
+                Some(call) if is_kept(&call) => {
+                    all.insert(id.to_owned(), call);
+                }
+                Some(_) => forget(&path)?,
+                None => {}
+            }
+        }
+        Ok(all)
+    }
+
+    fn path(&self, id: &str) -> PathBuf {
+        self.0.join(id).with_extension("json")
+    }
+}
+
+impl Turn {
+    /// Keeps the call as it is now.
+    ///
+    /// # Errors
+    ///
+    /// Those of its file.
+    pub fn keep(&self) -> Result<(), Error> {
+        write(&self.path, &self.call)
+    }
+
+    /// Forgets the call: it waits no longer.
+    ///
+    /// # Errors
+    ///
+    /// Those of its file.
+    pub fn end(self) -> Result<(), Error> {
+        forget(&self.path)
+    }
+}
+
+/// The time, in seconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+fn is_kept(call: &Parked) -> bool {
+    now() < call.until()
+}
+
+fn read(path: &Path) -> Result<Option<Parked>, Error> {
+    let text = private_file::read(path).map_err(failed)?;
+    let read = text.map(|text| private_file::parse(path, &text));
+    read.transpose().map_err(failed)
+}
+
+fn write(path: &Path, call: &Parked) -> Result<(), Error> {
+    let text = serde_json::to_string(call).map_err(|error| failed(error.into()))?;
+    private_file::write(path, &text).map_err(failed)
+}
+
+fn forget(path: &Path) -> Result<(), Error> {
+    for path in [path.to_owned(), path.with_extension("lock")] {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::usage(words!("the call cannot wait in its file: {}", given(error)))
+}

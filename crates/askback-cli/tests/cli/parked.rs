@@ -1,0 +1,171 @@
+//! Questions that wait in a file for an answer from another process.
+
+use std::{fs, path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+use crate::{
+    run::{ASKBACK, Run},
+    scratch::Scratch,
+};
+
+/// A user with a folder of their own.
+struct User(Scratch);
+
+/// What a command came to.
+struct Came {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl User {
+    fn new(name: &str) -> Self {
+        Self(Scratch::new(&format!("parked-{name}")))
+    }
+
+    fn run(&self, words: &[&str]) -> Came {
+        let output = Command::new(ASKBACK)
+            .args(words)
+            .current_dir(self.0.path("."))
+            .env("XDG_STATE_HOME", self.0.path("state"))
+            .output()
+            .expect("it was built");
+        Came {
+            exit: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("it is text"),
+            stderr: String::from_utf8(output.stderr).expect("it is text"),
+        }
+    }
+
+    /// Parks the first question of a booking.
+    fn park(&self) -> Value {
+        let call = [
+            "call",
+            "book_holiday",
+            "destination=Rome",
+            "depart=2030-06-15",
+            "--park",
+            "--",
+            ASKBACK,
+            "serve",
+            "travel",
+        ];
+        self.run(&call).parked()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.0.path("state/askback/parked"));
+        let files = files.map(|files| files.flatten().map(|file| file.path()).collect());
+        files.unwrap_or_default()
+    }
+}
+
+impl Came {
+    #[track_caller]
+    fn expect(self, exit: i32, says: &str) -> Self {
+        let all = format!("{}\n{}", self.stdout, self.stderr);
+        assert_eq!(self.exit, Some(exit), "{all}");
+        assert!(all.contains(says), "{says:?} is not in\n{all}");
+        self
+    }
+
+    /// The question that it printed.
+    #[track_caller]
+    fn parked(self) -> Value {
+        let came = self.expect(8, "");
+        let json: Value = serde_json::from_str(&came.stdout).expect("it is JSON");
+        json["parked"].clone()
+    }
+}
+
+fn id(parked: &Value) -> &str {
+    parked["id"].as_str().expect("it has an id")
+}
+
+#[test]
+fn a_question_is_answered_by_another_process() {
+    let user = User::new("whole");
+    user.run(&["answer"]).expect(0, "Nothing waits.");
+    let first = user.park();
+    let id = id(&first);
+    assert_eq!(first["tool"], "book_holiday");
+    assert_eq!(first["questions"][0]["key"], "wishes");
+    assert_eq!(first["questions"][0]["kind"], "form");
+    let schema = &first["questions"][0]["schema"]["properties"];
+    assert!(schema["confirm_booking"].is_object(), "{first:#}");
+    user.run(&["answer"])
+        .expect(0, &format!("{id} askback | book_holiday: wishes\n"));
+    // Seen once more, and answered wrongly: it waits as before.
+    assert_eq!(user.run(&["answer", id]).parked(), first);
+    user.run(&["answer", id, "confirm_booking=perhaps"])
+        .expect(2, "true or false");
+    user.run(&["answer", id, "confirm_booking=true", "nobody=1"])
+        .expect(2, "the form does not take that:");
+    let second = user.run(&["answer", id, "confirm_booking=true"]).parked();
+    assert_eq!(second["questions"][0]["key"], "contact");
+    // The first is over: nothing is an answer to it any more.
+    user.run(&["answer", id, "--accept"]).expect(2, "no call ");
+    let id = self::id(&second);
+    let contact = ["answer", id, "name=Ada", "email=ada@example.com", "--json"];
+    let booked = user.run(&contact).expect(0, "");
+    let booked: Value = serde_json::from_str(&booked.stdout).expect("it is JSON");
+    assert_eq!(
+        booked["structuredContent"]["destination"], "Rome",
+        "{booked:#}"
+    );
+    user.run(&["answer", id]).expect(2, "no call ");
+    assert!(user.files().is_empty());
+}
+
+#[test]
+fn a_no_to_a_parked_question_is_one() {
+    let user = User::new("no");
+    let parked = user.park();
+    user.run(&["answer", id(&parked), "--decline"])
+        .expect(3, "");
+    assert!(user.files().is_empty());
+    let parked = user.park();
+    user.run(&["answer", id(&parked), "--cancel"]).expect(3, "");
+    user.run(&["answer", "--decline"]).expect(2, "");
+    user.run(&["answer", "../../../x", "--decline"])
+        .expect(2, "no call ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_parked_call_is_private_and_does_not_wait_for_ever() {
+    use std::os::unix::fs::PermissionsExt;
+    let user = User::new("private");
+    let parked = user.park();
+    let path = user
+        .0
+        .path(&format!("state/askback/parked/{}.json", id(&parked)));
+    let mode = fs::metadata(&path).expect("it is there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    let text = fs::read_to_string(&path).expect("it is there");
+    let mut call: Value = serde_json::from_str(&text).expect("it is JSON");
+    call["since"] = 7.into();
+    fs::write(&path, call.to_string()).expect("it is ours");
+    user.run(&["answer", id(&parked), "--decline"])
+        .expect(2, "no call ");
+    user.run(&["answer", "--json"]).expect(0, "{\"parked\":[]}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_question_of_a_session_cannot_be_parked() {
+    let call = [
+        "call",
+        "book_holiday",
+        "destination=Rome",
+        "depart=2030-06-15",
+        "--park",
+        "--protocol",
+        "2025-11-25",
+    ];
+    Run::new("parked-session", &call)
+        .on_travel()
+        .expect(2)
+        .says("a question cannot be parked in 2025-11-25: there it belongs to the open connection");
+}
