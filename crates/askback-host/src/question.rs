@@ -29,6 +29,9 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
         Ask::Roots => words!("{} asks which folders it may work in", name()),
         Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
+        Ask::Arguments { .. } if question.call.is_none() => {
+            return page.say(Style::Strong, "A request that was sent");
+        }
         Ask::Arguments { .. } => {
             page.say(Style::Strong, "The arguments of the call");
             return for_call(page, question.call.as_ref());

@@ -49,6 +49,8 @@ pub(super) enum Command {
     As(String),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
+    /// Edit the request of this number, and send it again.
+    Resend(u64),
     /// Say how far the server may have a model reply.
     Sampling(Permission),
     /// Show the instructions that the server has for models.
@@ -69,7 +71,7 @@ pub(super) enum Wire {
 }
 
 /// How `/wire` is written.
-const WIRE: &str = "/wire, /wire all, /wire NUMBER or /wire save FILE";
+const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
 pub(super) const HELP: [(&str, &str); 19] = [
@@ -112,7 +114,7 @@ pub(super) const HELP: [(&str, &str); 19] = [
     ),
     ("/instructions", "show what the server tells models"),
     (
-        "/wire [N | all | save FILE]",
+        "/wire [N | all | edit N | save FILE]",
         "show the messages that travelled (F2)",
     ),
     ("/help", "this list"),
@@ -129,6 +131,7 @@ impl Command {
             | Self::Call(..)
             | Self::Prompt(..)
             | Self::Read(_)
+            | Self::Resend(_)
             | Self::Subscribe(_)
             | Self::Log(_)
             | Self::Trouble(_)
@@ -225,6 +228,10 @@ pub(super) fn parse(line: &str) -> Command {
 fn wire(what: Option<&str>, file: Option<String>, more: Option<String>) -> Command {
     match (what, file, more) {
         (Some("save"), Some(file), None) => Command::Wire(Wire::Save(file)),
+        (Some("edit"), Some(number), None) => match number.parse() {
+            Ok(number) => Command::Resend(number),
+            Err(_) => Command::Lacks(WIRE),
+        },
         (what, None, None) => match Shown::read(what.unwrap_or_default()) {
             Some(shown) => Command::Wire(Wire::Show(shown)),
             None => Command::Lacks(WIRE),
@@ -333,6 +340,8 @@ mod tests {
             Command::Lacks("/trouble or /trouble SECONDS"),
         );
         check("/wire", Command::Wire(Wire::Show(Shown::Last)));
+        check("/wire edit 7", Command::Resend(7));
+        check("/wire edit", Command::Lacks(WIRE));
         check("/wire all", Command::Wire(Wire::Show(Shown::All)));
         check("/wire 12", Command::Wire(Wire::Show(Shown::One(12))));
         check(

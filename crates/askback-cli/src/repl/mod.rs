@@ -5,6 +5,7 @@ mod history;
 mod line;
 mod lists;
 mod offered;
+mod resend;
 mod restart;
 mod role;
 mod roots;
@@ -306,6 +307,7 @@ impl<'a> Repl<'a> {
                 self.session.host.permit(permission).map_err(Error::usage)?;
                 self.tell("It is kept for this server.");
             }
+            Command::Resend(number) => return self.resend(number).await,
             Command::Wire(what) => return self.wire(what),
             Command::More => return self.more(),
             Command::Save(file, number) => return self.save(&file, number),

@@ -112,6 +112,25 @@ fn the_messages_are_shown_at_a_question_which_is_asked_again() {
         .says("× there is no message 99\n");
 }
 
+#[test]
+fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
+    // As it was; then with a text that is no JSON, which is there again.
+    let lines = "/wire edit 1\n\n\n/wire edit 1\n{\"jsonrpc\":\"2.0\",\n\n\
+        {\"jsonrpc\":\"2.0\",\"method\":\"askback/none\"}\n\n/wire edit 2\n";
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let name = format!("wire-edit-{revision}");
+        let ran = Run::new(&name, &["open", "--protocol", revision]).input(lines);
+        ran.on_travel()
+            .expect(2)
+            .prints("Sent on a connection of its own")
+            .prints("    \"capabilities\": {")
+            .prints("    \"code\": -32601,")
+            .says("× that is no object of JSON: EOF while parsing")
+            .says("now | {\"jsonrpc\":\"2.0\",\n")
+            .says("message 2 is no request of ours");
+    }
+}
+
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
 struct Agency(Child);
 

@@ -78,6 +78,7 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
         Ask::Roots => words!("{} asks which folders it may work in", name),
         Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name),
+        Ask::Arguments { .. } if question.call.is_none() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of".into(),
     }
 }

@@ -304,6 +304,11 @@ impl Entry {
         self.number
     }
 
+    /// Whether the client sent it.
+    pub fn is_sent(&self) -> bool {
+        self.is_sent
+    }
+
     /// The message as it travelled; empty for a request over HTTP without one.
     pub fn message(&self) -> &[u8] {
         &self.message
