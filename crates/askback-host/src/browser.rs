@@ -23,7 +23,7 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
         unix,
         not(target_vendor = "apple"),
         not(target_os = "android")
-    )) && !is_seen(|name| env::var_os(name), Path::is_file);
+    )) && !is_seen(env::var_os, Path::is_file);
     if is_unseen {
         return Err(NoBrowser::NoDisplay);
     }

@@ -265,7 +265,7 @@ mod tests {
         let (row, is_cut) = folded(40);
         assert_eq!(
             (row.as_str(), is_cut),
-            ("Structured | {\"degrees\":21,\"wind\":…\n", true)
+            ("Structured | {\"degrees\":21,\"wind\":\"\\u0…\n", true)
         );
         let (row, is_cut) = folded(80);
         assert_eq!(row.lines().count(), 1, "{row}");

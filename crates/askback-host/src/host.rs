@@ -50,6 +50,10 @@ pub struct Host {
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
     remarks: Remarks,
+    /// Since when the person has a question in front.
+    asked_at: Option<Instant>,
+    /// The time in which the person had questions in front before.
+    answering: Duration,
     /// From when the time of remarks is counted.
     began: Instant,
     /// The reply to our own question.
@@ -129,6 +133,12 @@ pub trait Leaf {
     /// Takes note of what can be typed at the prompt, where that is shown.
     fn offer(&mut self, _: Vec<Offer>) {}
 
+    /// Takes note of what is said of the server at the prompt, where that is shown.
+    fn describe(&mut self, _: Words) {}
+
+    /// Takes note of how the last call of an offered line ended, where that is shown.
+    fn called(&mut self, _: &str, _: Words) {}
+
     /// Takes note of lines, oldest first, where they can be gone back to.
     fn remember(&mut self, _: Vec<String>) {}
 
@@ -183,6 +193,8 @@ impl Host {
             asked: HashMap::new(),
             witness: None,
             remarks: Remarks::new(limits),
+            asked_at: None,
+            answering: Duration::ZERO,
             began: Instant::now(),
             ours: None,
             wanted: None,
@@ -298,6 +310,22 @@ impl Host {
     /// Takes note of what can be typed at the prompt.
     pub fn offer(&mut self, offers: Vec<Offer>) {
         self.leaf.offer(offers);
+    }
+
+    /// Takes note of what is said of the server at the prompt.
+    pub fn describe(&mut self, words: Words) {
+        self.leaf.describe(words);
+    }
+
+    /// Takes note of how the last call of an offered line ended.
+    pub fn called(&mut self, line: &str, ended: Words) {
+        self.leaf.called(line, ended);
+    }
+
+    /// The time in which the person had a question in front.
+    pub fn answering(&self) -> Duration {
+        let now = self.asked_at.map(|since| since.elapsed());
+        self.answering.saturating_add(now.unwrap_or_default())
     }
 
     /// Takes note of lines to go back to, oldest first, behind those that are known.
@@ -571,6 +599,15 @@ impl Host {
         let happened = self.desk.update(event);
         let at_work = self.is_running();
         self.running.take_if(|(id, _)| Some(*id) != at_work);
+        match self.desk.front() {
+            Some(_) => {
+                self.asked_at.get_or_insert_with(Instant::now);
+            }
+            None => {
+                self.answering = self.answering();
+                self.asked_at = None;
+            }
+        }
         self.leaf.happened(&self.desk, &happened);
         for effect in happened.effects {
             match effect {

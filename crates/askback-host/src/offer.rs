@@ -1,9 +1,9 @@
 //! The lines that can be typed at the prompt.
 
-use crate::text::PeerText;
+use crate::text::{PeerText, Words};
 
 /// Something that can be typed: a command of ours, or a tool or prompt of the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offer {
     /// The line, without arguments.
     pub line: String,
@@ -11,6 +11,18 @@ pub struct Offer {
     pub goes_on: bool,
     /// A word on it, of the server's or ours.
     pub about: About,
+    /// The names of its arguments, with a `*` behind those that are required.
+    pub arguments: PeerText,
+    /// The hints of the server on what it does.
+    pub hints: Words,
+    /// How long the last call took, and how it ended.
+    pub last: Option<Words>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self::Ours("")
+    }
 }
 
 /// A word on an [`Offer`].

@@ -248,7 +248,8 @@ fn remark(event: Event) -> Option<Remark> {
     Some(Remark(What::Quote(mark, text, more)))
 }
 
-fn level(level: LoggingLevel) -> &'static str {
+/// The name of a level, to stand before a log line.
+pub fn level(level: LoggingLevel) -> &'static str {
     match level {
         LoggingLevel::Debug => "debug ",
         LoggingLevel::Info => "info ",

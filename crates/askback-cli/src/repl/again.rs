@@ -1,13 +1,13 @@
 //! The last call of a conversation, made again.
 
-use std::{collections::BTreeMap, iter};
+use std::{collections::BTreeMap, iter, time::Instant};
 
 use askback::client::{self, ClientError};
 use askback_core::protocol::Tool;
-use askback_host::{content, diff, page::Style, text::PeerText};
+use askback_host::{content, diff, page::Style, text::PeerText, words};
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, history::names_secret, shown::Shown, written};
+use super::{Repl, attend, history::names_secret, offered, shown::Shown};
 use crate::{
     error::Error,
     lookup, missing,
@@ -51,8 +51,22 @@ impl Repl<'_> {
         let before = self.last.take().filter(|_| is_repeated);
         let before = before.and_then(|last| last.result);
         self.session.host.desk_mut().begin_call(is_repeated);
+        let (began, answered) = (Instant::now(), self.session.host.answering());
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
         self.session.host.desk_mut().end_call();
+        if let Some(line) = call.offered() {
+            // The time of the person is not the tool's.
+            let answering = self.session.host.answering().saturating_sub(answered);
+            let took = began.elapsed().saturating_sub(answering);
+            let ended = match &outcome {
+                Ok(received) if !received.failed => "ok",
+                Ok(_) => "error",
+                Err(_) => "failed",
+            };
+            let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
+            let words = words!("{}.{} s {}", seconds, tenths, ended);
+            self.session.host.called(&line, words);
+        }
         let last = self.last.insert(LastCall::new(call));
         let received = match outcome {
             Ok(received) => received,
@@ -159,6 +173,15 @@ impl Call {
         }
     }
 
+    /// The line that is offered for it, where there is one.
+    fn offered(&self) -> Option<String> {
+        match self {
+            Self::Tool(tool, _) => offered::tool(&tool.name),
+            Self::Prompt(name, _) => offered::prompt(name),
+            Self::Read(uri) => offered::resource(uri),
+        }
+    }
+
     /// The tool or prompt by its name, or the resource by its URI.
     fn target(&self) -> PeerText {
         match self {
@@ -179,9 +202,9 @@ impl LastCall {
         self.result.as_ref()
     }
 
-    /// The line that makes the call, as far as it is kept.
-    pub(super) fn line(&self) -> Option<String> {
-        written::line(&self.call)
+    /// The call, as far as it is kept.
+    pub(super) fn call(&self) -> &Call {
+        &self.call
     }
 
     pub(super) fn new(mut call: Call) -> Self {

@@ -28,6 +28,7 @@ use askback_host::{
     offer::{About, Offer},
     page::{Page, Style, out},
     plain::catalog,
+    remarks,
     text::{PeerText, Words, given},
     words,
 };
@@ -58,6 +59,8 @@ pub struct Repl<'a> {
     last: Option<LastCall>,
     /// Its result, as it is shown.
     shown: Option<Shown>,
+    /// The level from which on log lines were asked for.
+    log: Option<&'static str>,
     /// The lists of the server, as far as they are known.
     lists: Option<Lists>,
     /// Has the server tell of changed lists, for as long as it lives.
@@ -84,6 +87,7 @@ impl<'a> Repl<'a> {
             tool_error: false,
             last: None,
             shown: None,
+            log: None,
             lists: None,
             changes: None,
             watched: BTreeMap::new(),
@@ -146,6 +150,7 @@ impl<'a> Repl<'a> {
         }
         loop {
             self.session.host.page().blank();
+            self.describe();
             let change = restart::changed(&mut self.files);
             let line = match self.session.host.read_until(&prompt, change).await {
                 Ok(Input::Line(line)) => line,
@@ -187,21 +192,32 @@ impl<'a> Repl<'a> {
             Some(Offer {
                 line: offered::tool(&tool.name)?,
                 goes_on: true,
+                arguments: offered::arguments(&tool),
+                hints: catalog::hints(&tool),
                 about: about(tool.title, tool.description),
+                last: None,
             })
         });
-        let prompts = lists.prompts.iter().cloned().filter_map(|prompt| {
-            Some(Offer {
-                line: offered::prompt(&prompt.name)?,
-                goes_on: true,
-                about: about(prompt.title, prompt.description),
-            })
-        });
+        let prompts =
+            lists.prompts.iter().cloned().filter_map(|prompt| {
+                Some(Offer {
+                    line: offered::prompt(&prompt.name)?,
+                    goes_on: true,
+                    arguments: offered::names(
+                        prompt.arguments.iter().flatten().map(|argument| {
+                            (argument.name.as_str(), argument.required == Some(true))
+                        }),
+                    ),
+                    about: about(prompt.title, prompt.description),
+                    ..Offer::default()
+                })
+            });
         let resources = lists.resources.iter().cloned().filter_map(|resource| {
             Some(Offer {
                 line: offered::resource(&resource.uri)?,
                 goes_on: false,
                 about: about(resource.title.or(Some(resource.name)), resource.description),
+                ..Offer::default()
             })
         });
         let templates = lists.templates.iter().cloned().filter_map(|template| {
@@ -209,6 +225,7 @@ impl<'a> Repl<'a> {
                 line: offered::resource(&template.uri_template)?,
                 goes_on: false,
                 about: about(template.title.or(Some(template.name)), template.description),
+                ..Offer::default()
             })
         });
         let mut offers: Vec<_> = tools
@@ -225,9 +242,33 @@ impl<'a> Repl<'a> {
                 line: line.to_owned(),
                 goes_on: !behind.is_empty(),
                 about: About::Ours(does),
+                ..Offer::default()
             }
         }));
         self.session.host.offer(offers);
+    }
+
+    /// Says of the server what is good to know where nothing is typed.
+    fn describe(&mut self) {
+        let Some(lists) = &self.lists else { return };
+        let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
+        let folders: Words = match shared {
+            0 => "none".into(),
+            many => words!("{}", many),
+        };
+        let words = words!(
+            "Tools {}  Prompts {}  Resources {}  Templates {}  Folders shared: {}",
+            lists.tools.len(),
+            lists.prompts.len(),
+            lists.resources.len(),
+            lists.templates.len(),
+            folders
+        );
+        let words = match self.log {
+            Some(level) => words!("{}  Log: {}", words, level),
+            None => words,
+        };
+        self.session.host.describe(words);
     }
 
     /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
@@ -316,6 +357,7 @@ impl<'a> Repl<'a> {
             Command::Log(level) => {
                 let Session { client, host, .. } = &mut *self.session;
                 attend(host, client.set_log_level(level)).await?;
+                self.log = Some(remarks::level(level).trim_end());
                 self.tell("It is asked for from now on.");
             }
             Command::Again => return self.again().await,
@@ -366,7 +408,7 @@ impl<'a> Repl<'a> {
     /// Leaves the line that makes a call again, where it was filled in: to be seen, and among the
     /// lines to go back to. Arguments that seem to be secrets are not in it.
     fn write(&mut self, call: &Call) {
-        let Some(line) = LastCall::new(call.clone()).line() else {
+        let Some(line) = written::line(LastCall::new(call.clone()).call()) else {
             return;
         };
         let host = &mut self.session.host;

@@ -3,7 +3,9 @@
 //! A name is the server's, and a line is read as a command: what is offered is read back as that very
 //! command, and as no other.
 
-use askback_host::text::acts_or_hides;
+use askback_core::{forms::FormSchema, limits::Limits, protocol::Tool};
+use askback_host::text::{PeerText, acts_or_hides};
+use serde_json::Value;
 
 use super::line::{self, Command};
 
@@ -34,6 +36,37 @@ pub(super) fn resource(uri: &str) -> Option<String> {
         [format!("/read {uri}"), format!("/read {}", quoted(uri))],
         &command,
     )
+}
+
+/// The names of a tool's arguments, with a `*` behind those that are required. Of a schema that is no
+/// form, only those are known.
+pub(super) fn arguments(tool: &Tool) -> PeerText {
+    let schema = tool.input_schema.as_str().as_bytes();
+    match FormSchema::parse_arguments(schema, &Limits::default().forms) {
+        Ok(form) => {
+            let fields = form.fields.iter();
+            names(fields.map(|field| (field.name.as_str(), field.required)))
+        }
+        Err(_) => {
+            let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+            let required = schema["required"].as_array().into_iter().flatten();
+            names(required.filter_map(Value::as_str).map(|name| (name, true)))
+        }
+    }
+}
+
+/// The most arguments that are named.
+const NAMED: usize = 16;
+
+/// Names, with a `*` behind those that are required.
+pub(super) fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
+    let names = names
+        .take(NAMED)
+        .map(|(name, is_required)| match is_required {
+            true => format!("{name}*"),
+            false => name.to_owned(),
+        });
+    names.collect::<Vec<_>>().join(", ").into()
 }
 
 /// The first of these lines that is this command.

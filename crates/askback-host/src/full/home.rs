@@ -4,7 +4,8 @@ use super::{editor::Editor, frame::Row, key::Key};
 use crate::{
     offer::{About, Offer},
     page::Style,
-    text::{self, PeerText, Words},
+    text::{self, PeerText, Words, given},
+    words,
 };
 
 /// The most offers that are seen at once.
@@ -12,6 +13,9 @@ const SEEN: usize = 8;
 
 /// The column of names: that behind the gutter.
 const NAMES: usize = 4;
+
+/// The columns below which an offer has room for one word on it alone.
+const NARROW: usize = 60;
 
 /// The most lines that are remembered.
 const REMEMBERED: usize = 1000;
@@ -21,6 +25,8 @@ const REMEMBERED: usize = 1000;
 pub(super) struct Home {
     editor: Editor,
     offers: Vec<Offer>,
+    /// The words on the server, where nothing is typed.
+    head: Words,
     /// The offer that is chosen among those that fit, once the person has chosen.
     picked: Option<usize>,
     history: Vec<String>,
@@ -51,6 +57,18 @@ impl Home {
         self.picked = None;
     }
 
+    /// Takes note of what is said of the server.
+    pub(super) fn describe(&mut self, words: Words) {
+        self.head = words;
+    }
+
+    /// Takes note of how the last call of an offered line ended.
+    pub(super) fn called(&mut self, line: &str, ended: Words) {
+        if let Some(offer) = self.offers.iter_mut().find(|offer| offer.line == line) {
+            offer.last = Some(ended);
+        }
+    }
+
     /// Remembers lines to go back to, behind those that are remembered.
     pub(super) fn remember(&mut self, lines: Vec<String>) {
         self.history.extend(lines);
@@ -71,7 +89,7 @@ impl Home {
             Key::F(2) => return Homed::Line("/wire".to_owned()),
             Key::F(5) => return Homed::Line("/again".to_owned()),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
-            Key::Ctrl('c') if self.editor.text().is_empty() => return Homed::Interrupt,
+            Key::Ctrl('c') if !self.is_listing() => return Homed::Interrupt,
             Key::Ctrl('c') | Key::Esc => {
                 self.editor.take();
                 self.picked = None;
@@ -208,6 +226,14 @@ impl Home {
         let room = line.room();
         let line = line.written(self.editor.text(), Some(self.editor.at()), room);
         let mut rows = vec![line];
+        if !self.is_listing() {
+            let dim = |words: Words| Row::new(columns).ours(Style::Dim, words);
+            for part in text::wrapped(self.head.as_str(), room_of(columns)) {
+                rows.push(dim(given(part).into()));
+            }
+            rows.extend(hints(columns).into_iter().map(dim));
+            return rows;
+        }
         let fitting = self.fitting();
         let is_exact = fitting.len() == 1 && fitting[0] == self.editor.text().trim();
         if !is_exact && !self.editor.text().contains(' ') {
@@ -215,19 +241,37 @@ impl Home {
                 .picked
                 .unwrap_or_default()
                 .saturating_sub(SEEN.saturating_sub(1));
-            for (index, line) in fitting.iter().enumerate().skip(first).take(SEEN) {
-                rows.push(self.offered(line, Some(index) == self.picked, columns));
+            let seen = || fitting.iter().enumerate().skip(first).take(SEEN);
+            let widest = seen().map(|(_, line)| text::columns(line)).max();
+            // The name has its gutter before it, and two blanks behind it.
+            let name = widest.unwrap_or_default().saturating_add(NAMES);
+            let most = match columns < NARROW {
+                true => columns.saturating_mul(3) / 5,
+                false => columns.saturating_mul(2) / 5,
+            };
+            let name = name.saturating_add(3).min(most);
+            for (index, line) in seen() {
+                rows.push(self.offered(line, Some(index) == self.picked, (name, columns)));
+            }
+            if let (Some(picked), false) = (self.picked, self.is_searching) {
+                let line = fitting.get(picked).map_or("", String::as_str);
+                rows.extend(self.details(line, columns));
             }
             let more = fitting.len().saturating_sub(first.saturating_add(SEEN));
             if more > 0 {
-                let words = crate::words!("  {} more", more);
+                let words = words!("  {} more", more);
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             }
         }
         rows
     }
 
-    fn offered(&self, line: &str, is_picked: bool, columns: usize) -> Row {
+    /// Whether what can be typed is listed below the line.
+    fn is_listing(&self) -> bool {
+        !self.editor.text().is_empty() || self.picked.is_some() || self.is_searching
+    }
+
+    fn offered(&self, line: &str, is_picked: bool, (name, columns): (usize, usize)) -> Row {
         let style = if is_picked {
             Style::Strong
         } else {
@@ -235,23 +279,90 @@ impl Home {
         };
         let row = Row::new(columns).ours(style, if is_picked { "› " } else { "  " });
         let offer = self.offers.iter().find(|offer| offer.line == line);
-        let name = columns / 3;
-        match offer
-            .filter(|_| !self.is_searching)
-            .map(|offer| &offer.about)
-        {
-            Some(About::Ours(about)) => row
-                .to(NAMES)
-                .ours(style, text::given(line))
-                .to(name)
-                .ours(Style::Dim, "  ")
-                .ours(Style::Dim, *about),
-            Some(About::Peer(about)) => row.peer(style, &PeerText::from(line), name).to(name).peer(
-                Style::Dim,
-                about,
-                columns,
-            ),
-            None => row.to(NAMES).ours(style, text::given(line)),
+        let Some(offer) = offer.filter(|_| !self.is_searching) else {
+            return row.to(NAMES).ours(style, given(line));
+        };
+        let about = match &offer.about {
+            About::Ours(about) => {
+                let row = row.to(NAMES).ours(style, given(line)).to(name);
+                return row.ours(Style::Dim, "  ").ours(Style::Dim, *about);
+            }
+            About::Peer(about) => about,
+        };
+        let row = row
+            .peer(style, &PeerText::from(line), name.saturating_sub(3))
+            .to(name);
+        let is_narrow = columns < NARROW;
+        let tail = match is_narrow {
+            true => String::new(),
+            false => text::fitted(&ended(offer), row.room() / 2),
+        };
+        let ends = text::columns(&tail);
+        let said = [offer.arguments.raw(), about.raw()];
+        let said = said.into_iter().skip(usize::from(is_narrow));
+        let said: Vec<_> = said.filter(|text| !text.is_empty()).collect();
+        let room = row.room().saturating_sub(ends).saturating_sub(1);
+        let row = row.peer(Style::Dim, &PeerText::from(said.join(" · ")), room);
+        row.to(room_of(columns).saturating_sub(ends))
+            .ours(Style::Dim, given(tail))
+    }
+
+    /// The rows that say of the picked line what has no room in its own.
+    fn details(&self, line: &str, columns: usize) -> Vec<Row> {
+        let row = || Row::new(columns).to(NAMES);
+        let Some(offer) = self.offers.iter().find(|offer| offer.line == line) else {
+            return Vec::new();
+        };
+        let mut rows = Vec::new();
+        if !offer.arguments.raw().is_empty() {
+            let label = row().ours(Style::Dim, "takes ");
+            rows.push(label.peer(Style::Dim, &offer.arguments, columns));
+        }
+        let ended = ended(offer);
+        if !ended.is_empty() {
+            rows.push(row().ours(Style::Dim, given(ended)));
+        }
+        rows
+    }
+}
+
+/// The hints on an offer, and how its last call ended.
+fn ended(offer: &Offer) -> String {
+    let last = offer
+        .last
+        .as_ref()
+        .map(|last| words!("last: {}", last.clone()));
+    let said = [last.as_ref(), Some(&offer.hints)].into_iter().flatten();
+    let said = said.map(Words::as_str).filter(|words| !words.is_empty());
+    said.collect::<Vec<_>>().join(" · ")
+}
+
+/// The columns of a row that are used.
+fn room_of(columns: usize) -> usize {
+    Row::new(columns).room()
+}
+
+/// The keys that work where nothing is typed, in as many rows as that takes.
+fn hints(columns: usize) -> Vec<Words> {
+    const HINTS: [&str; 7] = [
+        "Type to filter",
+        "↓ list",
+        "Enter call",
+        "/ commands",
+        "Ctrl-R history",
+        "F1 help",
+        "Ctrl-D leave",
+    ];
+    let mut rows: Vec<Words> = Vec::new();
+    for hint in HINTS {
+        let longer = rows.last().map(|row| words!("{} · {}", row.clone(), hint));
+        match longer.filter(|row| text::columns(row.as_str()) <= room_of(columns)) {
+            Some(longer) => {
+                rows.pop();
+                rows.push(longer);
+            }
+            None => rows.push(hint.into()),
         }
     }
+    rows
 }

@@ -348,6 +348,14 @@ impl Leaf for Full {
         self.screen.offer(offers);
     }
 
+    fn describe(&mut self, words: Words) {
+        self.screen.describe(words);
+    }
+
+    fn called(&mut self, line: &str, ended: Words) {
+        self.screen.called(line, ended);
+    }
+
     fn remember(&mut self, lines: Vec<String>) {
         self.screen.remember(lines);
     }

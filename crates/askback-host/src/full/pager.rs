@@ -12,7 +12,7 @@ use crate::{
     words,
 };
 
-/// What puts the text on a page of any width.
+/// A function that puts the text on a page of any width.
 pub(super) type Put = Box<dyn Fn(&mut Page) + Send>;
 
 /// A text that is looked through, and where the person is in it.
@@ -60,7 +60,8 @@ impl Pager {
         self.count = self.rows.count();
         self.size = size;
         // What was seen stays near.
-        self.go(before.0.saturating_mul(self.count) / before.1);
+        let near = before.0.saturating_mul(self.count);
+        self.go(near.checked_div(before.1).unwrap_or_default());
     }
 
     /// Does what a key does. Returns whether the person goes on looking.

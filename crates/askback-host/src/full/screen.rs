@@ -92,6 +92,16 @@ impl Screen {
         self.home.offer(offers);
     }
 
+    /// Takes note of what is said of the server at the prompt from now on.
+    pub fn describe(&mut self, words: Words) {
+        self.home.describe(words);
+    }
+
+    /// Takes note of how the last call of an offered line ended.
+    pub fn called(&mut self, line: &str, ended: Words) {
+        self.home.called(line, ended);
+    }
+
     /// Takes the link that the person wants in the clipboard, if there is one.
     pub fn take_copied(&mut self) -> Option<String> {
         self.copied.take()

@@ -49,6 +49,10 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
             .as_ref()
             .or(hints.and_then(|hints| hints.title.as_ref()));
         item(page, &tool.name, title, tool.description.as_ref());
+        let hints = self::hints(tool);
+        if !hints.as_str().is_empty() {
+            page.item(ABOUT, Style::Dim, hints);
+        }
         let schema = tool.input_schema.as_str().as_bytes();
         let limits = Limits::default();
         match FormSchema::parse_arguments(schema, &limits.forms) {
@@ -59,6 +63,21 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
             }
         }
     }
+}
+
+/// The hints of a server on what a tool does. They are to be trusted as far as the server is.
+pub fn hints(tool: &Tool) -> Words {
+    let Some(hints) = &tool.annotations else {
+        return Words::default();
+    };
+    let said = [
+        (hints.read_only_hint, "read-only"),
+        (hints.destructive_hint, "destructive"),
+        (hints.idempotent_hint, "idempotent"),
+    ];
+    let said = said.into_iter().filter(|(hint, _)| *hint == Some(true));
+    let said: Vec<_> = said.map(|(_, word)| word).collect();
+    given(said.join(", ")).into()
 }
 
 /// Puts a list of prompts on the page.

@@ -390,6 +390,7 @@ fn a_line_is_looked_for_among_what_there_is() {
         line: line.to_owned(),
         goes_on: true,
         about,
+        ..Offer::default()
     };
     seat.screen.offer(vec![
         offer("/call book_holiday", peer("Book a holiday")),
@@ -398,6 +399,8 @@ fn a_line_is_looked_for_among_what_there_is() {
         offer("/help", About::Ours("this list")),
     ]);
     seat.screen.remember(vec!["/read a://b".to_owned()]);
+    seat.screen
+        .describe("Tools 2  Prompts 1  Resources 0  Folders shared: none  Log: info".into());
     let mut told = seat.look();
     let keys = |seat: &mut Seat, keys: &[Key]| {
         for key in keys {
@@ -413,6 +416,63 @@ fn a_line_is_looked_for_among_what_there_is() {
     told += &keys(&mut seat, &[Key::Esc, Key::Ctrl('r'), Key::Char('t')]);
     told += &keys(&mut seat, &[Key::Esc, Key::Ctrl('c')]);
     insta::assert_snapshot!(told);
+}
+
+/// The list of what can be typed, at a width.
+fn listed(columns: usize) -> String {
+    let mut seat = Seat::new(columns);
+    seat.prompt = Some(given("zoo").short().into());
+    let offer = |line: &str, arguments: &str, hints: &'static str, about: &str| Offer {
+        line: line.to_owned(),
+        goes_on: true,
+        arguments: arguments.into(),
+        hints: hints.into(),
+        about: About::Peer(about.into()),
+        last: None,
+    };
+    seat.screen.offer(vec![
+        offer(
+            "/call args",
+            "s*, obj*, n, f, b, arr, en",
+            "destructive",
+            "Every kind of argument",
+        ),
+        offer(
+            "/call progress",
+            "n",
+            "read-only, idempotent",
+            "Tell how far it is\x1b[2J",
+        ),
+        offer("/call all", "", "", "Every elicitation field"),
+        offer(
+            "/call a_name_that_is_longer_than_half_of_any_screen_that_is_narrow_or_usual",
+            "x*",
+            "",
+            "",
+        ),
+        Offer {
+            about: About::Ours("this list"),
+            ..offer("/help", "", "", "")
+        },
+    ]);
+    seat.screen
+        .describe("Tools 4  Prompts 0  Resources 0  Templates 0  Folders shared: none".into());
+    seat.screen.called("/call progress", "4.1 s ok".into());
+    seat.screen.called("/call all", "0.0 s error".into());
+    seat.screen.called("/call gone", "0.0 s ok".into());
+    let mut told = seat.look();
+    seat.press(&Key::Down);
+    told += &seat.look();
+    seat.press(&Key::Esc);
+    told += &seat.look();
+    told
+}
+
+#[test]
+fn what_there_is_is_listed_with_its_arguments_and_its_last_call() {
+    for columns in [40, 80, 120] {
+        insta::assert_snapshot!(format!("what_there_is_{columns}"), listed(columns));
+    }
 }
 
 #[test]
