@@ -19,7 +19,7 @@ use rustix::{
 
 use crate::pty;
 
-const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
+pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
 /// How long anything may take before the test gives it up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -52,7 +52,17 @@ impl Terminal {
     }
 
     pub(crate) fn open_with(words: &[&str], columns: u16, variables: &[(&str, &str)]) -> Self {
-        let command = Command::new(ASKBACK)
+        Self::run(ASKBACK, words, columns, variables)
+    }
+
+    /// Runs another program, which may run the command.
+    pub(crate) fn run(
+        program: &str,
+        words: &[&str],
+        columns: u16,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let command = Command::new(program)
             .args(words)
             .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .env("BROWSER", "true")
@@ -207,7 +217,7 @@ impl Terminal {
         self.child.wait().expect("it has ended").code()
     }
 
-    fn is_raw(&self) -> bool {
+    pub(crate) fn is_raw(&self) -> bool {
         let modes = termios::tcgetattr(&self.pty).expect("it has modes");
         !modes.local_modes.contains(LocalModes::ICANON)
     }

@@ -50,6 +50,8 @@ mod sign_in;
 mod stories;
 mod suite;
 #[cfg(unix)]
+mod suspended;
+#[cfg(unix)]
 mod tasks;
 #[cfg(unix)]
 mod trouble;

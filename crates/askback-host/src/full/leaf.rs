@@ -139,6 +139,28 @@ impl Full {
         }
     }
 
+    /// Stops this program until the shell has it go on, with the terminal as it was before.
+    #[cfg(unix)]
+    fn suspend(&mut self) {
+        use rustix::process::{Signal, getpid, kill_process};
+        let leave = self.region.leave();
+        self.write(&leave);
+        restore();
+        // Where no shell would have it go on, the system does not stop it.
+        let _ = kill_process(getpid(), Signal::TSTP);
+        // A terminal that was taken once can be taken again, or nobody is there.
+        let _ = take();
+        if let Ok((columns, rows)) = crossterm::terminal::size() {
+            self.size = size(columns, rows);
+        }
+        if let Some((pager, region)) = &mut self.pager {
+            pager.resize(self.size);
+            *region = Region::new(false);
+            IS_PAGING.store(true, Ordering::Relaxed);
+            self.write(OTHER_SCREEN[0]);
+        }
+    }
+
     /// Ends looking through a text.
     fn close_pager(&mut self) {
         if self.pager.take().is_some() && IS_PAGING.swap(false, Ordering::Relaxed) {
@@ -215,6 +237,11 @@ impl Leaf for Full {
         let Some(key) = Key::read(event) else {
             return Poll::Ready(Did::Said(Vec::new()));
         };
+        #[cfg(unix)]
+        if key == Key::Ctrl('z') {
+            self.suspend();
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
         if let Some((pager, _)) = &mut self.pager {
             if !pager.press(&key) {
                 self.close_pager();

@@ -1,0 +1,41 @@
+//! Ctrl-Z, in a shell that has the program go on.
+
+use crate::full::{ASKBACK, CTRL_D, ENTER, Terminal};
+
+const CTRL_Z: &str = "\x1a";
+
+#[test]
+fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
+    let script =
+        r#"set -m; "$0" call book_holiday -- "$0" serve travel; echo now stopped; read -r _; fg"#;
+    let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK], 80, &[]);
+    terminal.until("destination*").press("Rome").until("Rome");
+    assert!(terminal.is_raw());
+    terminal.press(CTRL_Z).until("now stopped");
+    assert!(!terminal.is_raw() && !terminal.shows("destination*"));
+    terminal.press(ENTER).until("destination* Rome");
+    assert!(terminal.is_raw());
+    terminal.press("!").until("destination* Rome!");
+    terminal.press("\x1b");
+    assert_eq!(terminal.end(), Some(3));
+}
+
+#[test]
+fn ctrl_z_leaves_the_other_screen_and_comes_back_to_it() {
+    let script = r#"set -m; "$0" open -- "$0" serve travel; echo now stopped; read -r _; fg"#;
+    let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK], 80, &[]);
+    terminal
+        .until("Type to filter")
+        .press("/read travel://destinations");
+    terminal
+        .press(ENTER)
+        .until("/more shows")
+        .press("/more")
+        .press(ENTER);
+    terminal.until("1–23 of ");
+    terminal.press(CTRL_Z).until("now stopped");
+    assert!(!terminal.shows("1–23 of "));
+    terminal.press(ENTER).until("1–23 of ");
+    terminal.press("q").until("> /more").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
