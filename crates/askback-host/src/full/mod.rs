@@ -5,6 +5,8 @@
 mod away;
 mod calendar;
 mod choices;
+#[cfg(unix)]
+mod decode;
 mod editor;
 mod form;
 mod frame;
