@@ -19,6 +19,7 @@ const CRATES: &[&str] = &[
     "askback-requests",
     "askback-oauth",
     "askback",
+    "askback-connect",
 ];
 
 /// A variable: with it, the files are written instead of compared.

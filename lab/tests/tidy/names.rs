@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
 /// The crates whose types people meet, and whose names therefore may not be those of others.
-const LIBRARIES: [&str; 4] = [
+const LIBRARIES: [&str; 5] = [
+    "crates/askback-connect/src/",
     "crates/askback-core/src/",
     "crates/askback-oauth/src/",
     "crates/askback-requests/src/",

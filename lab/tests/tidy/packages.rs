@@ -22,6 +22,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "askback-requests",
         ],
     ),
+    (
+        "askback-connect",
+        &["askback", "askback-core", "askback-oauth"],
+    ),
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),

@@ -1,0 +1,279 @@
+//! The contract of [`VaultStore`], as a test of it.
+
+mod outbox;
+mod records;
+mod tenants;
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+pub use askback::testing::BrokenContract;
+use askback_core::{
+    ask::{Millis, keys::KeyId},
+    auth::Scopes,
+};
+use tokio::task::JoinSet;
+
+use crate::vault::{
+    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, Lease, Revocation, Sealed,
+    TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
+};
+
+/// Checks that a store keeps to the rules of [`VaultStore`].
+///
+/// `create` makes an empty store; what it gives opens that store. Each rule has a store of its own, opened twice: a store
+/// that outlives its process should be opened as another process would. The rules on what happens at the same time need a
+/// runtime with several threads to be worth something.
+///
+/// # Errors
+///
+/// All rules that are broken.
+pub async fn check_vault<C, O>(create: C) -> Result<(), BrokenContract>
+where
+    C: AsyncFn() -> O,
+    O: AsyncFn() -> Arc<dyn VaultStore>,
+{
+    let mut broken = BrokenContract::default();
+    for (rule, check) in RULES {
+        let open = create().await;
+        let stores = Stores {
+            one: open().await,
+            other: open().await,
+        };
+        let kept = check(stores).await;
+        broken.note(rule, kept.map_err(|Instead(how)| how));
+    }
+    broken.into_result()
+}
+
+/// One store, opened twice.
+struct Stores {
+    one: Arc<dyn VaultStore>,
+    other: Arc<dyn VaultStore>,
+}
+
+/// Whether a rule is kept.
+type Kept = Result<(), Instead>;
+
+/// Why a rule is not kept: the thing that happened instead.
+struct Instead(String);
+
+impl From<VaultError> for Instead {
+    fn from(error: VaultError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Rule = fn(Stores) -> Pin<Box<dyn Future<Output = Kept> + Send>>;
+
+const RULES: &[(&str, Rule)] = &[
+    ("a record is read as it was put", |stores| {
+        Box::pin(records::read_back(stores))
+    }),
+    ("a person's records are theirs alone", |stores| {
+        Box::pin(records::apart(stores))
+    }),
+    (
+        "a record is put in place of the version expected",
+        |stores| Box::pin(records::compared(stores)),
+    ),
+    ("of many who put at the same time one does", |stores| {
+        Box::pin(records::put_at_a_time(stores))
+    }),
+    ("a lease is given once, until it runs out", |stores| {
+        Box::pin(records::leased(stores))
+    }),
+    ("of many leases at the same time one is given", |stores| {
+        Box::pin(records::leased_at_a_time(stores))
+    }),
+    ("a renewal needs the version and the lease", |stores| {
+        Box::pin(records::fenced(stores))
+    }),
+    (
+        "what is sealed anew keeps its version and its lease",
+        |stores| Box::pin(records::resealed(stores)),
+    ),
+    (
+        "nothing is sealed under a key that is not there",
+        |stores| Box::pin(tenants::keyed(stores)),
+    ),
+    (
+        "a key is dropped when nothing is sealed under it",
+        |stores| Box::pin(tenants::dropped(stores)),
+    ),
+    ("a tenant has one newest key", |stores| {
+        Box::pin(tenants::newest(stores))
+    }),
+    ("a key is wrapped anew once", |stores| {
+        Box::pin(tenants::rewrapped(stores))
+    }),
+    ("what is removed is to be revoked", |stores| {
+        Box::pin(outbox::removed(stores))
+    }),
+    (
+        "a revocation is taken by one at a time, until it is done",
+        |stores| Box::pin(outbox::taken(stores)),
+    ),
+    ("a deleted tenant has nothing but its audit", |stores| {
+        Box::pin(tenants::deleted(stores))
+    }),
+    (
+        "the audit tells of what was changed and of nothing else",
+        |stores| Box::pin(outbox::audited(stores)),
+    ),
+    ("any moment may be given", |stores| {
+        Box::pin(outbox::any_time(stores))
+    }),
+];
+
+const NOW: Millis = 1_800_000_000_000;
+const KEY: KeyId = KeyId([1; 8]);
+const OTHER_KEY: KeyId = KeyId([2; 8]);
+const AT_A_TIME: usize = 8;
+
+fn holder(tenant: Option<&str>, issuer: Option<&str>, subject: &str) -> Holder {
+    Holder {
+        tenant: tenant.map(str::to_owned),
+        issuer: issuer.map(str::to_owned),
+        subject: subject.to_owned(),
+    }
+}
+
+fn account() -> AccountKey {
+    holder(Some("t"), Some("i"), "ada").account("github", "ada-l")
+}
+
+fn key(id: KeyId) -> TenantKey {
+    TenantKey {
+        id,
+        wrapped: wrapped("kek", id.0[0]),
+    }
+}
+
+fn wrapped(kek_id: &str, byte: u8) -> Wrapped {
+    Wrapped {
+        kek_id: kek_id.to_owned(),
+        bytes: vec![byte, 0, 255],
+    }
+}
+
+fn record(version: u64, secret: u8) -> VaultRecord {
+    VaultRecord {
+        account: account(),
+        version,
+        state: AccountState::Active,
+        scopes: Scopes::parse("gist repo").unwrap_or_default(),
+        obtained: NOW,
+        expires: Some(NOW + 3_600_000),
+        is_api_key: false,
+        sealed: sealed(KEY, secret),
+        lease: None,
+    }
+}
+
+fn sealed(key: KeyId, secret: u8) -> Sealed {
+    Sealed {
+        key,
+        access: vec![secret, 0, 255],
+        refresh: Some(vec![secret, 1]),
+    }
+}
+
+fn lease(id: u8, until: Millis) -> Lease {
+    Lease {
+        id: [id; 16],
+        until,
+    }
+}
+
+fn fence(version: u64, lease: u8) -> Fence {
+    Fence {
+        version,
+        lease: [lease; 16],
+    }
+}
+
+fn audit(event: AuditEvent) -> AuditRecord {
+    AuditRecord::of(&account(), event, NOW)
+}
+
+fn granted() -> AuditRecord {
+    audit(AuditEvent::Granted)
+}
+
+fn renewed() -> AuditRecord {
+    audit(AuditEvent::Renewed)
+}
+
+fn disconnected() -> AuditRecord {
+    audit(AuditEvent::Disconnected)
+}
+
+/// Compares what a store did with what it must do.
+fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
+    match got == want {
+        true => Ok(()),
+        false => Err(Instead(format!("{what}: {got:?}, not {want:?}"))),
+    }
+}
+
+/// A store with one key of the tenant.
+async fn with_key(stores: &Stores) -> Result<(), VaultError> {
+    stores
+        .one
+        .add_tenant_key(Some("t"), &key(KEY), None)
+        .await
+        .map(drop)
+}
+
+/// A store with one key and one record of version 7.
+async fn with_record(stores: &Stores) -> Result<(), VaultError> {
+    with_key(stores).await?;
+    stores
+        .one
+        .put(&record(7, 1), None, &granted())
+        .await
+        .map(drop)
+}
+
+async fn found(store: &Arc<dyn VaultStore>) -> Result<Option<VaultRecord>, VaultError> {
+    let account = account();
+    let records = store
+        .records(&account.holder, Some(&account.provider))
+        .await?;
+    Ok(records.into_iter().find(|record| record.account == account))
+}
+
+/// Does something at the same time, half of it in either store, and returns what came of each.
+async fn at_a_time<F, T>(
+    stores: &Stores,
+    work: impl Fn(Arc<dyn VaultStore>, u8) -> F,
+) -> Result<Vec<T>, VaultError>
+where
+    F: Future<Output = Result<T, VaultError>> + Send + 'static,
+    T: Send + 'static,
+{
+    let mut tasks = JoinSet::new();
+    for (at, store) in [&stores.one, &stores.other]
+        .iter()
+        .cycle()
+        .take(AT_A_TIME)
+        .enumerate()
+    {
+        tasks.spawn(work(Arc::clone(store), at as u8));
+    }
+    let mut done = Vec::new();
+    while let Some(result) = tasks.join_next().await {
+        done.push(result.map_err(VaultError::store)??);
+    }
+    Ok(done)
+}
+
+fn revocation(id: u8, due: Millis) -> Revocation {
+    Revocation {
+        id: [id; 16],
+        account: account(),
+        sealed: sealed(KEY, 1),
+        due,
+        attempts: 0,
+    }
+}

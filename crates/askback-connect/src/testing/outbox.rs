@@ -1,0 +1,131 @@
+//! Rules on revocations and on the audit.
+
+use super::*;
+
+pub(super) async fn removed(stores: Stores) -> Kept {
+    with_record(&stores).await?;
+    let (one, other, account) = (&stores.one, &stores.other, account());
+    let gone = one
+        .remove(&account, Some(([1; 16], NOW)), &disconnected())
+        .await?;
+    expect("a record was there", gone, true)?;
+    expect("the record", found(other).await?, None)?;
+    let kept = other.revocations(&account.holder).await?;
+    expect("the revocations", kept, vec![revocation(1, NOW)])?;
+    let nobody = holder(Some("t"), Some("i"), "bob");
+    let none = other.revocations(&nobody).await?;
+    expect("the revocations of another person", none, vec![])?;
+    let gone = one
+        .remove(&account, Some(([2; 16], NOW)), &disconnected())
+        .await?;
+    expect("a record was there twice", gone, false)?;
+    one.put(&record(7, 1), None, &granted()).await?;
+    let gone = one.remove(&account, None, &disconnected()).await?;
+    expect("a key was there", gone, true)?;
+    let kept = other.revocations(&account.holder).await?;
+    expect("how many revocations", kept.len(), 1)?;
+    Ok(())
+}
+
+pub(super) async fn taken(stores: Stores) -> Kept {
+    with_key(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    for (id, due) in [(1, NOW), (2, NOW - 1), (3, NOW + 50)] {
+        let added = one.add_revocation(&revocation(id, due)).await?;
+        expect("added", added, Written::Kept)?;
+    }
+    let first = other.take_revocation(NOW, NOW + 30).await?;
+    let wanted = Revocation {
+        attempts: 1,
+        ..revocation(2, NOW + 30)
+    };
+    expect(
+        "the one that has been due for the longest",
+        first,
+        Some(wanted),
+    )?;
+    let taken = at_a_time(&stores, |store, _| async move {
+        store.take_revocation(NOW, NOW + 30).await
+    });
+    let taken = taken.await?.into_iter().flatten();
+    let ids = taken.map(|it| it.id[0]).collect::<Vec<_>>();
+    expect("the others, at a time", ids, vec![1])?;
+    let (failed, revoked) = (
+        audit(AuditEvent::RevocationFailed),
+        audit(AuditEvent::Revoked),
+    );
+    let again = one
+        .settle_revocation([1; 16], Some(NOW + 40), &failed)
+        .await?;
+    expect("put off", again, true)?;
+    let done = one.settle_revocation([2; 16], None, &revoked).await?;
+    expect("done", done, true)?;
+    let twice = one.settle_revocation([2; 16], None, &revoked).await?;
+    expect("done twice", twice, false)?;
+    let early = one.take_revocation(NOW + 39, NOW + 99).await?;
+    expect("taken early", early, None)?;
+    let second = one.take_revocation(NOW + 40, NOW + 99).await?;
+    let attempts = second.map(|it| (it.id[0], it.attempts));
+    expect("taken again", attempts, Some((1, 2)))?;
+    Ok(())
+}
+
+pub(super) async fn audited(stores: Stores) -> Kept {
+    with_record(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    one.put(&record(8, 2), None, &granted()).await?;
+    one.renew(&record(8, 2), fence(7, 1), &renewed()).await?;
+    let nobody = holder(Some("t"), None, "nobody").account("github", "x");
+    one.remove(&nobody, None, &disconnected()).await?;
+    let revoked = audit(AuditEvent::Revoked);
+    one.settle_revocation([1; 16], None, &revoked).await?;
+    let used = AuditRecord {
+        at: NOW + 5,
+        client: Some("editor".to_owned()),
+        ..audit(AuditEvent::Used)
+    };
+    one.append(&used).await?;
+    let of_tenant = AuditRecord {
+        account: None,
+        tenant: None,
+        ..audit(AuditEvent::TenantDeleted)
+    };
+    one.append(&of_tenant).await?;
+    let lines = other.audit(Some("t"), 0, 9).await?;
+    let records: Vec<_> = lines.iter().map(|line| line.record.clone()).collect();
+    expect("the lines", records, vec![granted(), used.clone()])?;
+    expect("one line", other.audit(Some("t"), 0, 1).await?.len(), 1)?;
+    let after = other.audit(Some("t"), lines[0].number, 9).await?;
+    expect("the lines after the first", after, vec![lines[1].clone()])?;
+    let none = other.audit(None, 0, 9).await?;
+    let of: Vec<_> = none.into_iter().map(|line| line.record).collect();
+    expect("the lines of nobody's tenant", of, vec![of_tenant])?;
+    expect("purged", one.purge_audit(NOW + 5).await?, 2)?;
+    let left = other.audit(Some("t"), 0, 9).await?;
+    expect("the lines left", left, vec![lines[1].clone()])?;
+    one.append(&used).await?;
+    let later = other.audit(Some("t"), lines[1].number, 9).await?;
+    expect("numbers go on", later.len(), 1)?;
+    Ok(())
+}
+
+pub(super) async fn any_time(stores: Stores) -> Kept {
+    with_record(&stores).await?;
+    let (one, account) = (&stores.one, account());
+    let first = one
+        .lease(&account, 7, lease(1, u64::MAX), u64::MAX - 1)
+        .await?;
+    expect("a lease for ever", first, true)?;
+    let second = one.lease(&account, 7, lease(2, u64::MAX), 0).await?;
+    expect("a lease beside it", second, false)?;
+    one.add_revocation(&revocation(1, u64::MAX)).await?;
+    expect(
+        "taken before its time",
+        one.take_revocation(NOW, NOW).await?,
+        None,
+    )?;
+    let lines = one.audit(Some("t"), u64::MAX, usize::MAX).await?;
+    expect("lines after all", lines, vec![])?;
+    expect("purged", one.purge_audit(0).await?, 0)?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Whose credentials they are, and for which account.
+
+use std::fmt;
+
+use askback_core::ask::{Millis, Principal};
+
+/// The person whom credentials belong to: a principal, whichever client acts for it.
+///
+/// `Debug` does not print who it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Holder {
+    /// The tenant of the person, where a server has several.
+    pub tenant: Option<String>,
+    /// The issuer that vouches for the person (`iss`).
+    pub issuer: Option<String>,
+    /// The person (`sub`).
+    pub subject: String,
+}
+
+/// The key of a record: whose account, at which provider. None of it is secret.
+///
+/// `Debug` prints the provider alone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountKey {
+    /// The person.
+    pub holder: Holder,
+    /// The provider, by the name that the server gives it, such as `github`.
+    pub provider: String,
+    /// The account, by the provider's own name for it.
+    pub account: String,
+}
+
+/// How an account is to be used now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AccountState {
+    /// As it is.
+    Active,
+    /// Its last renewal failed, and there is none before a moment.
+    CoolingDown {
+        /// That moment.
+        until: Millis,
+        /// The number of renewals that failed one after the other.
+        failures: u32,
+    },
+    /// Its refresh token is no longer good: the person has to connect it again.
+    NeedsReconnect,
+    /// The person has disconnected it, and the provider is still to be told.
+    Revoking,
+}
+
+impl From<&Principal> for Holder {
+    fn from(principal: &Principal) -> Self {
+        Self {
+            tenant: principal.tenant.clone(),
+            issuer: principal.issuer.clone(),
+            subject: principal.subject.clone(),
+        }
+    }
+}
+
+impl Holder {
+    /// Returns an account of this person.
+    #[must_use]
+    pub fn account(&self, provider: impl Into<String>, account: impl Into<String>) -> AccountKey {
+        AccountKey {
+            holder: self.clone(),
+            provider: provider.into(),
+            account: account.into(),
+        }
+    }
+}
+
+impl AccountKey {
+    /// The most bytes of a name in a key.
+    pub const NAME_BYTES: usize = 1024;
+
+    /// Whether each name in it can be kept everywhere.
+    pub(super) fn is_fit(&self) -> bool {
+        let Holder {
+            tenant,
+            issuer,
+            subject,
+        } = &self.holder;
+        let given = [Some(subject), Some(&self.provider), Some(&self.account)];
+        let mut names = [tenant.as_ref(), issuer.as_ref()]
+            .into_iter()
+            .chain(given)
+            .flatten();
+        // A database that keeps text takes no NUL.
+        names.all(|name| name.len() <= Self::NAME_BYTES && !name.contains('\0'))
+    }
+}
+
+impl fmt::Debug for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Holder").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for AccountKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccountKey")
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,125 @@
+//! The audit: a line for each thing that happens to a credential.
+
+use std::fmt;
+
+use askback_core::ask::Millis;
+
+use super::account::{AccountKey, Holder};
+
+/// A line of the audit: what happened to which account, and when. It holds no secret.
+///
+/// `Debug` does not print whose account it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// When it happened.
+    pub at: Millis,
+    /// The account; none where it happened to a tenant.
+    pub account: Option<AccountKey>,
+    /// The tenant.
+    pub tenant: Option<String>,
+    /// The client that acted for the person, where one did.
+    pub client: Option<String>,
+    /// The event.
+    pub event: AuditEvent,
+}
+
+/// A line of the audit, with its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Its number. Later lines have larger ones.
+    pub number: u64,
+    /// The line.
+    pub record: AuditRecord,
+}
+
+/// The event that a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuditEvent {
+    /// A credential was put into the vault.
+    Granted,
+    /// A credential was handed out.
+    Used,
+    /// The provider gave new tokens.
+    Renewed,
+    /// A renewal failed, and may go better later.
+    RenewalFailed,
+    /// The provider took a refresh token for no longer good.
+    RenewalRefused,
+    /// A credential was not handed out, as the person has to connect the account again.
+    RefusedStale,
+    /// A credential was not handed out, as it cannot be renewed at the moment.
+    RefusedUnavailable,
+    /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
+    RefusedNotAuthentic,
+    /// A person disconnected an account.
+    Disconnected,
+    /// The provider was told to revoke tokens.
+    Revoked,
+    /// The provider could not be told, and is told again later.
+    RevocationFailed,
+    /// A tenant was deleted with all that it had.
+    TenantDeleted,
+}
+
+impl AuditEvent {
+    /// All events, with their names in databases.
+    const NAMES: [(Self, &'static str); 12] = [
+        (Self::Granted, "granted"),
+        (Self::Used, "used"),
+        (Self::Renewed, "renewed"),
+        (Self::RenewalFailed, "renewal failed"),
+        (Self::RenewalRefused, "renewal refused"),
+        (Self::RefusedStale, "refused: stale"),
+        (Self::RefusedUnavailable, "refused: unavailable"),
+        (Self::RefusedNotAuthentic, "refused: not authentic"),
+        (Self::Disconnected, "disconnected"),
+        (Self::Revoked, "revoked"),
+        (Self::RevocationFailed, "revocation failed"),
+        (Self::TenantDeleted, "tenant deleted"),
+    ];
+
+    /// Returns its name: the same in every version.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(event, _)| *event == self);
+        found.map_or("", |(_, name)| name)
+    }
+
+    /// Returns the event of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::NAMES.iter().find(|(_, known)| *known == name);
+        found.map(|(event, _)| *event)
+    }
+}
+
+impl AuditRecord {
+    /// Creates a line about an account.
+    #[must_use]
+    pub fn of(account: &AccountKey, event: AuditEvent, at: Millis) -> Self {
+        Self {
+            at,
+            account: Some(account.clone()),
+            tenant: account.holder.tenant.clone(),
+            client: None,
+            event,
+        }
+    }
+
+    /// Returns the person, where it is about an account.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        self.account.as_ref().map(|account| &account.holder)
+    }
+}
+
+impl fmt::Debug for AuditRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuditRecord")
+            .field("at", &self.at)
+            .field("account", &self.account)
+            .field("event", &self.event)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,487 @@
+//! The vault itself.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::Scopes,
+    clock::Clock,
+};
+use askback_oauth::Secret;
+use zeroize::Zeroizing;
+
+use super::account::{AccountKey, AccountState, Holder};
+use super::audit::{AuditEntry, AuditEvent, AuditRecord};
+use super::credential::{Credential, Granted, GrantedKind};
+use super::error::{VaultError, entropy};
+use super::keys::{DataKeys, KeyCache, KeyWrapper, add_key};
+use super::renewal::{Renewer, Step, decide};
+use super::seal::{Column, Place, open, seal};
+use super::settings::VaultSettings;
+use super::store::{Sealed, VaultRecord, VaultStore, Written};
+
+/// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
+#[derive(Clone)]
+pub struct Vault {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) store: Arc<dyn VaultStore>,
+    pub(super) wrapper: Arc<dyn KeyWrapper>,
+    pub(super) settings: VaultSettings,
+    clock: Arc<dyn Clock>,
+    keys: KeyCache,
+}
+
+/// The credential that a call needs: of whom, at which provider, and what it must be good for.
+///
+/// `Debug` prints the provider and the scopes alone.
+#[derive(Clone)]
+pub struct Wanted {
+    holder: Holder,
+    client: Option<String>,
+    provider: String,
+    account: Option<String>,
+    scopes: Scopes,
+}
+
+/// An account that a person has connected, as it may be shown to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedAccount {
+    /// The account.
+    pub key: AccountKey,
+    /// How it is to be used.
+    pub state: AccountState,
+    /// Its scopes.
+    pub scopes: Scopes,
+}
+
+/// How often something is tried that others change at the same time.
+pub(super) const TRIES: usize = 8;
+
+/// The most records or keys that are sealed anew at a time.
+pub(super) const BATCH: usize = 128;
+
+/// The clock of the machine.
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Millis {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Wanted {
+    /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.
+    #[must_use]
+    pub fn new(caller: &Principal, provider: impl Into<String>) -> Self {
+        Self {
+            holder: caller.into(),
+            client: caller.client_id.clone(),
+            provider: provider.into(),
+            account: None,
+            scopes: Scopes::new(),
+        }
+    }
+
+    /// Requires these scopes.
+    #[must_use]
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = scopes;
+        self
+    }
+
+    /// Requires this account.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+}
+
+impl Vault {
+    /// Opens the vault whose records are in `store`, and whose keys are wrapped by `keys`.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or is not the one that the records need.
+    pub async fn open(
+        store: Arc<dyn VaultStore>,
+        keys: Arc<dyn KeyWrapper>,
+        settings: VaultSettings,
+    ) -> Result<Self, VaultError> {
+        Self::open_with(store, keys, settings, Arc::new(SystemClock)).await
+    }
+
+    /// [`Vault::open`], with another clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vault::open`].
+    pub async fn open_with(
+        store: Arc<dyn VaultStore>,
+        keys: Arc<dyn KeyWrapper>,
+        settings: VaultSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, VaultError> {
+        let secret = Zeroizing::new(entropy::<32>()?);
+        let id = askback_core::ask::keys::Key::new(&secret).id();
+        let wrapped = keys.wrap(None, id, &secret).await?;
+        if keys.unwrap(None, id, &wrapped).await? != secret {
+            return Err(VaultError::keys("it does not unwrap what it has wrapped"));
+        }
+        for (tenant, key) in store.wrapped_otherwise("", 1).await? {
+            keys.unwrap(tenant.as_deref(), key.id, &key.wrapped).await?;
+        }
+        let inner = Arc::new(Inner {
+            store,
+            wrapper: keys,
+            settings,
+            clock,
+            keys: KeyCache::default(),
+        });
+        Ok(Self { inner })
+    }
+
+    /// Keeps what a provider gave for an account of a person, in place of what was kept for it before.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Refused`] where something is too large, and those of the store.
+    pub async fn put(
+        &self,
+        caller: &Principal,
+        provider: &str,
+        account: &str,
+        granted: Granted,
+    ) -> Result<(), VaultError> {
+        let account = Holder::from(caller).account(provider, account);
+        self.inner.put(account, caller, granted).await
+    }
+
+    /// Returns a credential of the caller, renewed where it ends soon.
+    ///
+    /// A renewal that has begun is done even if this future is dropped, so that no token is lost. It needs a runtime of
+    /// tokio.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::NotConnected`] and [`VaultError::NeedsReconnect`] where the person has to be asked, and
+    /// [`VaultError::Unavailable`] where the provider gives no new token at the moment.
+    pub async fn get(
+        &self,
+        wanted: &Wanted,
+        renewer: &Arc<dyn Renewer>,
+    ) -> Result<Credential, VaultError> {
+        let inner = &self.inner;
+        let record = inner.find(wanted).await?;
+        let (record, secret) = match decide(&record, inner.now(), inner.settings.margin) {
+            Step::Renew | Step::Wait => {
+                let (inner, renewer) = (Arc::clone(inner), Arc::clone(renewer));
+                let wanted = wanted.clone();
+                let renewal = async move { inner.current(&wanted, &*renewer).await };
+                let done = tokio::spawn(renewal).await;
+                done.map_err(|error| VaultError::store(error.to_string()))??
+            }
+            _ => inner.current(wanted, &**renewer).await?,
+        };
+        let mut audit = AuditRecord::of(&record.account, AuditEvent::Used, inner.now());
+        audit.client = wanted.client.clone();
+        inner.store.append(&audit).await?;
+        Ok(Credential {
+            account: record.account,
+            secret,
+            expires: record.expires,
+            scopes: record.scopes,
+        })
+    }
+
+    /// Returns the accounts of a person: those that are connected, and those that are still being revoked.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn accounts(&self, caller: &Principal) -> Result<Vec<ConnectedAccount>, VaultError> {
+        let holder = Holder::from(caller);
+        let records = self.inner.store.records(&holder, None).await?;
+        let connected = records.into_iter().map(|record| ConnectedAccount {
+            key: record.account,
+            state: record.state,
+            scopes: record.scopes,
+        });
+        let revocations = self.inner.store.revocations(&holder).await?;
+        let revoking = revocations.into_iter().map(|revocation| ConnectedAccount {
+            key: revocation.account,
+            state: AccountState::Revoking,
+            scopes: Scopes::new(),
+        });
+        Ok(connected.chain(revoking).collect())
+    }
+
+    /// Returns the lines of a tenant's audit after a number, at most so many.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn audit(
+        &self,
+        tenant: Option<&str>,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<AuditEntry>, VaultError> {
+        self.inner.store.audit(tenant, after, most).await
+    }
+
+    /// Removes the lines of all audits before a moment, and returns how many there were. An audit grows until that is
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn purge_audit(&self, before: Millis) -> Result<u64, VaultError> {
+        self.inner.store.purge_audit(before).await
+    }
+}
+
+impl Inner {
+    pub(super) fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    async fn put(
+        &self,
+        account: AccountKey,
+        caller: &Principal,
+        granted: Granted,
+    ) -> Result<(), VaultError> {
+        let refused = |what, why| VaultError::Refused { what, why };
+        if !account.is_fit() {
+            return Err(refused(
+                "a name of the account",
+                "is too long or holds a NUL",
+            ));
+        }
+        let most = self.settings.secret_bytes;
+        if granted
+            .kind
+            .secrets()
+            .any(|secret| secret.expose().len() > most)
+        {
+            return Err(refused("a secret of the provider", "is too long"));
+        }
+        let now = self.now();
+        let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
+        audit.client = caller.client_id.clone();
+        for _ in 0..TRIES {
+            let records = self.store.records(&account.holder, None).await?;
+            let kept = records.iter().find(|record| record.account == account);
+            if kept.is_none() && records.len() >= self.settings.accounts {
+                return Err(refused(
+                    "the person",
+                    "has too many accounts: disconnect one",
+                ));
+            }
+            let expected = kept.map(|record| record.version);
+            let record = VaultRecord {
+                account: account.clone(),
+                version: match expected {
+                    Some(version) => version + 1,
+                    None => u64::from(u32::from_le_bytes(entropy()?)) << 16 | 1,
+                },
+                state: AccountState::Active,
+                scopes: granted.scopes.clone().unwrap_or_default(),
+                obtained: now,
+                expires: granted.expires,
+                is_api_key: matches!(granted.kind, GrantedKind::ApiKey(_)),
+                sealed: self.sealed(&account, &granted.kind).await?,
+                lease: None,
+            };
+            match self.store.put(&record, expected, &audit).await? {
+                Written::Kept => return Ok(()),
+                Written::Conflict => {}
+                Written::UnknownKey => self.forget_keys(&account),
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+
+    /// Returns the record that fits, one that is good first.
+    pub(super) async fn find(&self, wanted: &Wanted) -> Result<VaultRecord, VaultError> {
+        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
+        let fits = |record: &VaultRecord| {
+            let account = wanted.account.as_ref();
+            let is_it = account.is_none_or(|account| record.account.account == *account);
+            is_it
+                && wanted
+                    .scopes
+                    .iter()
+                    .all(|scope| record.scopes.contains(scope))
+        };
+        let fitting = records.await?.into_iter().filter(fits);
+        let is_stale = |record: &VaultRecord| record.state == AccountState::NeedsReconnect;
+        fitting.min_by_key(is_stale).ok_or(VaultError::NotConnected)
+    }
+
+    /// The keys of an account's tenant, with at least one.
+    async fn sealing_keys(&self, tenant: Option<&str>) -> Result<Arc<DataKeys>, VaultError> {
+        for _ in 0..TRIES {
+            let keys = self.data_keys(tenant).await?;
+            if keys.newest().is_some() {
+                return Ok(keys);
+            }
+            add_key(&*self.store, &*self.wrapper, tenant, None).await?;
+            self.keys.forget(tenant);
+        }
+        Err(VaultError::Conflict)
+    }
+
+    pub(super) async fn data_keys(
+        &self,
+        tenant: Option<&str>,
+    ) -> Result<Arc<DataKeys>, VaultError> {
+        let (store, wrapper) = (&*self.store, &*self.wrapper);
+        self.keys.keys(store, wrapper, tenant, self.now()).await
+    }
+
+    /// Has the keys of an account's tenant loaded anew.
+    pub(super) fn forget_keys(&self, account: &AccountKey) {
+        self.forget_keys_of(account.holder.tenant.as_deref());
+    }
+
+    pub(super) fn forget_keys_of(&self, tenant: Option<&str>) {
+        self.keys.forget(tenant);
+    }
+
+    /// Seals the secrets of an account under its tenant's newest key.
+    pub(super) async fn sealed(
+        &self,
+        account: &AccountKey,
+        kind: &GrantedKind,
+    ) -> Result<Sealed, VaultError> {
+        let keys = self.sealing_keys(account.holder.tenant.as_deref()).await?;
+        let key = keys.newest().ok_or(VaultError::Conflict)?;
+        let seal = |column, secret: &Secret| {
+            let place = Place::Column(account, column);
+            seal(key, place, secret.expose().as_bytes())
+        };
+        let (access, refresh) = match kind {
+            GrantedKind::Tokens { access, refresh } => (
+                seal(Column::Access, access)?,
+                refresh.as_ref().map(|it| seal(Column::Refresh, it)),
+            ),
+            GrantedKind::ApiKey(secret) => (seal(Column::ApiKey, secret)?, None),
+        };
+        Ok(Sealed {
+            key: key.id(),
+            access,
+            refresh: refresh.transpose()?,
+        })
+    }
+
+    /// Opens the access token or the key of a record.
+    pub(super) async fn secret(&self, record: &VaultRecord) -> Result<Option<Secret>, VaultError> {
+        let column = match record.is_api_key {
+            true => Column::ApiKey,
+            false => Column::Access,
+        };
+        self.opened(record, column).await
+    }
+
+    /// Opens a secret of a record, or gives nothing where its key is gone: then it is sealed under another one by now,
+    /// and is to be read again.
+    pub(super) async fn opened(
+        &self,
+        record: &VaultRecord,
+        column: Column,
+    ) -> Result<Option<Secret>, VaultError> {
+        self.unsealed(&record.account, &record.sealed, column).await
+    }
+
+    pub(super) async fn unsealed(
+        &self,
+        account: &AccountKey,
+        sealed: &Sealed,
+        column: Column,
+    ) -> Result<Option<Secret>, VaultError> {
+        let tenant = account.holder.tenant.as_deref();
+        let mut keys = self.data_keys(tenant).await?;
+        if keys.find(sealed.key).is_none() {
+            self.keys.forget(tenant);
+            keys = self.data_keys(tenant).await?;
+        }
+        let Some(key) = keys.find(sealed.key) else {
+            return Ok(None);
+        };
+        let bytes = match column {
+            Column::Refresh => sealed.refresh.as_deref(),
+            Column::Access | Column::ApiKey => Some(&*sealed.access),
+        };
+        let Some(bytes) = bytes else {
+            return Ok(None);
+        };
+        let opened = open(key, Place::Column(account, column), bytes)?;
+        let text = str::from_utf8(&opened).map_err(|_| VaultError::NotAuthentic)?;
+        Ok(Some(Secret::new(text)))
+    }
+
+    /// Writes down that nothing was handed out, and says why.
+    pub(super) async fn refused(
+        &self,
+        record: &VaultRecord,
+        wanted: &Wanted,
+        until: Option<Millis>,
+    ) -> VaultError {
+        let (event, error) = match until {
+            Some(until) => (
+                AuditEvent::RefusedUnavailable,
+                VaultError::Unavailable { until },
+            ),
+            None => (AuditEvent::RefusedStale, VaultError::NeedsReconnect),
+        };
+        self.refusal(record, wanted, event).await.unwrap_or(error)
+    }
+
+    pub(super) async fn not_authentic(&self, record: &VaultRecord, wanted: &Wanted) -> VaultError {
+        let event = AuditEvent::RefusedNotAuthentic;
+        let failed = self.refusal(record, wanted, event).await;
+        failed.unwrap_or(VaultError::NotAuthentic)
+    }
+
+    async fn refusal(
+        &self,
+        record: &VaultRecord,
+        wanted: &Wanted,
+        event: AuditEvent,
+    ) -> Option<VaultError> {
+        let mut audit = AuditRecord::of(&record.account, event, self.now());
+        audit.client = wanted.client.clone();
+        self.store.append(&audit).await.err()
+    }
+}
+
+impl GrantedKind {
+    fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let (first, second) = match self {
+            Self::Tokens { access, refresh } => (access, refresh.as_ref()),
+            Self::ApiKey(key) => (key, None),
+        };
+        [Some(first), second].into_iter().flatten()
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wanted")
+            .field("provider", &self.provider)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vault").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,234 @@
+//! The keys: one for each tenant, wrapped by one that the operator keeps.
+
+use std::{
+    collections::HashMap,
+    env,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use askback::keys::KeySource;
+use askback_core::{
+    ask::{
+        Millis,
+        keys::{Key, KeyId, KeyRing},
+    },
+    future::BoxFuture,
+};
+use zeroize::Zeroizing;
+
+use super::error::{VaultError, entropy};
+use super::seal::{Place, open, seal};
+use super::store::{TenantKey, VaultStore, Wrapped};
+
+/// Wraps the tenants' data keys by a key-encryption key: [`LocalKeys`], or a key management service.
+pub trait KeyWrapper: Send + Sync + 'static {
+    /// Returns the name of the key that wraps now.
+    fn active(&self) -> String;
+
+    /// Encrypts a tenant's data key by the active key. It must open for the same tenant and the same id alone.
+    fn wrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        key: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Wrapped, VaultError>>;
+
+    /// Decrypts what [`KeyWrapper::wrap`] gave, by whichever key its `kek_id` names.
+    fn unwrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        wrapped: &'a Wrapped,
+    ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>>;
+}
+
+/// Key-encryption keys in this process: the active one, and retired ones that still unwrap.
+#[derive(Debug)]
+pub struct LocalKeys {
+    ring: RwLock<Arc<KeyRing>>,
+}
+
+impl LocalKeys {
+    /// Takes the keys of a ring. Whoever has them from a store of secrets parses one.
+    #[must_use]
+    pub fn new(ring: KeyRing) -> Self {
+        Self {
+            ring: RwLock::new(Arc::new(ring)),
+        }
+    }
+
+    /// Reads a key file: one key a line, the active one first, as 64 hexadecimal digits or in base64. The file must be
+    /// there, and be its owner's alone (0600).
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Keys`] where there is no key, or others may read it.
+    pub fn file(path: impl AsRef<Path>) -> Result<Self, VaultError> {
+        let keys = KeySource::File(path.as_ref().to_owned()).load("", None);
+        Ok(Self::new(keys.map_err(VaultError::keys)?.ring))
+    }
+
+    /// Reads the keys from a variable of the environment, as they stand in a file.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Keys`] where there is no key.
+    pub fn environment(variable: &str) -> Result<Self, VaultError> {
+        let text = match env::var(variable) {
+            Ok(text) => Zeroizing::new(text),
+            Err(env::VarError::NotPresent) => {
+                return Err(VaultError::keys(format!("{variable} is not set")));
+            }
+            Err(env::VarError::NotUnicode(_)) => {
+                return Err(VaultError::keys(format!("{variable} is no text")));
+            }
+        };
+        let ring = text
+            .parse()
+            .map_err(|error| VaultError::keys(format!("{variable}: {error}")))?;
+        Ok(Self::new(ring))
+    }
+
+    /// Puts another ring in place of this one while the vault is in use.
+    /// [`Vault::rewrap`](super::Vault::rewrap) then wraps the tenants' keys by its active key. Until that is done the
+    /// ring must still have the key before.
+    pub fn replace(&self, ring: KeyRing) {
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+    }
+
+    fn ring(&self) -> Arc<KeyRing> {
+        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl KeyWrapper for LocalKeys {
+    fn active(&self) -> String {
+        self.ring().active().id().to_string()
+    }
+
+    fn wrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        key: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Wrapped, VaultError>> {
+        let ring = self.ring();
+        let sealed = seal(ring.active(), Place::TenantKey(tenant, id), key);
+        let wrapped = sealed.map(|bytes| Wrapped {
+            kek_id: ring.active().id().to_string(),
+            bytes,
+        });
+        Box::pin(async { wrapped })
+    }
+
+    fn unwrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        wrapped: &'a Wrapped,
+    ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
+        let opened = (|| {
+            let ring = self.ring();
+            let named = wrapped.bytes.get(2..10).and_then(|id| id.try_into().ok());
+            let kek = named.and_then(|id| ring.find(KeyId(id)));
+            let kek = kek.ok_or_else(|| {
+                VaultError::keys(format!("there is no key {} on the ring", wrapped.kek_id))
+            })?;
+            let opened = open(kek, Place::TenantKey(tenant, id), &wrapped.bytes)?;
+            let mut key = Zeroizing::new([0; 32]);
+            if opened.len() != key.len() {
+                return Err(VaultError::NotAuthentic);
+            }
+            key.copy_from_slice(&opened);
+            Ok(key)
+        })();
+        Box::pin(async { opened })
+    }
+}
+
+/// The data keys of tenants, unwrapped.
+#[derive(Default)]
+pub(super) struct KeyCache {
+    tenants: Mutex<HashMap<Option<String>, Arc<DataKeys>>>,
+}
+
+/// The data keys of one tenant, the newest first.
+pub(super) struct DataKeys {
+    keys: Vec<Key>,
+    loaded: Millis,
+}
+
+/// The most tenants whose keys are kept unwrapped; beyond them, all are unwrapped again.
+const CACHED_TENANTS: usize = 1024;
+
+/// How long keys are kept unwrapped, in milliseconds: after that, a new key of another process is noticed.
+const CACHED_FOR: Millis = 300_000;
+
+impl DataKeys {
+    /// Returns the key that seals.
+    pub(super) fn newest(&self) -> Option<&Key> {
+        self.keys.first()
+    }
+
+    /// Returns the key of this name.
+    pub(super) fn find(&self, id: KeyId) -> Option<&Key> {
+        self.keys.iter().find(|key| key.id() == id)
+    }
+}
+
+impl KeyCache {
+    fn cached(&self) -> std::sync::MutexGuard<'_, HashMap<Option<String>, Arc<DataKeys>>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the keys of a tenant.
+    pub(super) fn forget(&self, tenant: Option<&str>) {
+        self.cached().remove(&tenant.map(str::to_owned));
+    }
+
+    /// Returns the keys of a tenant, unwrapped anew where they have been kept for long.
+    pub(super) async fn keys(
+        &self,
+        store: &dyn VaultStore,
+        wrapper: &dyn KeyWrapper,
+        tenant: Option<&str>,
+        now: Millis,
+    ) -> Result<Arc<DataKeys>, VaultError> {
+        let name = tenant.map(str::to_owned);
+        let known = self.cached().get(&name).cloned();
+        if let Some(known) = known.filter(|keys| now < keys.loaded.saturating_add(CACHED_FOR)) {
+            return Ok(known);
+        }
+        let mut keys = Vec::new();
+        for kept in store.tenant_keys(tenant).await? {
+            let secret = wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
+            let key = Key::new(&secret);
+            if key.id() != kept.id {
+                return Err(VaultError::NotAuthentic);
+            }
+            keys.push(key);
+        }
+        let keys = Arc::new(DataKeys { keys, loaded: now });
+        let mut cached = self.cached();
+        if cached.len() >= CACHED_TENANTS {
+            cached.clear();
+        }
+        cached.insert(name, Arc::clone(&keys));
+        Ok(keys)
+    }
+}
+
+/// Makes a data key for a tenant whose newest one is `newest`, and returns whether it still was.
+pub(super) async fn add_key(
+    store: &dyn VaultStore,
+    wrapper: &dyn KeyWrapper,
+    tenant: Option<&str>,
+    newest: Option<KeyId>,
+) -> Result<bool, VaultError> {
+    let secret = Zeroizing::new(entropy::<32>()?);
+    let id = Key::new(&secret).id();
+    let wrapped = wrapper.wrap(tenant, id, &secret).await?;
+    let key = TenantKey { id, wrapped };
+    store.add_tenant_key(tenant, &key, newest).await
+}

@@ -1,0 +1,106 @@
+//! The vault: where a server keeps what its users have connected.
+//!
+//! A credential belongs to one person ([`Holder`]: tenant, issuer and subject), at one provider, for one of their
+//! accounts there. [`Vault::get`] gives it to the very person alone, and has it renewed before it ends.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use askback_connect::vault::{
+//!     Granted, LocalKeys, MemoryVault, RenewalError, Renewer, Vault, VaultError, VaultSettings, Wanted,
+//! };
+//! # use askback_connect::vault::AccountKey;
+//! # use askback_core::{ask::{Principal, keys::{Key, KeyRing}}, auth::Scopes, future::BoxFuture};
+//! # use askback_oauth::Secret;
+//! # struct NoProvider;
+//! # impl Renewer for NoProvider {
+//! #     fn renew<'a>(
+//! #         &'a self,
+//! #         _: &'a AccountKey,
+//! #         _: &'a Secret,
+//! #     ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+//! #         Box::pin(async { Err(RenewalError::Refused) })
+//! #     }
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let renewer: Arc<dyn Renewer> = Arc::new(NoProvider);
+//! # let ring = KeyRing::new(Key::new(&[7; 32]));
+//! // In a server: SqliteVault::open("vault.db")? and LocalKeys::file("vault.keys")?
+//! let (store, keys) = (MemoryVault::new(), LocalKeys::new(ring));
+//! let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
+//!
+//! let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+//! let granted = Granted::tokens(Secret::new("gho_…"), None).scopes(Scopes::parse("repo gist")?);
+//! vault.put(&ada, "github", "ada-l", granted).await?;
+//!
+//! let wanted = Wanted::new(&ada, "github").scopes(Scopes::parse("repo")?);
+//! let credential = vault.get(&wanted, &renewer).await?;
+//! assert_eq!(credential.secret.expose(), "gho_…");
+//!
+//! let wanted = Wanted::new(&bob, "github");
+//! assert!(matches!(vault.get(&wanted, &renewer).await, Err(VaultError::NotConnected)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Keys
+//!
+//! Each secret is sealed under a key of its own, which is derived from the data key of its tenant. The seal is bound to
+//! the person, the provider, the account and the column: in another row it does not open. The data keys are kept beside
+//! the records, wrapped by a key-encryption key, which the operator keeps elsewhere: a file ([`LocalKeys::file`]), the
+//! environment, or a key management service ([`KeyWrapper`]). Without it no vault opens, and nothing is ever kept as it
+//! is.
+//!
+//! Both are replaced while the vault is in use. [`Vault::rotate`] gives a tenant a new data key and seals its records
+//! anew. For a new key-encryption key, give all processes the new key beside the old one, make it the active one
+//! ([`LocalKeys::replace`]), call [`Vault::rewrap`], and take the old one away.
+//!
+//! # Renewal
+//!
+//! A token that ends soon is renewed by one of all who need it, on all machines: it leases the record, asks the
+//! provider, and writes the new tokens before anybody is given one. A provider that fails is left alone for a while;
+//! where it refuses a refresh token, the person has to connect the account again ([`VaultError::NeedsReconnect`]).
+//! Where a process dies between the provider's answer and the write, the new tokens are lost, and most providers then
+//! refuse the old ones: this, too, ends in `NeedsReconnect`.
+//!
+//! # Audit
+//!
+//! Each grant, use, renewal, refusal and revocation is a line of the audit ([`Vault::audit`]): when, whose account, for
+//! which client. A line is written in the transaction of what it tells of; a credential whose use cannot be written
+//! down is not handed out.
+
+mod account;
+mod audit;
+mod credential;
+mod error;
+mod handle;
+mod keys;
+mod memory;
+#[cfg(test)]
+mod pause;
+mod renewal;
+mod renewing;
+mod revocation;
+mod rotation;
+mod seal;
+mod settings;
+#[cfg(feature = "sqlite")]
+mod sql;
+mod store;
+
+pub use account::{AccountKey, AccountState, Holder};
+pub use audit::{AuditEntry, AuditEvent, AuditRecord};
+pub use credential::{Credential, Granted, GrantedKind};
+pub use error::VaultError;
+pub use handle::{ConnectedAccount, Vault, Wanted};
+pub use keys::{KeyWrapper, LocalKeys};
+pub use memory::MemoryVault;
+pub use renewal::{RenewalError, Renewer};
+pub use revocation::{RevocationFailed, Revoker, TokenKind};
+pub use settings::VaultSettings;
+#[cfg(feature = "sqlite")]
+pub use sql::SqliteVault;
+pub use store::{
+    Fence, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore, Wrapped,
+    Written,
+};

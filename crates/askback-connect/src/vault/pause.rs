@@ -1,0 +1,17 @@
+//! Where tests have others go on.
+
+use std::{future::poll_fn, task::Poll};
+
+/// Lets others go on once.
+pub(super) async fn pause_once() {
+    let mut paused = false;
+    poll_fn(|context| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

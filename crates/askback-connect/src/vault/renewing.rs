@@ -1,0 +1,239 @@
+//! Renewing tokens: by one of all who need them, on all machines.
+//!
+//! Whoever finds that a token ends soon leases its record, asks the provider, and writes what it gave; the write counts
+//! only if the record still is what was leased. All others use the token of before while it is good, and then wait. A
+//! token is handed out as it is read from the store, so that its refresh token is safe before its first use.
+
+use std::time::Duration;
+
+use askback_oauth::Secret;
+use tokio::time::{sleep, timeout};
+
+use super::account::{AccountKey, AccountState};
+use super::audit::{AuditEvent, AuditRecord};
+use super::credential::{Granted, GrantedKind};
+use super::error::{VaultError, entropy};
+use super::handle::{Inner, TRIES, Wanted};
+use super::renewal::{RenewalError, Renewer, Step, decide};
+use super::seal::Column;
+use super::settings::after;
+use super::store::{Fence, Lease, Revocation, VaultRecord, Written};
+
+impl Inner {
+    /// Returns the record to be used, with its secret: after a renewal, if it needs one.
+    pub(super) async fn current(
+        &self,
+        wanted: &Wanted,
+        renewer: &dyn Renewer,
+    ) -> Result<(VaultRecord, Secret), VaultError> {
+        let margin = self.settings.jittered(self.settings.margin, entropy()?);
+        let deadline = after(self.now(), self.settings.wait);
+        let (mut renewed, mut unread) = (false, 0);
+        loop {
+            let record = self.find(wanted).await?;
+            let now = self.now();
+            let step = match decide(&record, now, margin) {
+                // A provider that gives tokens that have ended is not asked again and again.
+                Step::Renew if renewed => Step::Unavailable(after(now, self.settings.cooldown)),
+                step => step,
+            };
+            match step {
+                Step::Use => match self.secret(&record).await {
+                    Ok(Some(secret)) => return Ok((record, secret)),
+                    Ok(None) if unread < TRIES => unread += 1,
+                    Ok(None) | Err(VaultError::NotAuthentic) => {
+                        return Err(self.not_authentic(&record, wanted).await);
+                    }
+                    Err(error) => return Err(error),
+                },
+                Step::Renew => {
+                    let id = entropy()?;
+                    let until = after(now, self.settings.lease);
+                    let lease = Lease { id, until };
+                    let version = record.version;
+                    if !self
+                        .store
+                        .lease(&record.account, version, lease, now)
+                        .await?
+                    {
+                        self.pause().await?;
+                        continue;
+                    }
+                    renewed = match self.renew(&record, lease, renewer).await {
+                        Err(VaultError::NotAuthentic) => {
+                            return Err(self.not_authentic(&record, wanted).await);
+                        }
+                        renewed => renewed?,
+                    };
+                }
+                Step::Wait if now < deadline => self.pause().await?,
+                Step::Wait => {
+                    let until = after(now, self.settings.poll);
+                    return Err(self.refused(&record, wanted, Some(until)).await);
+                }
+                Step::Reconnect => return Err(self.refused(&record, wanted, None).await),
+                Step::Unavailable(until) => {
+                    return Err(self.refused(&record, wanted, Some(until)).await);
+                }
+            }
+        }
+    }
+
+    /// Asks the provider and writes what came of it. Returns whether there are new tokens.
+    async fn renew(
+        &self,
+        record: &VaultRecord,
+        lease: Lease,
+        renewer: &dyn Renewer,
+    ) -> Result<bool, VaultError> {
+        let fence = Fence {
+            version: record.version,
+            lease: lease.id,
+        };
+        let Some(refresh) = self.opened(record, Column::Refresh).await? else {
+            // Sealed anew by others just now. The lease is taken from this very call, so it ends here.
+            return self.failed(record, fence, Duration::ZERO).await;
+        };
+        let asked = renewer.renew(&record.account, &refresh);
+        let unanswered = RenewalError::Failed { retry_after: None };
+        let answer = timeout(self.settings.request, asked).await;
+        match answer.unwrap_or(Err(unanswered)) {
+            Ok(granted) => self.renewed(record, fence, granted, refresh).await,
+            Err(RenewalError::Refused) => {
+                let changed = VaultRecord {
+                    state: AccountState::NeedsReconnect,
+                    ..record.clone()
+                };
+                // Where somebody else has renewed it meanwhile, the fence keeps their tokens.
+                self.settle(changed, fence, AuditEvent::RenewalRefused)
+                    .await
+            }
+            Err(RenewalError::Failed { retry_after }) => {
+                let failures = failures(record).saturating_add(1);
+                let pause = self.settings.pause(failures);
+                let pause = self.settings.jittered(pause, entropy()?);
+                let asked = retry_after.unwrap_or_default();
+                let asked = asked.min(self.settings.longest_cooldown);
+                self.failed(record, fence, pause.max(asked)).await
+            }
+        }
+    }
+
+    async fn failed(
+        &self,
+        record: &VaultRecord,
+        fence: Fence,
+        pause: Duration,
+    ) -> Result<bool, VaultError> {
+        let changed = VaultRecord {
+            state: AccountState::CoolingDown {
+                until: after(self.now(), pause),
+                failures: failures(record).saturating_add(1),
+            },
+            ..record.clone()
+        };
+        self.settle(changed, fence, AuditEvent::RenewalFailed).await
+    }
+
+    /// Writes what became of a record, with the secrets it has.
+    async fn settle(
+        &self,
+        mut record: VaultRecord,
+        fence: Fence,
+        event: AuditEvent,
+    ) -> Result<bool, VaultError> {
+        record.version = fence.version + 1;
+        let audit = AuditRecord::of(&record.account, event, self.now());
+        for _ in 0..TRIES {
+            match self.store.renew(&record, fence, &audit).await? {
+                Written::Kept | Written::Conflict => return Ok(false),
+                // Sealed anew by others, whose key it then has.
+                Written::UnknownKey => match self.again(&record.account).await? {
+                    Some(now) => record.sealed = now.sealed,
+                    None => return Ok(false),
+                },
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+
+    /// Writes new tokens.
+    async fn renewed(
+        &self,
+        record: &VaultRecord,
+        fence: Fence,
+        granted: Granted,
+        before: Secret,
+    ) -> Result<bool, VaultError> {
+        let GrantedKind::Tokens { access, refresh } = granted.kind else {
+            return self.failed(record, fence, self.settings.cooldown).await;
+        };
+        let kind = GrantedKind::Tokens {
+            access,
+            refresh: Some(refresh.unwrap_or(before)),
+        };
+        let now = self.now();
+        let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
+        for _ in 0..TRIES {
+            let renewed = VaultRecord {
+                account: record.account.clone(),
+                version: fence.version + 1,
+                state: AccountState::Active,
+                scopes: granted
+                    .scopes
+                    .clone()
+                    .unwrap_or_else(|| record.scopes.clone()),
+                obtained: now,
+                expires: granted.expires,
+                is_api_key: false,
+                sealed: self.sealed(&record.account, &kind).await?,
+                lease: None,
+            };
+            match self.store.renew(&renewed, fence, &audit).await? {
+                Written::Kept => return Ok(true),
+                Written::Conflict if self.again(&record.account).await?.is_none() => {
+                    // The person has disconnected the account meanwhile: nobody knows these tokens.
+                    return self.orphaned(renewed).await;
+                }
+                Written::Conflict => return Ok(false),
+                Written::UnknownKey => self.forget_keys(&record.account),
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+
+    async fn orphaned(&self, record: VaultRecord) -> Result<bool, VaultError> {
+        let revocation = Revocation {
+            id: entropy()?,
+            due: self.now(),
+            attempts: 0,
+            account: record.account,
+            sealed: record.sealed,
+        };
+        // Where the tenant is gone, so is the key, and nothing can be kept.
+        self.store.add_revocation(&revocation).await?;
+        Ok(false)
+    }
+
+    /// Returns the record of an account as it is now.
+    async fn again(&self, account: &AccountKey) -> Result<Option<VaultRecord>, VaultError> {
+        let records = self.store.records(&account.holder, Some(&account.provider));
+        let mut records = records.await?.into_iter();
+        Ok(records.find(|record| record.account == *account))
+    }
+
+    async fn pause(&self) -> Result<(), VaultError> {
+        sleep(self.settings.jittered(self.settings.poll, entropy()?)).await;
+        Ok(())
+    }
+}
+
+fn failures(record: &VaultRecord) -> u32 {
+    match record.state {
+        AccountState::CoolingDown { failures, .. } => failures,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

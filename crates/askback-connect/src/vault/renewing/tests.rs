@@ -1,0 +1,326 @@
+//! Every order in which several tasks may renew one token, and what a crash at each step leaves.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use askback::testing::TestClock;
+use askback_core::{
+    ask::{
+        Principal,
+        keys::{Key, KeyRing},
+    },
+    clock::Clock,
+    future::BoxFuture,
+};
+use askback_oauth::Secret;
+use proptest::prelude::*;
+
+use super::super::account::{AccountKey, AccountState, Holder};
+use super::super::credential::Granted;
+use super::super::error::VaultError;
+use super::super::handle::{Vault, Wanted};
+use super::super::keys::LocalKeys;
+use super::super::memory::MemoryVault;
+use super::super::pause::pause_once;
+use super::super::renewal::{RenewalError, Renewer, Step, decide};
+use super::super::settings::VaultSettings;
+use super::super::store::{Lease, Sealed, VaultRecord, VaultStore};
+
+/// A provider that gives a new refresh token with each answer, and takes each of them once: whoever sends one again
+/// loses all that came of it.
+#[derive(Default)]
+struct Provider {
+    issued: Mutex<Issued>,
+    requests: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Issued {
+    /// The number of the newest tokens.
+    newest: usize,
+    /// Whether a refresh token came twice.
+    killed: bool,
+}
+
+impl Renewer for Provider {
+    fn renew<'a>(
+        &'a self,
+        _account: &'a AccountKey,
+        refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        Box::pin(async move {
+            // On the way there.
+            pause_once().await;
+            let granted = self.granted(refresh);
+            // On the way back.
+            pause_once().await;
+            granted
+        })
+    }
+}
+
+impl Provider {
+    fn granted(&self, refresh: &Secret) -> Result<Granted, RenewalError> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut issued = self.issued.lock().unwrap();
+        issued.killed |= refresh.expose() != format!("refresh-{}", issued.newest);
+        if issued.killed {
+            return Err(RenewalError::Refused);
+        }
+        issued.newest += 1;
+        Ok(tokens(issued.newest).expires(u64::MAX))
+    }
+}
+
+fn tokens(number: usize) -> Granted {
+    let access = Secret::new(format!("access-{number}"));
+    Granted::tokens(access, Some(Secret::new(format!("refresh-{number}"))))
+}
+
+/// The next thing that happens.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    /// A task goes one step further.
+    Step(usize),
+    /// A task is gone, as if its process had been killed.
+    Crash(usize),
+    /// So many milliseconds pass.
+    Wait(u64),
+}
+
+/// The outcome of a schedule.
+struct Outcome {
+    requests: usize,
+    crashed: usize,
+    killed: bool,
+    /// The access token of each task that was given one, with the refresh token beside it in the store.
+    given: Vec<(String, String)>,
+    /// The access token that is given when all is over.
+    last: Result<String, VaultError>,
+}
+
+type Task = Pin<Box<dyn Future<Output = Result<(String, String), VaultError>>>>;
+
+/// Has tasks ask for a token that has just ended, on so many machines, in this order; then all go on to their end.
+fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        let clock = Arc::new(TestClock::new());
+        let mut vaults = Vec::new();
+        for _ in 0..machines {
+            let keys = LocalKeys::new(KeyRing::new(Key::new(&[7; 32])));
+            let (store, clock) = (Arc::clone(&store), Arc::clone(&clock));
+            let settings = VaultSettings::default();
+            let vault = Vault::open_with(store, Arc::new(keys), settings, clock);
+            vaults.push(vault.await.unwrap());
+        }
+        let ada = Principal::new("ada");
+        let put = vaults[0].put(&ada, "github", "ada-l", tokens(0).expires(clock.now()));
+        put.await.unwrap();
+
+        let provider = Arc::new(Provider::default());
+        let ask = |vault: &Vault| -> Task {
+            let (vault, provider) = (vault.clone(), Arc::clone(&provider));
+            let wanted = Wanted::new(&ada, "github");
+            Box::pin(async move {
+                let (record, access) = vault.inner.current(&wanted, &*provider).await?;
+                let column = super::Column::Refresh;
+                let refresh = vault.inner.opened(&record, column).await?.unwrap();
+                Ok((access.expose().to_owned(), refresh.expose().to_owned()))
+            })
+        };
+        let mut running: Vec<Option<Task>> = (0..tasks)
+            .map(|at| Some(ask(&vaults[at % machines])))
+            .collect();
+        let mut given = Vec::new();
+        let mut crashed = 0;
+        let mut context = Context::from_waker(Waker::noop());
+        let mut step = |task: &mut Option<Task>| {
+            let polled = task.as_mut().map(|task| task.as_mut().poll(&mut context));
+            if let Some(Poll::Ready(done)) = polled {
+                *task = None;
+                given.extend(done);
+            }
+        };
+        for next in moves {
+            match *next {
+                Move::Step(at) => step(&mut running[at % tasks]),
+                Move::Crash(at) => {
+                    crashed += usize::from(running[at % tasks].take().is_some());
+                }
+                Move::Wait(milliseconds) => {
+                    tokio::time::advance(Duration::from_millis(milliseconds)).await;
+                }
+            }
+        }
+        for _ in 0..10_000 {
+            if running.iter().all(Option::is_none) {
+                break;
+            }
+            running.iter_mut().for_each(&mut step);
+            tokio::time::advance(Duration::from_millis(10)).await;
+        }
+        assert!(running.iter().all(Option::is_none), "a task does not end");
+        // All leases and pauses are over by then.
+        tokio::time::advance(Duration::from_secs(7200)).await;
+        let requests = provider.requests.load(Ordering::Relaxed);
+        let last = ask(&vaults[0]).await.map(|(access, _)| access);
+        Outcome {
+            requests,
+            crashed,
+            killed: provider.issued.lock().unwrap().killed,
+            given,
+            last,
+        }
+    })
+}
+
+/// The number in the name of a token.
+fn number(token: &str) -> &str {
+    token.rsplit('-').next().unwrap_or_default()
+}
+
+fn moves(most: usize, crashes: bool, longest: u64) -> impl Strategy<Value = Vec<Move>> {
+    let one = prop_oneof![
+        12 => any::<usize>().prop_map(Move::Step),
+        u32::from(crashes) => any::<usize>().prop_map(Move::Crash),
+        2 => (0..=longest).prop_map(Move::Wait),
+    ];
+    prop::collection::vec(one, 0..most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn one_of_all_tasks_asks_the_provider(
+        tasks in 1..6_usize,
+        machines in 1..4_usize,
+        moves in moves(160, false, 40),
+    ) {
+        let outcome = run(tasks, machines, &moves);
+        prop_assert_eq!(outcome.requests, 1);
+        prop_assert!(!outcome.killed);
+        let all = vec![("access-1".to_owned(), "refresh-1".to_owned()); tasks];
+        prop_assert_eq!(outcome.given, all);
+        prop_assert_eq!(outcome.last.unwrap(), "access-1");
+    }
+
+    #[test]
+    fn a_crash_costs_a_request_and_at_worst_a_reconnection(
+        tasks in 1..6_usize,
+        machines in 1..4_usize,
+        moves in moves(160, true, 40_000),
+    ) {
+        let outcome = run(tasks, machines, &moves);
+        // A token is given out only when the one that renews it is kept.
+        for (access, refresh) in &outcome.given {
+            prop_assert_eq!(number(access), number(refresh));
+        }
+        match outcome.last {
+            Ok(access) => prop_assert_ne!(access, "access-0"),
+            Err(error) => prop_assert!(matches!(error, VaultError::NeedsReconnect), "{}", error),
+        }
+        let slow = moves.iter().any(|it| matches!(it, Move::Wait(1000..)));
+        if !slow {
+            prop_assert!(outcome.requests <= 1 + outcome.crashed);
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_each_step_is_survived() {
+    let mut lost = Vec::new();
+    for steps in 0..40 {
+        let mut moves = vec![Move::Step(0); steps];
+        moves.push(Move::Crash(0));
+        let outcome = run(2, 2, &moves);
+        match outcome.last {
+            Ok(access) => assert_eq!(access, "access-1", "a crash after {steps} steps"),
+            Err(_) => lost.push(steps),
+        }
+    }
+    // From when the provider has answered until that is written, and at no other time.
+    let (first, last) = (lost[0], lost[lost.len() - 1]);
+    assert_eq!(lost, Vec::from_iter(first..=last));
+    assert!(lost.len() <= 4, "{lost:?}");
+}
+
+#[test]
+fn a_record_says_what_to_do() {
+    const NOW: u64 = 1_000_000_000;
+    let check = |change: &dyn Fn(&mut VaultRecord), want: Step| {
+        let mut record = VaultRecord {
+            account: Holder::from(&Principal::new("ada")).account("github", "ada-l"),
+            version: 1,
+            state: AccountState::Active,
+            scopes: Default::default(),
+            obtained: NOW - 3_600_000,
+            expires: Some(NOW + 60_001),
+            is_api_key: false,
+            sealed: Sealed {
+                key: Key::new(&[7; 32]).id(),
+                access: Vec::new(),
+                refresh: Some(Vec::new()),
+            },
+            lease: None,
+        };
+        change(&mut record);
+        let step = decide(&record, NOW, Duration::from_secs(60));
+        assert_eq!(step, want, "{record:?}");
+    };
+    let leased = |until| Some(Lease { id: [1; 16], until });
+    let cooling = |until| AccountState::CoolingDown { until, failures: 1 };
+    check(&|_| {}, Step::Use);
+    check(&|it| it.expires = None, Step::Use);
+    check(&|it| it.expires = Some(NOW + 60_000), Step::Renew);
+    check(&|it| it.expires = Some(NOW), Step::Renew);
+    check(
+        &|it| it.state = AccountState::NeedsReconnect,
+        Step::Reconnect,
+    );
+    // A token for 40 seconds is renewed for its last 10.
+    let short = |it: &mut VaultRecord, left| {
+        it.expires = Some(NOW + left);
+        it.obtained = NOW + left - 40_000;
+    };
+    check(&|it| short(it, 10_001), Step::Use);
+    check(&|it| short(it, 10_000), Step::Renew);
+    // Without a refresh token.
+    let alone = |it: &mut VaultRecord, expires| {
+        it.expires = Some(expires);
+        it.sealed.refresh = None;
+    };
+    check(&|it| alone(it, NOW + 1), Step::Use);
+    check(&|it| alone(it, NOW), Step::Reconnect);
+    // While somebody else renews it.
+    let renewed = |it: &mut VaultRecord, expires, until| {
+        it.expires = Some(expires);
+        it.lease = leased(until);
+    };
+    check(&|it| renewed(it, NOW + 1, NOW + 1), Step::Use);
+    check(&|it| renewed(it, NOW, NOW + 1), Step::Wait);
+    check(&|it| renewed(it, NOW, NOW), Step::Renew);
+    // After a renewal that failed.
+    let failed = |it: &mut VaultRecord, expires, until| {
+        it.expires = Some(expires);
+        it.state = cooling(until);
+    };
+    check(&|it| failed(it, NOW + 1, NOW + 1), Step::Use);
+    check(&|it| failed(it, NOW, NOW + 1), Step::Unavailable(NOW + 1));
+    check(&|it| failed(it, NOW, NOW), Step::Renew);
+    check(&|it| failed(it, NOW + 60_001, NOW + 9), Step::Use);
+}

@@ -1,0 +1,145 @@
+//! The seal on secrets: AES-256-GCM-SIV under a key for this one secret.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | format version, now 1 |
+//! | 1 | algorithm: 1 is AES-256-GCM-SIV with HKDF-SHA-256 |
+//! | 8 | [`KeyId`] of the key that this one is derived from |
+//! | 16 | salt |
+//! | 12 | nonce |
+//! | n | ciphertext |
+//! | 16 | tag |
+//!
+//! The associated data are the header and all that the secret belongs to ([`Place`]), so that it opens nowhere else.
+
+use aes_gcm_siv::{Aes256GcmSiv, KeyInit, aead::AeadInOut};
+use askback_core::ask::keys::{Key, KeyId};
+use zeroize::Zeroizing;
+
+use super::account::AccountKey;
+use super::error::{VaultError, entropy};
+
+/// The place of a secret: it opens for an equal one only.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// A column of a record.
+    Column(&'a AccountKey, Column),
+    /// The data key of a tenant.
+    TenantKey(Option<&'a str>, KeyId),
+}
+
+/// The columns with secrets.
+#[derive(Clone, Copy)]
+pub(super) enum Column {
+    Access,
+    Refresh,
+    ApiKey,
+}
+
+const VERSION: u8 = 1;
+const ALGORITHM: u8 = 1;
+const SALT: usize = 16;
+const NONCE: usize = 12;
+const TAG: usize = 16;
+const HEADER: usize = 2 + 8 + SALT + NONCE;
+
+/// Tells keys of the vault from others that are derived from the same secret.
+const LABEL: &[u8] = b"askback vault v1";
+
+/// Seals a secret under a key derived from `key`.
+pub(super) fn seal(key: &Key, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>, VaultError> {
+    let random: [u8; SALT + NONCE] = entropy()?;
+    let mut sealed = Vec::with_capacity(HEADER + secret.len() + TAG);
+    sealed.extend([VERSION, ALGORITHM]);
+    sealed.extend(key.id().0);
+    sealed.extend(random);
+    let header: [u8; HEADER] = sealed[..].try_into().expect("the header has this length");
+    sealed.extend_from_slice(secret);
+    let tag = cipher(key, &header)
+        .encrypt_inout_detached(
+            &nonce(&header).into(),
+            &associated_data(&header, place),
+            (&mut sealed[HEADER..]).into(),
+        )
+        // Beyond 64 GiB.
+        .map_err(|_| VaultError::NotAuthentic)?;
+    sealed.extend_from_slice(&tag);
+    Ok(sealed)
+}
+
+/// Opens what [`seal`] made, with the same key and for the same place.
+pub(super) fn open(
+    key: &Key,
+    place: Place<'_>,
+    sealed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+    let not_authentic = || VaultError::NotAuthentic;
+    let (header, rest) = sealed
+        .split_first_chunk::<HEADER>()
+        .ok_or_else(not_authentic)?;
+    let (ciphertext, tag) = rest.split_last_chunk::<TAG>().ok_or_else(not_authentic)?;
+    if header[..2] != [VERSION, ALGORITHM] || header[2..10] != key.id().0 {
+        return Err(not_authentic());
+    }
+    let mut secret = Zeroizing::new(ciphertext.to_vec());
+    cipher(key, header)
+        .decrypt_inout_detached(
+            &nonce(header).into(),
+            &associated_data(header, place),
+            secret.as_mut_slice().into(),
+            &(*tag).into(),
+        )
+        .map_err(|_| not_authentic())?;
+    Ok(secret)
+}
+
+fn cipher(key: &Key, header: &[u8; HEADER]) -> Aes256GcmSiv {
+    let mut salt = [0; SALT];
+    salt.copy_from_slice(&header[10..10 + SALT]);
+    Aes256GcmSiv::new(&(*key.derive(LABEL, &salt)).into())
+}
+
+fn nonce(header: &[u8; HEADER]) -> [u8; NONCE] {
+    let mut nonce = [0; NONCE];
+    nonce.copy_from_slice(&header[HEADER - NONCE..]);
+    nonce
+}
+
+/// Each text is preceded by its length and each optional one by whether it is there, so that no two places are written
+/// alike. Salt and nonce are bound by their use.
+fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.extend(&header[..10]);
+    match place {
+        Place::Column(account, column) => {
+            out.push(1);
+            write_optional(&mut out, account.holder.tenant.as_deref());
+            write_optional(&mut out, account.holder.issuer.as_deref());
+            write_text(&mut out, &account.holder.subject);
+            write_text(&mut out, &account.provider);
+            write_text(&mut out, &account.account);
+            let column = match column {
+                Column::Access => "access",
+                Column::Refresh => "refresh",
+                Column::ApiKey => "api key",
+            };
+            write_text(&mut out, column);
+        }
+        Place::TenantKey(tenant, id) => {
+            out.push(2);
+            write_optional(&mut out, tenant);
+            out.extend(id.0);
+        }
+    }
+    out
+}
+
+fn write_optional(out: &mut Vec<u8>, text: Option<&str>) {
+    out.push(text.is_some().into());
+    write_text(out, text.unwrap_or_default());
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    out.extend((text.len() as u64).to_be_bytes());
+    out.extend(text.bytes());
+}

@@ -1,0 +1,58 @@
+//! A vault's records in a database that speaks SQL: the statements, the same for all of them.
+//!
+//! Each change is a [`Batch`]: its deciding statement changes a row or the whole batch never was. That a key is there
+//! for whatever is sealed under it, and stays for as long, is a foreign key.
+
+mod rows;
+mod schema;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod statements;
+
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteVault;
+
+use super::store::VaultFuture;
+
+/// A value of a column.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Text(String),
+    Bytes(Vec<u8>),
+    Number(i64),
+    Null,
+}
+
+/// A statement whose parameters are `$1`, `$2` and so on.
+pub(super) struct Statement {
+    text: &'static str,
+    values: Vec<Value>,
+}
+
+/// The statements of one transaction.
+pub(super) struct Batch {
+    /// Those that come first.
+    before: Vec<Statement>,
+    /// The statement that must change a row; otherwise nothing is done.
+    deciding: Statement,
+    /// Those that come then.
+    then: Vec<Statement>,
+}
+
+/// The outcome of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// So many rows, by its deciding statement.
+    Rows(u64),
+    /// A foreign key stood against it, and nothing was changed.
+    ForeignKey,
+}
+
+/// A connection to a database, which knows nothing of the vault.
+pub(super) trait Database: Send + Sync + 'static {
+    /// Does a batch in one transaction.
+    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed>;
+
+    /// Returns the rows of a statement, which may change them.
+    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>>;
+}

@@ -1,0 +1,98 @@
+//! The tables, and how those of older versions become these.
+
+/// The words that differ between databases.
+pub(super) struct Dialect {
+    /// The type of bytes.
+    pub(super) bytes: &'static str,
+    /// The type of a whole number.
+    pub(super) number: &'static str,
+    /// The type of a number that counts up by itself, and is the key of its table.
+    pub(super) counter: &'static str,
+    /// The end of a table.
+    pub(super) table: &'static str,
+}
+
+/// The steps from an empty database to the newest version: as many as its number. What has been published never
+/// changes.
+const STEPS: &[&str] = &["
+    CREATE TABLE askback_vault_keys (
+        tenant TEXT NOT NULL,
+        number NUMBER NOT NULL,
+        id BYTES NOT NULL,
+        kek_id TEXT NOT NULL,
+        wrapped BYTES NOT NULL,
+        PRIMARY KEY (tenant, number),
+        UNIQUE (tenant, id)
+    )TABLE;
+    CREATE INDEX askback_vault_keys_kek ON askback_vault_keys (kek_id);
+
+    CREATE TABLE askback_vault_records (
+        tenant TEXT NOT NULL,
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        account TEXT NOT NULL,
+        version NUMBER NOT NULL,
+        state TEXT NOT NULL,
+        until NUMBER NOT NULL,
+        failures NUMBER NOT NULL,
+        scopes TEXT NOT NULL,
+        obtained NUMBER NOT NULL,
+        expires NUMBER,
+        is_api_key NUMBER NOT NULL,
+        key_id BYTES NOT NULL,
+        access BYTES NOT NULL,
+        refresh BYTES,
+        lease BYTES,
+        lease_until NUMBER,
+        PRIMARY KEY (tenant, issuer, subject, provider, account),
+        FOREIGN KEY (tenant, key_id) REFERENCES askback_vault_keys (tenant, id)
+    )TABLE;
+    CREATE INDEX askback_vault_records_key ON askback_vault_records (tenant, key_id);
+
+    CREATE TABLE askback_vault_revocations (
+        id BYTES NOT NULL PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        account TEXT NOT NULL,
+        key_id BYTES NOT NULL,
+        access BYTES NOT NULL,
+        refresh BYTES,
+        due NUMBER NOT NULL,
+        attempts NUMBER NOT NULL,
+        FOREIGN KEY (tenant, key_id) REFERENCES askback_vault_keys (tenant, id)
+    )TABLE;
+    CREATE INDEX askback_vault_revocations_due ON askback_vault_revocations (due);
+    CREATE INDEX askback_vault_revocations_key ON askback_vault_revocations (tenant, key_id);
+    CREATE INDEX askback_vault_revocations_holder ON askback_vault_revocations (tenant, issuer, subject);
+
+    CREATE TABLE askback_vault_audit (
+        number COUNTER,
+        at NUMBER NOT NULL,
+        tenant TEXT NOT NULL,
+        issuer TEXT,
+        subject TEXT,
+        provider TEXT,
+        account TEXT,
+        client TEXT,
+        event TEXT NOT NULL
+    )TABLE;
+    CREATE INDEX askback_vault_audit_tenant ON askback_vault_audit (tenant, number);
+    CREATE INDEX askback_vault_audit_at ON askback_vault_audit (at);
+"];
+
+/// The version of the newest tables.
+pub(super) const NEWEST: i64 = STEPS.len() as i64;
+
+/// Returns the statements that make tables of a version those of the newest, or nothing where they are newer than
+/// this program.
+pub(super) fn from(version: i64, dialect: &Dialect) -> Option<String> {
+    let done = usize::try_from(version).ok()?;
+    let steps = STEPS.get(done..)?.concat();
+    let steps = steps.replace("BYTES", dialect.bytes);
+    let steps = steps.replace("NUMBER", dialect.number);
+    let steps = steps.replace("COUNTER", dialect.counter);
+    Some(steps.replace(")TABLE", dialect.table))
+}

@@ -1,0 +1,269 @@
+//! A vault's records in an SQLite file.
+
+use std::{
+    fmt,
+    fs::OpenOptions,
+    io,
+    path::Path,
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use rusqlite::{
+    Connection, ErrorCode, Statement as Prepared, TransactionBehavior, types::ValueRef,
+};
+use tokio::sync::oneshot;
+
+use super::schema::{self, Dialect, NEWEST};
+use super::{Batch, Changed, Database, Statement, Value};
+use crate::vault::error::VaultError;
+use crate::vault::store::VaultFuture;
+
+/// Keeps the vault's records in an SQLite file, which the processes of one machine share.
+///
+/// The file is its owner's alone (0600), and is refused otherwise. What is deleted is overwritten. One thread does the
+/// work; what was begun is done even if its future is dropped, and dropping the vault waits for it.
+pub struct SqliteVault {
+    /// Taken when the vault is dropped, which ends the thread.
+    jobs: Option<mpsc::Sender<Job>>,
+    worker: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// How long one process waits for another to finish its transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+const DIALECT: Dialect = Dialect {
+    bytes: "BLOB",
+    number: "INTEGER",
+    counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    table: ") STRICT",
+};
+
+impl SqliteVault {
+    /// Opens the file at `path`, which is made if it is not there.
+    ///
+    /// Waits for the disk: not for an async task to call.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened, is no database, is open to other users, or is of a newer version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
+        let path = path.as_ref();
+        make(path)?;
+        let mut connection = connect(path)?;
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let worker = thread::Builder::new()
+            .name("askback-vault".to_owned())
+            .spawn(move || queue.into_iter().for_each(|job| job(&mut connection)))
+            .map_err(VaultError::store)?;
+        Ok(Self {
+            jobs: Some(jobs),
+            worker: Some(worker),
+        })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, VaultError> + Send + 'static,
+    ) -> VaultFuture<'_, T> {
+        let (reply, result) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            // Nobody may be waiting any more.
+            let _ = reply.send(work(connection));
+        });
+        let stopped = || VaultError::store("its thread has stopped");
+        let sent = self
+            .jobs
+            .as_ref()
+            .is_some_and(|jobs| jobs.send(job).is_ok());
+        Box::pin(async move {
+            match sent {
+                true => result.await.map_err(|_| stopped())?,
+                false => Err(stopped()),
+            }
+        })
+    }
+}
+
+impl Database for SqliteVault {
+    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
+        self.run(move |connection| match changed(connection, &batch) {
+            Ok(rows) => Ok(Changed::Rows(rows)),
+            Err(error) if is_foreign_key(&error) => Ok(Changed::ForeignKey),
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>> {
+        self.run(move |connection| {
+            let mut prepared = connection.prepare(statement.text)?;
+            bind(&mut prepared, &statement.values)?;
+            let columns = prepared.column_count();
+            let mut found = Vec::new();
+            let mut rows = prepared.raw_query();
+            while let Some(row) = rows.next()? {
+                let values = (0..columns).map(|at| row.get_ref(at).map(value));
+                found.push(values.collect::<Result<_, _>>()?);
+            }
+            Ok(found)
+        })
+    }
+}
+
+impl Drop for SqliteVault {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(worker) = self.worker.take() {
+            // A panic of the thread has been reported where it happened.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl fmt::Debug for SqliteVault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteVault").finish_non_exhaustive()
+    }
+}
+
+impl From<rusqlite::Error> for VaultError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::store(error)
+    }
+}
+
+/// Makes the file, unless it is there, and refuses it where others may read it. SQLite gives its side files the
+/// permissions of the file.
+fn make(path: &Path) -> Result<(), VaultError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(VaultError::store(error)),
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Looked at by name: to open and close the file here would drop the locks that another connection of this
+        // process has on it.
+        let metadata = path.metadata().map_err(VaultError::store)?;
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            return Err(VaultError::store(format!(
+                "the file {path} is open to other users (mode {mode:03o}): run `chmod 600 {path}`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn connect(path: &Path) -> Result<Connection, VaultError> {
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // What is deleted is overwritten.
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    turn_to_wal(&connection)?;
+    // A refresh token that is lost to a power failure cannot be had again.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let steps = schema::from(version, &DIALECT).ok_or_else(|| {
+        VaultError::store(format!(
+            "the vault is of version {version}, and this program knows {NEWEST}"
+        ))
+    })?;
+    transaction.execute_batch(&steps)?;
+    transaction.pragma_update(None, "user_version", NEWEST)?;
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// SQLite lets one connection at a time do this, and has no other wait for it.
+fn turn_to_wal(connection: &Connection) -> Result<(), rusqlite::Error> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let mut waited = Duration::ZERO;
+    loop {
+        // Where the file system cannot do WAL, SQLite stays with its rollback journal.
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(error) if is_busy(&error) && waited < BUSY_TIMEOUT => {
+                thread::sleep(PAUSE);
+                waited += PAUSE;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+fn is_foreign_key(error: &rusqlite::Error) -> bool {
+    error
+        .sqlite_error()
+        .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
+}
+
+fn changed(connection: &mut Connection, batch: &Batch) -> Result<u64, rusqlite::Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let execute = |statement: &Statement| {
+        let mut prepared = transaction.prepare(statement.text)?;
+        bind(&mut prepared, &statement.values)?;
+        prepared.raw_execute()
+    };
+    for statement in &batch.before {
+        execute(statement)?;
+    }
+    let rows = execute(&batch.deciding)?;
+    if rows == 0 {
+        return Ok(0);
+    }
+    for statement in &batch.then {
+        execute(statement)?;
+    }
+    transaction.commit()?;
+    if !batch.before.is_empty() {
+        // Something was taken out of the vault for good, and the log of the file still holds it. Where others are
+        // reading there, it goes later.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+    Ok(rows as u64)
+}
+
+/// Binds by name: SQLite numbers `$2` by where it first stands.
+fn bind(prepared: &mut Prepared<'_>, values: &[Value]) -> Result<(), rusqlite::Error> {
+    for (at, value) in values.iter().enumerate() {
+        let Some(index) = prepared.parameter_index(&format!("${}", at + 1))? else {
+            continue;
+        };
+        match value {
+            Value::Text(text) => prepared.raw_bind_parameter(index, text)?,
+            Value::Bytes(bytes) => prepared.raw_bind_parameter(index, bytes)?,
+            Value::Number(number) => prepared.raw_bind_parameter(index, number)?,
+            Value::Null => prepared.raw_bind_parameter(index, rusqlite::types::Null)?,
+        }
+    }
+    Ok(())
+}
+
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Number(number),
+        // No column holds one.
+        ValueRef::Real(_) => Value::Null,
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
+    }
+}

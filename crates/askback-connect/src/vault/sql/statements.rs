@@ -1,0 +1,449 @@
+//! The contract in statements.
+
+use askback_core::ask::{Millis, keys::KeyId};
+
+use super::rows::{self, Row, bytes, name, number, text};
+use super::{Batch, Changed, Database, Statement, Value};
+use crate::vault::account::{AccountKey, Holder};
+use crate::vault::audit::{AuditEntry, AuditRecord};
+use crate::vault::error::VaultError;
+use crate::vault::store::{
+    Fence, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore, Wrapped,
+    Written,
+};
+
+fn statement(text: &'static str, values: Vec<Value>) -> Statement {
+    Statement { text, values }
+}
+
+fn batch(deciding: Statement) -> Batch {
+    Batch {
+        before: Vec::new(),
+        deciding,
+        then: Vec::new(),
+    }
+}
+
+impl Batch {
+    fn before(mut self, statement: Statement) -> Self {
+        self.before.push(statement);
+        self
+    }
+
+    fn audited(mut self, audit: &AuditRecord) -> Self {
+        self.then.push(appended(audit));
+        self
+    }
+}
+
+fn appended(audit: &AuditRecord) -> Statement {
+    statement(
+        "INSERT INTO askback_vault_audit
+             (at, tenant, issuer, subject, provider, account, client, event)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        rows::audit(audit),
+    )
+}
+
+fn count(most: usize) -> Value {
+    number(most as u64)
+}
+
+/// The values of an account, and then others.
+fn of_account(account: &AccountKey, others: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut values = rows::account(account);
+    values.extend(others);
+    values
+}
+
+async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
+    Ok(match database.change(batch).await? {
+        Changed::Rows(0) => Written::Conflict,
+        Changed::Rows(_) => Written::Kept,
+        Changed::ForeignKey => Written::UnknownKey,
+    })
+}
+
+async fn changed(database: &impl Database, batch: Batch) -> Result<bool, VaultError> {
+    Ok(matches!(database.change(batch).await?, Changed::Rows(1..)))
+}
+
+async fn read<T>(
+    database: &impl Database,
+    statement: Statement,
+    read: impl Fn(Row) -> Result<T, VaultError>,
+) -> Result<Vec<T>, VaultError> {
+    let rows = database.rows(statement).await?;
+    rows.into_iter().map(|row| read(Row::new(row))).collect()
+}
+
+impl<D: Database> VaultStore for D {
+    fn records<'a>(
+        &'a self,
+        holder: &'a Holder,
+        provider: Option<&'a str>,
+    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+        let mut values = rows::holder(holder);
+        values.push(provider.map_or(text(""), text));
+        values.push(number(provider.is_none().into()));
+        let select = statement(
+            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+             FROM askback_vault_records
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND (provider = $4 OR $5 = 1)
+             ORDER BY provider, account",
+            values,
+        );
+        Box::pin(read(self, select, Row::record))
+    }
+
+    fn put<'a>(
+        &'a self,
+        record: &'a VaultRecord,
+        expected: Option<u64>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, Written> {
+        let mut values = rows::record(record);
+        let put = match expected {
+            None => statement(
+                "INSERT INTO askback_vault_records (tenant, issuer, subject, provider, account,
+                     version, state, until, failures, scopes, obtained, expires, is_api_key,
+                     key_id, access, refresh)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+                 ON CONFLICT (tenant, issuer, subject, provider, account) DO NOTHING",
+                values,
+            ),
+            Some(version) => {
+                values.push(number(version));
+                statement(
+                    "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
+                         failures = $9, scopes = $10, obtained = $11, expires = $12,
+                         is_api_key = $13, key_id = $14, access = $15, refresh = $16,
+                         lease = NULL, lease_until = NULL
+                     WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                         AND account = $5 AND version = $17",
+                    values,
+                )
+            }
+        };
+        Box::pin(written(self, batch(put).audited(audit)))
+    }
+
+    fn lease<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        version: u64,
+        lease: Lease,
+        now: Millis,
+    ) -> VaultFuture<'a, bool> {
+        let values = [
+            number(version),
+            bytes(&lease.id),
+            number(lease.until),
+            number(now),
+        ];
+        let update = statement(
+            "UPDATE askback_vault_records SET lease = $7, lease_until = $8
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                 AND account = $5 AND version = $6 AND (lease IS NULL OR lease_until <= $9)",
+            of_account(account, values),
+        );
+        Box::pin(changed(self, batch(update)))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        record: &'a VaultRecord,
+        fence: Fence,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, Written> {
+        let mut values = rows::record(record);
+        values.extend([number(fence.version), bytes(&fence.lease)]);
+        let update = statement(
+            "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
+                 failures = $9, scopes = $10, obtained = $11, expires = $12,
+                 is_api_key = $13, key_id = $14, access = $15, refresh = $16,
+                 lease = NULL, lease_until = NULL
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                 AND account = $5 AND version = $17 AND lease = $18",
+            values,
+        );
+        Box::pin(written(self, batch(update).audited(audit)))
+    }
+
+    fn reseal<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        version: u64,
+        from: KeyId,
+        sealed: &'a Sealed,
+    ) -> VaultFuture<'a, Written> {
+        let others = [number(version), bytes(&from.0)];
+        let mut values = of_account(account, others);
+        values.extend(rows::sealed(sealed));
+        let update = statement(
+            "UPDATE askback_vault_records SET key_id = $8, access = $9, refresh = $10
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                 AND account = $5 AND version = $6 AND key_id = $7",
+            values,
+        );
+        Box::pin(written(self, batch(update)))
+    }
+
+    fn sealed_otherwise<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+        let select = statement(
+            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+             FROM askback_vault_records WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
+            vec![name(tenant), bytes(&key.0), count(most)],
+        );
+        Box::pin(read(self, select, Row::record))
+    }
+
+    fn remove<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        revocation: Option<([u8; 16], Millis)>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool> {
+        let delete = statement(
+            "DELETE FROM askback_vault_records
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                 AND account = $5",
+            of_account(account, []),
+        );
+        let mut batch = batch(delete).audited(audit);
+        if let Some((id, due)) = revocation {
+            batch = batch.before(statement(
+                "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider,
+                     account, key_id, access, refresh, due, attempts)
+                 SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh,
+                     $7, 0
+                 FROM askback_vault_records
+                 WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
+                     AND account = $5",
+                of_account(account, [bytes(&id), number(due)]),
+            ));
+        }
+        Box::pin(changed(self, batch))
+    }
+
+    fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
+        let mut values = of_account(&revocation.account, [bytes(&revocation.id)]);
+        values.extend(rows::sealed(&revocation.sealed));
+        values.extend([number(revocation.due), number(revocation.attempts.into())]);
+        let insert = statement(
+            "INSERT INTO askback_vault_revocations (tenant, issuer, subject, provider, account,
+                 id, key_id, access, refresh, due, attempts)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            values,
+        );
+        Box::pin(written(self, batch(insert)))
+    }
+
+    fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>> {
+        let select = statement(
+            "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, due,
+                 attempts
+             FROM askback_vault_revocations
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
+            rows::holder(holder),
+        );
+        Box::pin(read(self, select, Row::revocation))
+    }
+
+    fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>> {
+        let update = |now: Millis, until: Millis| {
+            statement(
+                "UPDATE askback_vault_revocations SET due = $2, attempts = attempts + 1
+                 WHERE due <= $1 AND id = (SELECT id FROM askback_vault_revocations
+                     WHERE due <= $1 ORDER BY due LIMIT 1)
+                 RETURNING id, tenant, issuer, subject, provider, account, key_id, access,
+                     refresh, due, attempts",
+                vec![number(now), number(until)],
+            )
+        };
+        Box::pin(async move {
+            let taken = read(self, update(now, until), Row::revocation).await?;
+            Ok(taken.into_iter().next())
+        })
+    }
+
+    fn settle_revocation<'a>(
+        &'a self,
+        id: [u8; 16],
+        again: Option<Millis>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool> {
+        let settle = match again {
+            None => statement(
+                "DELETE FROM askback_vault_revocations WHERE id = $1",
+                vec![bytes(&id)],
+            ),
+            Some(due) => statement(
+                "UPDATE askback_vault_revocations SET due = $2 WHERE id = $1",
+                vec![bytes(&id), number(due)],
+            ),
+        };
+        Box::pin(changed(self, batch(settle).audited(audit)))
+    }
+
+    fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {
+        let select = statement(
+            "SELECT tenant, id, kek_id, wrapped FROM askback_vault_keys
+             WHERE tenant = $1 ORDER BY number DESC",
+            vec![name(tenant)],
+        );
+        Box::pin(read(self, select, |row| Ok(row.key()?.1)))
+    }
+
+    fn add_tenant_key<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: &'a TenantKey,
+        newest: Option<KeyId>,
+    ) -> VaultFuture<'a, bool> {
+        let mut values = vec![
+            name(tenant),
+            bytes(&key.id.0),
+            text(&key.wrapped.kek_id),
+            bytes(&key.wrapped.bytes),
+        ];
+        // Two that are added at a time have the same number, of which one is refused.
+        let insert = match newest {
+            None => statement(
+                "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped)
+                 SELECT $1, 1, $2, $3, $4
+                 WHERE NOT EXISTS (SELECT 1 FROM askback_vault_keys WHERE tenant = $1)
+                 ON CONFLICT (tenant, number) DO NOTHING",
+                values,
+            ),
+            Some(newest) => {
+                values.push(bytes(&newest.0));
+                statement(
+                    "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped)
+                     SELECT $1, number + 1, $2, $3, $4 FROM askback_vault_keys
+                     WHERE tenant = $1 AND id = $5 AND number =
+                         (SELECT max(number) FROM askback_vault_keys WHERE tenant = $1)
+                     ON CONFLICT (tenant, number) DO NOTHING",
+                    values,
+                )
+            }
+        };
+        Box::pin(changed(self, batch(insert)))
+    }
+
+    fn wrapped_otherwise<'a>(
+        &'a self,
+        kek_id: &'a str,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>> {
+        let select = statement(
+            "SELECT tenant, id, kek_id, wrapped FROM askback_vault_keys
+             WHERE kek_id <> $1 ORDER BY tenant, number LIMIT $2",
+            vec![text(kek_id), count(most)],
+        );
+        Box::pin(read(self, select, Row::key))
+    }
+
+    fn rewrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        from: &'a Wrapped,
+        to: &'a Wrapped,
+    ) -> VaultFuture<'a, bool> {
+        let update = statement(
+            "UPDATE askback_vault_keys SET kek_id = $5, wrapped = $6
+             WHERE tenant = $1 AND id = $2 AND kek_id = $3 AND wrapped = $4",
+            vec![
+                name(tenant),
+                bytes(&key.0),
+                text(&from.kek_id),
+                bytes(&from.bytes),
+                text(&to.kek_id),
+                bytes(&to.bytes),
+            ],
+        );
+        Box::pin(changed(self, batch(update)))
+    }
+
+    fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool> {
+        let delete = statement(
+            "DELETE FROM askback_vault_keys WHERE tenant = $1 AND id = $2 AND number <
+                 (SELECT max(number) FROM askback_vault_keys WHERE tenant = $1)",
+            vec![name(tenant), bytes(&key.0)],
+        );
+        Box::pin(changed(self, batch(delete)))
+    }
+
+    fn delete_tenant<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool> {
+        let of_tenant = move |text| statement(text, vec![name(tenant)]);
+        let deletion = move || {
+            batch(of_tenant(
+                "DELETE FROM askback_vault_keys WHERE tenant = $1",
+            ))
+            .before(of_tenant(
+                "DELETE FROM askback_vault_records WHERE tenant = $1",
+            ))
+            .before(of_tenant(
+                "DELETE FROM askback_vault_revocations WHERE tenant = $1",
+            ))
+            .audited(audit)
+        };
+        Box::pin(async move {
+            // A record that is put in between keeps its key: it goes at the next try.
+            for _ in 0..TRIES {
+                match self.change(deletion()).await? {
+                    Changed::Rows(rows) => return Ok(rows > 0),
+                    Changed::ForeignKey => {}
+                }
+            }
+            Err(VaultError::Conflict)
+        })
+    }
+
+    fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {
+        let appended = batch(appended(audit));
+        Box::pin(async move { changed(self, appended).await.map(drop) })
+    }
+
+    fn audit<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: u64,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<AuditEntry>> {
+        let select = statement(
+            "SELECT number, at, tenant, issuer, subject, provider, account, client, event
+             FROM askback_vault_audit WHERE tenant = $1 AND number > $2 ORDER BY number LIMIT $3",
+            vec![name(tenant), number(after), count(most)],
+        );
+        Box::pin(read(self, select, Row::audit))
+    }
+
+    fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64> {
+        let delete = batch(statement(
+            "DELETE FROM askback_vault_audit WHERE at < $1",
+            vec![number(before)],
+        ));
+        Box::pin(async move {
+            Ok(match self.change(delete).await? {
+                Changed::Rows(rows) => rows,
+                Changed::ForeignKey => 0,
+            })
+        })
+    }
+}
+
+/// How often a tenant is deleted while others put records into it.
+const TRIES: usize = 8;

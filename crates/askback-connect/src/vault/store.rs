@@ -1,0 +1,263 @@
+//! The contract of whatever keeps the vault's records.
+
+use std::fmt;
+
+use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
+
+use super::account::{AccountKey, AccountState, Holder};
+use super::audit::{AuditEntry, AuditRecord};
+use super::error::VaultError;
+
+/// The future of a store's method.
+pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
+
+/// Keeps the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come here.
+///
+/// - **A store reads no clock.** Leases and retries are compared with the `now` of the call.
+/// - **Each method is one transaction**, together with the line of the audit that it is given. The line is written if
+///   and only if something was changed.
+/// - **Nothing is sealed under a key that the tenant does not have**: [`Written::UnknownKey`] otherwise. A tenant's key
+///   is dropped only when nothing is sealed under it.
+///
+/// `askback_connect::testing::check_vault` (feature `testing`) runs the whole contract against a store.
+pub trait VaultStore: Send + Sync + 'static {
+    /// Returns the records of a person, at one provider or at all of them, in the order of providers and accounts.
+    fn records<'a>(
+        &'a self,
+        holder: &'a Holder,
+        provider: Option<&'a str>,
+    ) -> VaultFuture<'a, Vec<VaultRecord>>;
+
+    /// Puts a record in place of the one that has the version `expected`, or where there is none. The record's version
+    /// must differ from that. What was leased is so no longer.
+    fn put<'a>(
+        &'a self,
+        record: &'a VaultRecord,
+        expected: Option<u64>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, Written>;
+
+    /// Leases a record that has this version, unless a lease of it lasts beyond `now`. Returns whether it did.
+    fn lease<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        version: u64,
+        lease: Lease,
+        now: Millis,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Puts a record in place of the one that has the version and the lease of `fence`, and ends the lease.
+    /// [`Written::Conflict`] where that is no longer so. A lease that has run out and that nobody else has taken is
+    /// still one.
+    fn renew<'a>(
+        &'a self,
+        record: &'a VaultRecord,
+        fence: Fence,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, Written>;
+
+    /// Puts the same secrets, sealed under another key, into a record that has this version and is sealed under `from`.
+    /// The version and the lease stay: a renewal at the same time goes on. [`Written::Conflict`] where that is not so.
+    fn reseal<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        version: u64,
+        from: KeyId,
+        sealed: &'a Sealed,
+    ) -> VaultFuture<'a, Written>;
+
+    /// Returns records of a tenant that are sealed under other keys than this one, at most so many.
+    fn sealed_otherwise<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<VaultRecord>>;
+
+    /// Removes a record. With a revocation, its tokens become one of that id, which is due `at` once. Returns whether
+    /// there was a record.
+    fn remove<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        revocation: Option<([u8; 16], Millis)>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Adds tokens that the provider is to be told to revoke.
+    fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
+
+    /// Returns the revocations of a person that are not done.
+    fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>>;
+
+    /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
+    /// Of many who take at the same time, no two are given the same one.
+    fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>>;
+
+    /// Removes a revocation that is done, or puts it off until a moment.
+    fn settle_revocation<'a>(
+        &'a self,
+        id: [u8; 16],
+        again: Option<Millis>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Returns the keys of a tenant, the newest first.
+    fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>>;
+
+    /// Adds a key to a tenant whose newest key is `newest`. Returns whether it still was.
+    fn add_tenant_key<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: &'a TenantKey,
+        newest: Option<KeyId>,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Returns keys of any tenants that are wrapped by another key than this one, at most so many.
+    fn wrapped_otherwise<'a>(
+        &'a self,
+        kek_id: &'a str,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>>;
+
+    /// Puts another wrapping in place of `from`. Returns whether the key still was wrapped so.
+    fn rewrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        from: &'a Wrapped,
+        to: &'a Wrapped,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Drops a tenant's key, unless it is the newest or something is sealed under it. Returns whether it did.
+    fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool>;
+
+    /// Deletes the keys, the records and the revocations of a tenant. Its audit stays. Returns whether there was a key.
+    fn delete_tenant<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Adds a line to the audit.
+    fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()>;
+
+    /// Returns the lines of a tenant's audit after a number, at most so many.
+    fn audit<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: u64,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<AuditEntry>>;
+
+    /// Removes the lines of all audits before a moment, and returns how many there were.
+    fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64>;
+}
+
+/// A record of the vault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultRecord {
+    /// Whose account, and where.
+    pub account: AccountKey,
+    /// Another one after each change. The first is random, so that an account that was removed and connected again is
+    /// not taken for the one before.
+    pub version: u64,
+    /// How it is to be used: never [`AccountState::Revoking`], which is no record any more.
+    pub state: AccountState,
+    /// The scopes.
+    pub scopes: Scopes,
+    /// When the secret was had.
+    pub obtained: Millis,
+    /// When the access token ends, if that is known.
+    pub expires: Option<Millis>,
+    /// Whether its secret is a key, and no tokens.
+    pub is_api_key: bool,
+    /// The secrets.
+    pub sealed: Sealed,
+    /// The lease of whoever is renewing it, if somebody is.
+    pub lease: Option<Lease>,
+}
+
+/// The secrets of a record, sealed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The tenant's key that they are sealed under.
+    pub key: KeyId,
+    /// The access token, or the key.
+    pub access: Vec<u8>,
+    /// The refresh token.
+    pub refresh: Option<Vec<u8>>,
+}
+
+/// The right to renew a record, for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Random, so that nobody else has the same.
+    pub id: [u8; 16],
+    /// When others may take it.
+    pub until: Millis,
+}
+
+/// The state that a record must still be in for a renewal to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fence {
+    /// Its version.
+    pub version: u64,
+    /// The id of its lease.
+    pub lease: [u8; 16],
+}
+
+/// The outcome of something to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is kept.
+    Kept,
+    /// The record is not what it was expected to be, and nothing was changed.
+    Conflict,
+    /// The tenant has no such key, and nothing was changed.
+    UnknownKey,
+}
+
+/// Tokens that the provider is to be told to revoke. They are sealed as in their record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revocation {
+    /// Its id, which is random.
+    pub id: [u8; 16],
+    /// The account that they were of.
+    pub account: AccountKey,
+    /// The tokens.
+    pub sealed: Sealed,
+    /// When the provider is to be told.
+    pub due: Millis,
+    /// How often that was tried.
+    pub attempts: u32,
+}
+
+/// A tenant's data key, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantKey {
+    /// Its name, derived from the key.
+    pub id: KeyId,
+    /// The key.
+    pub wrapped: Wrapped,
+}
+
+/// A tenant's data key, encrypted by a key-encryption key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Wrapped {
+    /// The name of the key-encryption key.
+    pub kek_id: String,
+    /// The encrypted key.
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sealed({})", self.key)
+    }
+}
+
+impl fmt::Debug for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Wrapped({})", self.kek_id)
+    }
+}

@@ -1,0 +1,327 @@
+//! Accounts: whose they are, and how they are disconnected.
+
+use askback_connect::vault::{
+    AccountState, AuditEvent, Granted, Holder, TokenKind, Vault, VaultError, Wanted,
+};
+use askback_core::{ask::Principal, auth::Scopes};
+use askback_oauth::Secret;
+
+use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, until, wanted};
+
+fn scopes(written: &str) -> Scopes {
+    Scopes::parse(written).unwrap()
+}
+
+async fn events(vault: &Vault, tenant: Option<&str>) -> Vec<AuditEvent> {
+    let lines = vault.audit(tenant, 0, 100).await.unwrap();
+    lines.iter().map(|line| line.record.event).collect()
+}
+
+#[tokio::test]
+async fn a_credential_is_given_to_its_person_alone() {
+    for stage in Stage::all() {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        vault
+            .put(&ada(), "github", "ada-l", tokens(0))
+            .await
+            .unwrap();
+        let given = vault.get(&wanted(&ada()), &renewer).await.unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-0");
+        let others = [
+            person("acme", "bob"),
+            person("other", "ada"),
+            Principal {
+                issuer: None,
+                ..ada()
+            },
+            Principal {
+                issuer: Some("https://login.example/".to_owned()),
+                ..ada()
+            },
+            Principal {
+                tenant: None,
+                ..ada()
+            },
+        ];
+        for other in &others {
+            let refused = vault.get(&wanted(other), &renewer).await;
+            assert!(
+                matches!(refused, Err(VaultError::NotConnected)),
+                "{refused:?}"
+            );
+        }
+        let same = Principal {
+            client_id: Some("another client".to_owned()),
+            ..ada()
+        };
+        assert!(vault.get(&wanted(&same), &renewer).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_found_by_what_it_must_be_good_for() {
+    for stage in Stage::all() {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        for (number, (account, granted)) in [("a", "gist"), ("b", "gist repo"), ("c", "")]
+            .into_iter()
+            .enumerate()
+        {
+            let granted = tokens(number).scopes(scopes(granted));
+            vault.put(&ada(), "github", account, granted).await.unwrap();
+        }
+        let check = async |wanted: Wanted, want: Option<&str>| {
+            let given = vault.get(&wanted, &renewer).await;
+            let account = given.as_ref().ok().map(|given| &*given.account.account);
+            assert_eq!(account, want, "{wanted:?}");
+        };
+        let any = || wanted(&ada());
+        check(any(), Some("a")).await;
+        check(any().scopes(scopes("gist")), Some("a")).await;
+        check(any().scopes(scopes("repo gist")), Some("b")).await;
+        check(any().scopes(scopes("admin")), None).await;
+        check(any().account("c"), Some("c")).await;
+        check(any().account("c").scopes(scopes("gist")), None).await;
+        check(any().account("d"), None).await;
+        check(Wanted::new(&ada(), "gitlab"), None).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_connected_again_is_another_credential() {
+    for stage in Stage::all() {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        vault
+            .put(&ada(), "github", "ada-l", tokens(0))
+            .await
+            .unwrap();
+        let key = Granted::api_key(Secret::new("canary-key"));
+        vault.put(&ada(), "github", "ada-l", key).await.unwrap();
+        let given = vault.get(&wanted(&ada()), &renewer).await.unwrap();
+        assert_eq!(given.secret.expose(), "canary-key");
+        assert_eq!(vault.accounts(&ada()).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused() {
+    let stage = Stage::in_memory();
+    let vault = stage.vault().await;
+    let check = async |account: &str, secret: usize, is_kept: bool| {
+        let granted = Granted::api_key(Secret::new("x".repeat(secret)));
+        let put = vault.put(&ada(), "github", account, granted).await;
+        match put {
+            Ok(()) => assert!(is_kept),
+            Err(error) => assert!(!is_kept && matches!(error, VaultError::Refused { .. })),
+        }
+    };
+    check("a", 16 << 10, true).await;
+    check("a", (16 << 10) + 1, false).await;
+    check(&"a".repeat(1024), 1, true).await;
+    check(&"a".repeat(1025), 1, false).await;
+    check("a\0", 1, false).await;
+    for number in 2..64 {
+        check(&number.to_string(), 1, true).await;
+    }
+    check("one more", 1, false).await;
+    // One that is there already may be connected again.
+    check("a", 1, true).await;
+}
+
+#[tokio::test]
+async fn a_provider_is_told_of_a_disconnection_until_it_has_heard() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        let provider = Provider::new(&stage);
+        vault
+            .put(&ada(), "github", "ada-l", tokens(0))
+            .await
+            .unwrap();
+        *provider.is_down.lock().unwrap() = true;
+        assert!(vault.disconnect(&ada(), "github", "ada-l").await.unwrap());
+        assert!(!vault.disconnect(&ada(), "github", "ada-l").await.unwrap());
+        let refused = vault.get(&wanted(&ada()), &provider.renewer()).await;
+        assert!(matches!(refused, Err(VaultError::NotConnected)));
+
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+        let accounts = vault.accounts(&ada()).await.unwrap();
+        let states: Vec<_> = accounts.iter().map(|account| account.state).collect();
+        assert_eq!(states, [AccountState::Revoking]);
+        *provider.is_down.lock().unwrap() = false;
+        assert_eq!(
+            vault.revoke_due(&*provider).await.unwrap(),
+            0,
+            "it is left alone"
+        );
+        stage.clock.turn(HOUR);
+        // Another process does as well.
+        assert_eq!(stage.vault().await.revoke_due(&*provider).await.unwrap(), 1);
+        let told = provider.revoked.lock().unwrap().clone();
+        let wanted = [
+            (TokenKind::Refresh, "canary-refresh-0".to_owned()),
+            (TokenKind::Access, "canary-access-0".to_owned()),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!(vault.accounts(&ada()).await.unwrap(), []);
+        assert_eq!(stage.vault().await.revoke_due(&*provider).await.unwrap(), 0);
+        use AuditEvent::{Disconnected, Granted, RevocationFailed, Revoked};
+        let lines = [Granted, Disconnected, RevocationFailed, Revoked];
+        assert_eq!(events(&vault, Some("acme")).await, lines);
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_an_account_that_was_disconnected_meanwhile_are_revoked() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        let provider = Provider::held(&stage);
+        let ended = tokens(0).expires(stage_now(&stage));
+        vault.put(&ada(), "github", "ada-l", ended).await.unwrap();
+        let renewal = {
+            let (vault, renewer) = (vault.clone(), provider.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| provider.requests() == 1).await;
+        assert!(vault.disconnect(&ada(), "github", "ada-l").await.unwrap());
+        provider.answers.add_permits(1);
+        let refused = renewal.await.unwrap();
+        assert!(
+            matches!(refused, Err(VaultError::NotConnected)),
+            "{refused:?}"
+        );
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 2);
+        let told = provider.revoked.lock().unwrap().clone();
+        for token in ["canary-refresh-0", "canary-refresh-1", "canary-access-1"] {
+            assert!(told.iter().any(|(_, revoked)| revoked == token), "{told:?}");
+        }
+    }
+}
+
+fn stage_now(stage: &Stage) -> u64 {
+    askback_core::clock::Clock::now(&*stage.clock)
+}
+
+#[tokio::test]
+async fn a_record_of_another_person_does_not_open() {
+    for stage in Stage::all() {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        let bob = person("acme", "bob");
+        vault
+            .put(&ada(), "github", "ada-l", tokens(0))
+            .await
+            .unwrap();
+        vault.put(&bob, "github", "bob", tokens(1)).await.unwrap();
+        // Somebody with the database in their hands gives Bob what is Ada's.
+        let store = &stage.store;
+        let of_ada = store
+            .records(&Holder::from(&ada()), None)
+            .await
+            .unwrap()
+            .remove(0);
+        let of_bob = store
+            .records(&Holder::from(&bob), None)
+            .await
+            .unwrap()
+            .remove(0);
+        let mut swapped = of_ada.clone();
+        swapped.account = of_bob.account.clone();
+        swapped.version = of_bob.version + 1;
+        let line = vault
+            .audit(Some("acme"), 0, 1)
+            .await
+            .unwrap()
+            .remove(0)
+            .record;
+        store
+            .put(&swapped, Some(of_bob.version), &line)
+            .await
+            .unwrap();
+        let refused = vault.get(&wanted(&bob), &renewer).await;
+        assert!(
+            matches!(refused, Err(VaultError::NotAuthentic)),
+            "{refused:?}"
+        );
+        let last = events(&vault, Some("acme")).await.pop();
+        assert_eq!(last, Some(AuditEvent::RefusedNotAuthentic));
+
+        // Nor does one column in place of another.
+        let mut columns = of_ada.clone();
+        columns.version += 1;
+        columns.sealed.access = columns.sealed.refresh.clone().unwrap();
+        store
+            .put(&columns, Some(of_ada.version), &line)
+            .await
+            .unwrap();
+        let refused = vault.get(&wanted(&ada()), &renewer).await;
+        assert!(
+            matches!(refused, Err(VaultError::NotAuthentic)),
+            "{refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_tenant_leaves_nothing_that_opens() {
+    for stage in Stage::all() {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        let elsewhere = person("other", "ada");
+        for caller in [&ada(), &elsewhere] {
+            vault
+                .put(caller, "github", "ada-l", tokens(0))
+                .await
+                .unwrap();
+        }
+        let other = stage.vault().await;
+        other.get(&wanted(&ada()), &renewer).await.unwrap();
+        let kept = stage
+            .store
+            .records(&Holder::from(&ada()), None)
+            .await
+            .unwrap()
+            .remove(0);
+        assert!(vault.delete_tenant(Some("acme")).await.unwrap());
+        assert!(!vault.delete_tenant(Some("acme")).await.unwrap());
+        for vault in [&vault, &other] {
+            let refused = vault.get(&wanted(&ada()), &renewer).await;
+            assert!(matches!(refused, Err(VaultError::NotConnected)));
+            assert!(vault.get(&wanted(&elsewhere), &renewer).await.is_ok());
+        }
+        assert_eq!(stage.store.tenant_keys(Some("acme")).await.unwrap(), []);
+        // The tenant may come back. What somebody kept of its records does not open under its new key.
+        vault
+            .put(&ada(), "github", "ada-l", tokens(1))
+            .await
+            .unwrap();
+        let new = stage
+            .store
+            .records(&Holder::from(&ada()), None)
+            .await
+            .unwrap()
+            .remove(0);
+        assert_ne!(new.sealed.key, kept.sealed.key);
+    }
+}
+
+#[tokio::test]
+async fn the_audit_tells_who_did_what() {
+    let stage = Stage::in_sqlite();
+    let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+    let expires = stage_now(&stage) + HOUR;
+    vault
+        .put(&ada(), "github", "ada-l", tokens(0).expires(expires))
+        .await
+        .unwrap();
+    vault.get(&wanted(&ada()), &renewer).await.unwrap();
+    stage.clock.turn(HOUR);
+    vault.get(&wanted(&ada()), &renewer).await.unwrap();
+    use AuditEvent::{Granted, Renewed, Used};
+    assert_eq!(
+        events(&vault, Some("acme")).await,
+        [Granted, Used, Renewed, Used]
+    );
+    let lines = vault.audit(Some("acme"), 0, 100).await.unwrap();
+    let used = &lines[1].record;
+    assert_eq!(used.holder(), Some(&Holder::from(&ada())));
+    assert_eq!(used.client.as_deref(), Some("editor"));
+    assert_eq!(vault.purge_audit(stage_now(&stage)).await.unwrap(), 2);
+    assert_eq!(events(&vault, Some("acme")).await, [Renewed, Used]);
+}

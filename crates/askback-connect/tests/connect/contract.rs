@@ -1,0 +1,32 @@
+//! The contract of stores, over those of this crate.
+
+use std::sync::Arc;
+
+use askback_connect::{
+    testing::check_vault,
+    vault::{MemoryVault, SqliteVault, VaultStore},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_memory_keep_the_contract() {
+    let checked = check_vault(async || {
+        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        async move || Arc::clone(&store)
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_sqlite_keep_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = std::cell::Cell::new(0);
+    let checked = check_vault(async || {
+        made.set(made.get() + 1);
+        let path = directory.path().join(format!("{}.db", made.get()));
+        async move || {
+            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::open(&path).unwrap());
+            store
+        }
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}

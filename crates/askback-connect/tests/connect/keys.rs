@@ -1,0 +1,185 @@
+//! Keys: without one there is no vault, and each may be replaced while it is in use.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use askback_connect::vault::{Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings};
+use askback_core::ask::keys::{Key, KeyRing};
+
+use crate::stage::{HOUR, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
+
+async fn opened(stage: &Stage, keys: LocalKeys) -> Result<Vault, VaultError> {
+    let store = Arc::clone(&stage.store);
+    Vault::open(store, Arc::new(keys), VaultSettings::default()).await
+}
+
+#[tokio::test]
+async fn a_vault_does_not_open_without_its_key() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        vault
+            .put(&ada(), "github", "ada-l", tokens(0))
+            .await
+            .unwrap();
+        let refused = opened(&stage, keys(8)).await;
+        assert!(matches!(refused, Err(VaultError::Keys(_))), "{refused:?}");
+        assert!(opened(&stage, keys(7)).await.is_ok());
+    }
+}
+
+#[test]
+fn keys_are_read_from_a_file_of_their_owner() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("vault.keys");
+    #[track_caller]
+    fn check(read: Result<LocalKeys, VaultError>, want: &str) {
+        let error = read.expect_err("there is no key").to_string();
+        assert!(error.contains(want), "{error}");
+    }
+    check(LocalKeys::file(&path), "cannot be read");
+    fs::write(&path, format!("{}\n", "0707".repeat(16))).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        check(LocalKeys::file(&path), "chmod 600");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let read = LocalKeys::file(&path).unwrap();
+    assert_eq!(read.active(), Key::new(&[7; 32]).id().to_string());
+    fs::write(&path, "# none yet\n").unwrap();
+    check(LocalKeys::file(&path), "there is no key");
+    check(
+        LocalKeys::environment("ASKBACK_NO_SUCH_KEY"),
+        "ASKBACK_NO_SUCH_KEY is not set",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_replaced_while_others_read() {
+    for stage in Stage::all() {
+        replaced_while_others_read(&stage).await;
+    }
+}
+
+pub(crate) async fn replaced_while_others_read(stage: &Stage) {
+    let people: Vec<_> = (0..12)
+        .map(|number| person("acme", &number.to_string()))
+        .collect();
+    let held = Arc::new(keys(7));
+    let vault = stage.vault_with(Arc::<LocalKeys>::clone(&held)).await;
+    for (number, caller) in people.iter().enumerate() {
+        vault
+            .put(caller, "github", "a", tokens(number))
+            .await
+            .unwrap();
+    }
+    let first = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let read = Arc::new(AtomicUsize::new(0));
+    let mut readers = Vec::new();
+    for machine in 0..3 {
+        let vault = stage.vault_with(Arc::<LocalKeys>::clone(&held)).await;
+        let provider = Provider::new(stage);
+        let (people, over, read) = (people.clone(), Arc::clone(&over), Arc::clone(&read));
+        readers.push(tokio::spawn(async move {
+            while !over.load(Ordering::SeqCst) {
+                let reads = read.fetch_add(1, Ordering::SeqCst);
+                let number = (reads + machine) % people.len();
+                let given = vault
+                    .get(&wanted(&people[number]), &provider.renewer())
+                    .await;
+                let secret = format!("canary-access-{number}");
+                assert_eq!(given.expect("a read").secret.expose(), secret);
+            }
+        }));
+    }
+    for round in 0..6_u8 {
+        let before = read.load(Ordering::SeqCst);
+        until(|| read.load(Ordering::SeqCst) > before + 20).await;
+        assert_eq!(vault.rotate(Some("acme")).await.unwrap(), people.len());
+        let old = if round == 0 { 7 } else { 19 + round };
+        held.replace(ring(20 + round).and_accept(Key::new(&[old; 32])));
+        assert_eq!(vault.rewrap().await.unwrap(), 1);
+        held.replace(ring(20 + round));
+    }
+    over.store(true, Ordering::SeqCst);
+    for reader in readers {
+        reader.await.unwrap();
+    }
+    let last = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    assert_eq!(last.len(), 1, "the old keys are gone");
+    assert_ne!(last[0].id, first[0].id);
+    assert!(opened(stage, keys(25)).await.is_ok());
+    assert!(opened(stage, keys(7)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        let provider = Provider::held(&stage);
+        vault
+            .put(&ada(), "github", "a", tokens(0).expires(1))
+            .await
+            .unwrap();
+        let call = {
+            let (vault, renewer) = (stage.vault().await, provider.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| provider.requests() == 1).await;
+        assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 1);
+        provider.answers.add_permits(1);
+        let given = call.await.unwrap().unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-1");
+        let key = stage
+            .store
+            .tenant_keys(Some("acme"))
+            .await
+            .unwrap()
+            .remove(0);
+        let record = stage
+            .store
+            .records(&Holder::from(&ada()), None)
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(record.sealed.key, key.id);
+    }
+}
+
+#[tokio::test]
+async fn an_old_key_stays_for_what_is_to_be_revoked() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        let provider = Provider::new(&stage);
+        vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+        vault.disconnect(&ada(), "github", "a").await.unwrap();
+        assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 0);
+        assert_eq!(
+            stage.store.tenant_keys(Some("acme")).await.unwrap().len(),
+            2
+        );
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        assert_eq!(provider.revoked.lock().unwrap().len(), 2);
+        stage.clock.turn(HOUR);
+        vault.sweep(Some("acme")).await.unwrap();
+        assert_eq!(
+            stage.store.tenant_keys(Some("acme")).await.unwrap().len(),
+            1
+        );
+    }
+}
+
+#[test]
+fn a_ring_that_was_replaced_has_another_active_key() {
+    let held = LocalKeys::new(KeyRing::new(Key::new(&[1; 32])));
+    let before = held.active();
+    held.replace(ring(2));
+    assert_ne!(held.active(), before);
+}

@@ -1,0 +1,188 @@
+//! Renewals: one for all, and what becomes of those that fail.
+
+use std::time::Duration;
+
+use askback_connect::vault::{AccountState, AuditEvent, RenewalError, Vault, VaultError};
+use askback_core::{ask::Millis, clock::Clock};
+use tokio::task::JoinSet;
+
+use crate::stage::{HOUR, Provider, Stage, ada, tokens, until, wanted};
+
+async fn state(vault: &Vault) -> AccountState {
+    vault.accounts(&ada()).await.unwrap()[0].state
+}
+
+async fn with_token(stage: &Stage, lasts: Millis) -> Vault {
+    let vault = stage.vault().await;
+    let granted = tokens(0).expires(stage.clock.now() + lasts);
+    vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
+    vault
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_tasks_on_several_machines_make_one_request() {
+    for stage in Stage::all() {
+        many_make_one_request(&stage).await;
+    }
+}
+
+pub(crate) async fn many_make_one_request(stage: &Stage) {
+    with_token(stage, 0).await;
+    let provider = Provider::new(stage);
+    let mut machines = Vec::new();
+    for _ in 0..3 {
+        machines.push(stage.vault().await);
+    }
+    for expiry in 1..=3 {
+        let mut tasks = JoinSet::new();
+        for at in 0..150 {
+            let (vault, renewer) = (machines[at % 3].clone(), provider.renewer());
+            tasks.spawn(async move { vault.get(&wanted(&ada()), &renewer).await });
+        }
+        while let Some(given) = tasks.join_next().await {
+            let given = given.unwrap().unwrap();
+            assert_eq!(given.secret.expose(), format!("canary-access-{expiry}"));
+        }
+        assert_eq!(provider.requests(), expiry);
+        stage.clock.turn(HOUR);
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_still_good_is_used_while_another_comes() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, HOUR).await;
+        let provider = Provider::held(&stage);
+        stage.clock.turn(HOUR - 30_000);
+        let renewal = {
+            let (vault, renewer) = (vault.clone(), provider.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| provider.requests() == 1).await;
+        let other = stage.vault().await;
+        let given = other
+            .get(&wanted(&ada()), &provider.renewer())
+            .await
+            .unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-0");
+        provider.answers.add_permits(1);
+        let given = renewal.await.unwrap().unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-1");
+        assert_eq!(provider.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, 0).await;
+        let provider = Provider::held(&stage);
+        let call = {
+            let (vault, renewer) = (vault.clone(), provider.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| provider.requests() == 1).await;
+        call.abort();
+        assert!(call.await.unwrap_err().is_cancelled());
+        provider.answers.add_permits(1);
+        let given = vault
+            .get(&wanted(&ada()), &provider.renewer())
+            .await
+            .unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-1");
+        assert_eq!(provider.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, 0).await;
+        let provider = Provider::new(&stage);
+        let failed = |retry_after| RenewalError::Failed { retry_after };
+        let asked = Some(Duration::from_secs(600));
+        *provider.renewals.lock().unwrap() = vec![failed(None), failed(None), failed(asked)];
+        for (requests, pause) in [(1, 30_000), (2, 60_000), (3, 600_000)] {
+            let now = stage.clock.now();
+            let refused = vault.get(&wanted(&ada()), &provider.renewer()).await;
+            let Err(VaultError::Unavailable { until }) = refused else {
+                panic!("{refused:?}");
+            };
+            // A tenth more at most.
+            assert!(
+                (pause..=pause / 10 * 11).contains(&(until - now)),
+                "{}",
+                until - now
+            );
+            stage.clock.turn(pause - 1);
+            let again = stage.vault().await;
+            let refused = again.get(&wanted(&ada()), &provider.renewer()).await;
+            assert!(matches!(refused, Err(VaultError::Unavailable { .. })));
+            assert_eq!(provider.requests(), requests);
+            stage.clock.turn(pause / 10 + 1);
+        }
+        let given = vault
+            .get(&wanted(&ada()), &provider.renewer())
+            .await
+            .unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-4");
+        assert_eq!(state(&vault).await, AccountState::Active);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_refresh_token_is_not_sent_again() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, 0).await;
+        let provider = Provider::new(&stage);
+        provider
+            .renewals
+            .lock()
+            .unwrap()
+            .push(RenewalError::Refused);
+        for _ in 0..3 {
+            let refused = vault.get(&wanted(&ada()), &provider.renewer()).await;
+            assert!(
+                matches!(refused, Err(VaultError::NeedsReconnect)),
+                "{refused:?}"
+            );
+            stage.clock.turn(HOUR);
+        }
+        assert_eq!(provider.requests(), 1);
+        assert_eq!(state(&vault).await, AccountState::NeedsReconnect);
+        let lines = vault.audit(Some("acme"), 0, 100).await.unwrap();
+        let refusals = lines
+            .iter()
+            .filter(|it| it.record.event == AuditEvent::RefusedStale);
+        assert_eq!(refusals.count(), 3);
+        let anew = tokens(9).expires(stage.clock.now() + HOUR);
+        vault.put(&ada(), "github", "ada-l", anew).await.unwrap();
+        let given = vault
+            .get(&wanted(&ada()), &provider.renewer())
+            .await
+            .unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-9");
+    }
+}
+
+#[tokio::test]
+async fn a_late_writer_changes_nothing() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, 0).await;
+        let (late, quick) = (Provider::held(&stage), Provider::new(&stage));
+        let call = {
+            let (vault, renewer) = (vault.clone(), late.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| late.requests() == 1).await;
+        stage.clock.turn(30_000);
+        // The lease is over, and another machine has renewed.
+        quick.requests.store(6, std::sync::atomic::Ordering::SeqCst);
+        let other = stage.vault().await;
+        let given = other.get(&wanted(&ada()), &quick.renewer()).await.unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-7");
+        late.answers.add_permits(1);
+        let given = call.await.unwrap().unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-7");
+    }
+}

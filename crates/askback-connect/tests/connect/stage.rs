@@ -1,0 +1,226 @@
+//! What the tests play on: stores, a clock that is turned by hand, and a provider.
+
+use std::{
+    future::ready,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use askback_connect::vault::{
+    AccountKey, Granted, KeyWrapper, LocalKeys, MemoryVault, RenewalError, Renewer,
+    RevocationFailed, Revoker, SqliteVault, TokenKind, Vault, VaultSettings, VaultStore, Wanted,
+};
+use askback_core::{
+    ask::{
+        Millis, Principal,
+        keys::{Key, KeyRing},
+    },
+    clock::Clock,
+    future::BoxFuture,
+};
+use askback_oauth::Secret;
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+
+pub(crate) const NOW: Millis = 1_800_000_000_000;
+pub(crate) const HOUR: Millis = 3_600_000;
+
+/// A clock that stands still until it is turned.
+pub(crate) struct Hands(AtomicU64);
+
+impl Hands {
+    pub(crate) fn turn(&self, by: Millis) {
+        self.0.fetch_add(by, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Millis {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A store with what is around it.
+pub(crate) struct Stage {
+    pub(crate) directory: TempDir,
+    pub(crate) store: Arc<dyn VaultStore>,
+    pub(crate) clock: Arc<Hands>,
+    open: Opening,
+}
+
+/// Opens a store once more, as another process would.
+pub(crate) type Opening = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn VaultStore>> + Send + Sync>;
+
+impl Stage {
+    pub(crate) fn in_memory() -> Self {
+        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        let same = Arc::clone(&store);
+        let open: Opening = Box::new(move || Box::pin(ready(Arc::clone(&same))));
+        Self::with(store, open, tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn in_sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vault.db");
+        let store = move || -> Arc<dyn VaultStore> { Arc::new(SqliteVault::open(&path).unwrap()) };
+        let first = store();
+        Self::with(first, Box::new(move || Box::pin(ready(store()))), directory)
+    }
+
+    /// One of each.
+    pub(crate) fn all() -> [Self; 2] {
+        [Self::in_memory(), Self::in_sqlite()]
+    }
+
+    pub(crate) fn with(store: Arc<dyn VaultStore>, open: Opening, directory: TempDir) -> Self {
+        Self {
+            directory,
+            store,
+            clock: Arc::new(Hands(AtomicU64::new(NOW))),
+            open,
+        }
+    }
+
+    /// A vault as another process would open it.
+    pub(crate) async fn vault(&self) -> Vault {
+        self.vault_with(Arc::new(keys(7))).await
+    }
+
+    pub(crate) async fn vault_with(&self, keys: Arc<dyn KeyWrapper>) -> Vault {
+        let store = (self.open)().await;
+        let mut settings = VaultSettings::default();
+        settings.poll = Duration::from_millis(5);
+        let clock = Arc::clone(&self.clock);
+        let vault = Vault::open_with(store, keys, settings, clock);
+        vault.await.unwrap()
+    }
+}
+
+/// A ring with one key.
+pub(crate) fn keys(byte: u8) -> LocalKeys {
+    LocalKeys::new(ring(byte))
+}
+
+pub(crate) fn ring(byte: u8) -> KeyRing {
+    KeyRing::new(Key::new(&[byte; 32]))
+}
+
+/// A person of a tenant, with the client that acts for them.
+pub(crate) fn person(tenant: &str, subject: &str) -> Principal {
+    Principal {
+        tenant: Some(tenant.to_owned()),
+        issuer: Some("https://login.example".to_owned()),
+        subject: subject.to_owned(),
+        client_id: Some("editor".to_owned()),
+    }
+}
+
+pub(crate) fn ada() -> Principal {
+    person("acme", "ada")
+}
+
+pub(crate) fn wanted(caller: &Principal) -> Wanted {
+    Wanted::new(caller, "github")
+}
+
+pub(crate) fn tokens(number: usize) -> Granted {
+    let access = Secret::new(format!("canary-access-{number}"));
+    Granted::tokens(
+        access,
+        Some(Secret::new(format!("canary-refresh-{number}"))),
+    )
+}
+
+/// A provider that does as it is told.
+pub(crate) struct Provider {
+    /// What it says to renewals, the first first; then it gives tokens.
+    pub(crate) renewals: Mutex<Vec<RenewalError>>,
+    /// Whether it can be told to revoke.
+    pub(crate) is_down: Mutex<bool>,
+    pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
+    pub(crate) requests: AtomicUsize,
+    /// A permit for each answer.
+    pub(crate) answers: Semaphore,
+    /// How long its tokens last.
+    clock: Arc<Hands>,
+}
+
+impl Provider {
+    pub(crate) fn new(stage: &Stage) -> Arc<Self> {
+        Arc::new(Self {
+            renewals: Mutex::default(),
+            is_down: Mutex::default(),
+            revoked: Mutex::default(),
+            requests: AtomicUsize::new(0),
+            answers: Semaphore::new(Semaphore::MAX_PERMITS),
+            clock: Arc::clone(&stage.clock),
+        })
+    }
+
+    /// One that answers only when it is given a permit.
+    pub(crate) fn held(stage: &Stage) -> Arc<Self> {
+        let provider = Self::new(stage);
+        provider.answers.forget_permits(Semaphore::MAX_PERMITS);
+        provider
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn renewer(self: &Arc<Self>) -> Arc<dyn Renewer> {
+        Arc::clone(self) as Arc<dyn Renewer>
+    }
+}
+
+impl Renewer for Provider {
+    fn renew<'a>(
+        &'a self,
+        _account: &'a AccountKey,
+        _refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        Box::pin(async {
+            let number = 1 + self.requests.fetch_add(1, Ordering::SeqCst);
+            self.answers.acquire().await.unwrap().forget();
+            let mut renewals = self.renewals.lock().unwrap();
+            if !renewals.is_empty() {
+                return Err(renewals.remove(0));
+            }
+            Ok(tokens(number).expires(self.clock.now() + HOUR))
+        })
+    }
+}
+
+impl Revoker for Provider {
+    fn revoke<'a>(
+        &'a self,
+        _account: &'a AccountKey,
+        token: &'a Secret,
+        kind: TokenKind,
+    ) -> BoxFuture<'a, Result<(), RevocationFailed>> {
+        Box::pin(async move {
+            if *self.is_down.lock().unwrap() {
+                return Err(RevocationFailed);
+            }
+            let token = token.expose().to_owned();
+            self.revoked.lock().unwrap().push((kind, token));
+            Ok(())
+        })
+    }
+}
+
+/// Waits until something is so, for no longer than a test may take.
+pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
+    let waited = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let most = Duration::from_secs(20);
+    tokio::time::timeout(most, waited)
+        .await
+        .expect("it comes to that");
+}
