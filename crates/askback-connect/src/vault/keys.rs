@@ -200,15 +200,16 @@ impl KeyCache {
         if let Some(known) = known.filter(|keys| now < keys.loaded.saturating_add(CACHED_FOR)) {
             return Ok(known);
         }
-        let mut keys = Vec::new();
-        for kept in store.tenant_keys(tenant).await? {
-            let secret = wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
-            let key = Key::new(&secret);
-            if key.id() != kept.id {
-                return Err(VaultError::NotAuthentic);
+        let mut before = None;
+        let keys = loop {
+            let kept = store.tenant_keys(tenant).await?;
+            match unwrapped(wrapper, tenant, &kept).await {
+                Ok(keys) => break keys,
+                Err(error) if before.as_ref() == Some(&kept) => return Err(error),
+                // Others may have wrapped them anew since, and taken away the key of before.
+                Err(_) => before = Some(kept),
             }
-            keys.push(key);
-        }
+        };
         let keys = Arc::new(DataKeys { keys, loaded: now });
         let mut cached = self.cached();
         if cached.len() >= CACHED_TENANTS {
@@ -217,6 +218,23 @@ impl KeyCache {
         cached.insert(name, Arc::clone(&keys));
         Ok(keys)
     }
+}
+
+async fn unwrapped(
+    wrapper: &dyn KeyWrapper,
+    tenant: Option<&str>,
+    kept: &[TenantKey],
+) -> Result<Vec<Key>, VaultError> {
+    let mut keys = Vec::with_capacity(kept.len());
+    for kept in kept {
+        let secret = wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
+        let key = Key::new(&secret);
+        if key.id() != kept.id {
+            return Err(VaultError::NotAuthentic);
+        }
+        keys.push(key);
+    }
+    Ok(keys)
 }
 
 /// Makes a data key for a tenant whose newest one is `newest`, and returns whether it still was.
