@@ -286,7 +286,11 @@ impl Reply {
             self.noise.push(cut(&String::from_utf8_lossy(bytes)));
             return false;
         }
-        for fault in Fault::of(&message, wait) {
+        let awaited = match wait {
+            Wait::For(id) => Some(id),
+            Wait::Each(_) | Wait::Any | Wait::Nothing => None,
+        };
+        for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
                 self.faults.push((fault, cut(&message.to_string())));
             }

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::Wait;
-
 /// The version that each message says.
 const VERSION: &str = "2.0";
 
@@ -44,8 +42,8 @@ impl Fault {
         }
     }
 
-    /// The faults of a message that came while this was waited for.
-    pub(super) fn of(message: &Value, wait: &Wait) -> Vec<Self> {
+    /// The faults of a message that came while the answer to the request of this id was waited for.
+    pub(super) fn of(message: &Value, awaited: Option<&Value>) -> Vec<Self> {
         let mut faults = Vec::new();
         if message["jsonrpc"] != VERSION {
             faults.push(Self::Version);
@@ -61,7 +59,7 @@ impl Fault {
         }
         // An error need not name a request that could not be read.
         let is_nameless = has("error") && message["id"].is_null();
-        if let Wait::For(id) = wait
+        if let Some(id) = awaited
             && !is_nameless
             && message["id"] != *id
             && is_same_text(&message["id"], id)
@@ -96,8 +94,7 @@ mod tests {
     fn each_fault_of_a_message_is_found() {
         #[track_caller]
         fn check(message: Value, expected: &[Fault]) {
-            let wait = Wait::For(json!(7));
-            assert_eq!(Fault::of(&message, &wait), expected, "{message}");
+            assert_eq!(Fault::of(&message, Some(&json!(7))), expected, "{message}");
         }
         let two = "2.0";
         check(json!({"jsonrpc": two, "id": 7, "result": {}}), &[]);

@@ -22,7 +22,7 @@ use url::Url;
 use super::Repl;
 use crate::error::Error;
 
-/// What `/roots` is to do.
+/// A change of the folders, as `/roots` says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// Show the folders.
@@ -136,7 +136,7 @@ impl Folders {
     /// Says which folder cannot be read, or that there are too many.
     pub(super) fn listed(&self) -> Result<Vec<PathBuf>, Words> {
         let mut listed = Vec::new();
-        let mut instead = 0;
+        let mut instead = 0_usize;
         for chosen in &self.chosen {
             let mut open = vec![chosen.clone()];
             while let Some(folder) = open.pop() {
@@ -149,7 +149,7 @@ impl Folders {
                         .map_err(|error| words!("{}: {}", given(folder.display()), given(error)))?;
                     open.extend(inside.into_iter().rev());
                 } else if !listed.contains(&folder) {
-                    instead += usize::from(folder != *chosen);
+                    instead = instead.saturating_add(usize::from(folder != *chosen));
                     listed.push(folder);
                 }
                 if instead.max(open.len()) > INSTEAD {

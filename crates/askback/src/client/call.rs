@@ -201,7 +201,10 @@ impl PendingCall<CallToolResult> {
         })?;
         #[cfg(feature = "json-schema")]
         if let (Outcome::Done(result), Some(output)) = (&value, self.output.take()) {
-            result.check(&output)?;
+            match output.is_current() {
+                true => output.check(result)?,
+                false => output.check_anew(result).await?,
+            }
         }
         Ok(Received { value, raw })
     }
