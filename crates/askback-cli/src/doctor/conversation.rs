@@ -12,7 +12,10 @@ use askback_host::{
 };
 use serde_json::{Value, json};
 
-use super::{Diagnosis, Lists};
+use super::{
+    Diagnosis, Lists,
+    said::{self, Language},
+};
 use crate::{
     check,
     probe::{Bounds, Closed, End, Probe, Reply, Way, is_question},
@@ -91,7 +94,8 @@ pub(super) async fn greet(
         }
     }
     let (reply, closed) = last?;
-    failed(diagnosis, is_started, &reply, closed);
+    let started = is_started.then(|| Language::of(way));
+    failed(diagnosis, started, &reply, closed);
     None
 }
 
@@ -134,20 +138,25 @@ fn claims(result: &Value) -> String {
 }
 
 /// Says why no greeting was answered.
-fn failed(diagnosis: &mut Diagnosis, is_started: bool, reply: &Reply, closed: Closed) {
+fn failed(diagnosis: &mut Diagnosis, started: Option<Language>, reply: &Reply, closed: Closed) {
     let mut lines = closed.noise;
     let is_noisy = !lines.is_empty();
     lines.extend(closed.stderr);
     let said = Some(lines.join("\n"));
+    let known = said::advice(&lines);
+    let is_started = started.is_some();
     match &reply.end {
         End::Closed(_) if is_started => {
             let says = match closed.code {
                 Some(code) => words!("the server exited (code {})", i64::from(code)),
                 None => "the server went away".into(),
             };
-            let advice = match lines.is_empty() {
-                true => "It said nothing: start it by hand to see more.",
-                false => "What it said is above.",
+            let language = started.unwrap_or(Language::Other);
+            let advice = match (known, lines.is_empty()) {
+                (Some(known), _) => known,
+                (None, true) if closed.code == Some(0) => language.on_silence(),
+                (None, true) => "It said nothing: start it by hand to see more.",
+                (None, false) => "What it said is above.",
             };
             diagnosis.fail("start", says, said, advice);
         }
@@ -157,6 +166,7 @@ fn failed(diagnosis: &mut Diagnosis, is_started: bool, reply: &Reply, closed: Cl
             }
             let says = words!("there was no answer within {} s", time.as_secs_f64());
             let advice = match (is_started, is_noisy) {
+                _ if known.is_some() => known.unwrap_or_default(),
                 (true, true) => {
                     "What it writes is no message: see whether it needs an option for standard streams."
                 }
@@ -183,6 +193,7 @@ fn failed(diagnosis: &mut Diagnosis, is_started: bool, reply: &Reply, closed: Cl
 pub(super) async fn lists(
     mut talk: Probe,
     result: &Value,
+    language: Language,
     bounds: &Bounds,
     diagnosis: &mut Diagnosis,
 ) -> Option<Lists> {
@@ -250,7 +261,7 @@ pub(super) async fn lists(
             "It should look at the capabilities of the client.",
         );
     }
-    leave(talk, bounds, diagnosis).await;
+    leave(talk, language, bounds, diagnosis).await;
     match failed {
         Some((says, shown, advice)) => {
             diagnosis.fail("lists", says, Some(shown), advice);
@@ -264,13 +275,11 @@ pub(super) async fn lists(
 }
 
 /// Ends a conversation, and looks at how the server does.
-async fn leave(talk: Probe, bounds: &Bounds, diagnosis: &mut Diagnosis) {
+async fn leave(talk: Probe, language: Language, bounds: &Bounds, diagnosis: &mut Diagnosis) {
     let closed = talk.close().await;
     if !closed.noise.is_empty() {
-        let advice =
-            "Logs belong to standard error: clients take every line of the output for a message.";
         let says = "it writes what is no message to its standard output";
-        diagnosis.warn(says, closed.noise, advice);
+        diagnosis.warn(says, closed.noise, language.on_noise());
     }
     if closed.is_by_itself == Some(false) {
         let seconds = bounds.limits.client.exit.as_secs();

@@ -10,12 +10,13 @@ mod conversation;
 mod launcher;
 mod lints;
 pub mod report;
+mod said;
 mod schemas;
 mod step;
 
 use askback_host::words;
 
-use self::{address::Reached, conversation::Greeted};
+use self::{address::Reached, conversation::Greeted, said::Language};
 use crate::{
     probe::{Bounds, Way},
     target::{Reach, Target},
@@ -76,7 +77,7 @@ async fn begin(way: &Way, bounds: &Bounds, diagnosis: &mut Diagnosis, is_started
         return;
     };
     let Greeted { talk, result } = greeted;
-    let lists = conversation::lists(talk, &result, bounds, diagnosis).await;
+    let lists = conversation::lists(talk, &result, Language::of(way), bounds, diagnosis).await;
     if let Some(lists) = lists {
         diagnosis.warnings.extend(lints::warnings(&lists));
         let fields = words!(

@@ -81,6 +81,18 @@ fn what_a_process_does_instead_of_answering_is_told() {
         "start",
         &["exited (code 7)", "no key", "What it said is above."],
     );
+    let python = "echo \"ModuleNotFoundError: No module named 'fastmcp'\" >&2; exit 1";
+    fails_at(
+        sh("module", python),
+        "start",
+        &["No module named", "Python does not find a module"],
+    );
+    let web = "echo 'INFO: Uvicorn running on http://127.0.0.1:8000' >&2; sleep 60";
+    fails_at(
+        sh("uvicorn", web),
+        "protocol",
+        &["no answer within 3 s", "reach it with --url"],
+    );
     let ran = sh("mute", "exit 0");
     fails_at(ran, "start", &["exited (code 0)", "start it by hand"]);
     let ran = sh("web", "echo 'listening on 80'; sleep 60");

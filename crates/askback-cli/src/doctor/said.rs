@@ -1,0 +1,213 @@
+//! The usual ways in which a process fails, by the words it leaves behind.
+
+use std::path::Path;
+
+use crate::{probe::Way, target::Command};
+
+/// The language of a server, as far as its command tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    /// Python.
+    Python,
+    /// JavaScript or TypeScript.
+    JavaScript,
+    /// Any other, or none that is known.
+    Other,
+}
+
+/// Words of a runtime, and what to do about them.
+const KNOWN: [(&str, &str); 14] = [
+    (
+        "No module named",
+        "Python does not find a module: install it for the Python that is started, or start the server with \
+         the Python of its virtual environment, such as uv run.",
+    ),
+    (
+        "cannot import name",
+        "A package has another version than the server is written for: see which one the Python that is \
+         started has.",
+    ),
+    (
+        "can't open file",
+        "Check the path of the script: it begins at the folder in which the command is run.",
+    ),
+    (
+        "SyntaxError",
+        "The script cannot be read: see the line, and whether the program that is started is new enough.",
+    ),
+    (
+        "IndentationError",
+        "The script cannot be read: see the line that is named.",
+    ),
+    (
+        "Already running asyncio in this thread",
+        "The script runs an event loop in another: call mcp.run() outside of async functions, or await \
+         mcp.run_async() in them.",
+    ),
+    (
+        "Failed to spawn",
+        "uv does not find the program: check its name, or --directory for the folder of the project.",
+    ),
+    (
+        "ERR_MODULE_NOT_FOUND",
+        "Node.js does not find a file or a package: check the path, and run npm install.",
+    ),
+    (
+        "Cannot find module",
+        "Node.js does not find a file or a package: check the path, and run npm install or the build.",
+    ),
+    ("npm error 404", "There is no such package: check its name."),
+    (
+        "No solution found when resolving",
+        "uv does not find such a package, or none that fits: check its name.",
+    ),
+    (
+        "Uvicorn running on",
+        "It serves HTTP: reach it with --url, or have it use standard streams (FastMCP: mcp.run() without \
+         a transport).",
+    ),
+    (
+        "ddress already in use",
+        "It serves HTTP at a port that another process has: end that one, and reach it with --url.",
+    ),
+    (
+        "KeyError",
+        "A key is missing, which is often a variable of the environment: set it before the command, or in \
+         the `env` of its entry.",
+    ),
+];
+
+/// Advice on what a process wrote, if it is known.
+pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
+    // The last words of a runtime say what ended it.
+    let mut lines = lines.iter().rev();
+    lines.find_map(|line| {
+        let mut known = KNOWN.iter();
+        known
+            .find(|(words, _)| line.contains(words))
+            .map(|(_, advice)| *advice)
+    })
+}
+
+impl Language {
+    /// That of a server.
+    pub(super) fn of(way: &Way) -> Self {
+        match way {
+            Way::Start(command) => Self::of_command(command),
+            Way::Address(_) => Self::Other,
+        }
+    }
+
+    fn of_command(command: &Command) -> Self {
+        let name = Path::new(&command.program).file_stem().unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        match &*name {
+            "uv" | "uvx" | "pipx" | "poetry" | "fastmcp" | "mcp" => Self::Python,
+            name if name.starts_with("python") => Self::Python,
+            "node" | "npx" | "npm" | "pnpm" | "yarn" | "tsx" | "bun" | "bunx" | "deno" => {
+                Self::JavaScript
+            }
+            _ => Self::Other,
+        }
+    }
+
+    /// Advice on a server that says nothing and ends well, at once.
+    pub(super) fn on_silence(self) -> &'static str {
+        match self {
+            Self::Python => {
+                "It said nothing: a script has to run the server at its end, as mcp.run() does."
+            }
+            Self::JavaScript => {
+                "It said nothing: a script has to connect the server to its standard streams at its end."
+            }
+            Self::Other => "It said nothing: start it by hand to see more.",
+        }
+    }
+
+    /// Advice on lines that are no messages.
+    pub(super) fn on_noise(self) -> &'static str {
+        match self {
+            Self::Python => {
+                "Logs belong to standard error, in Python print(…, file=sys.stderr): clients take every line \
+                 of the output for a message."
+            }
+            Self::JavaScript => {
+                "Logs belong to standard error, as console.error writes them: clients take every line of the \
+                 output for a message."
+            }
+            Self::Other => {
+                "Logs belong to standard error: clients take every line of the output for a message."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_failures_are_known_by_their_words() {
+        #[track_caller]
+        fn check(lines: &str, expected: Option<&str>) {
+            let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
+            let advice = advice(&lines);
+            match expected {
+                Some(expected) => assert!(
+                    advice.is_some_and(|advice| advice.contains(expected)),
+                    "{advice:?}"
+                ),
+                None => assert_eq!(advice, None),
+            }
+        }
+        check(
+            "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import fastmcp\n\
+             ModuleNotFoundError: No module named 'fastmcp'",
+            Some("does not find a module"),
+        );
+        check(
+            "/usr/bin/python3: No module named my_server",
+            Some("does not find a module"),
+        );
+        check(
+            "python3: can't open file '/a/s.py': [Errno 2] No such file or directory",
+            Some("path of the script"),
+        );
+        check(
+            "    def f(:\n          ^\nSyntaxError: invalid syntax",
+            Some("cannot be read"),
+        );
+        check(
+            "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)",
+            Some("--url"),
+        );
+        check(
+            "node:internal/modules/cjs/loader:1228\nError: Cannot find module '/a/dist/index.js'\n    at a",
+            Some("Node.js does not find"),
+        );
+        // What ended it is said last.
+        check(
+            "No module named 'colorama', so there are no colours\nKeyError: 'API_TOKEN'",
+            Some("variable of the environment"),
+        );
+        check("out of luck", None);
+    }
+
+    #[test]
+    fn a_language_is_told_by_the_program() {
+        for (program, expected) in [
+            ("python3", Language::Python),
+            ("/opt/venv/bin/python3.12", Language::Python),
+            ("uvx", Language::Python),
+            ("npx", Language::JavaScript),
+            ("./my-server", Language::Other),
+            ("", Language::Other),
+        ] {
+            let command = Command {
+                program: program.to_owned(),
+                ..Command::default()
+            };
+            assert_eq!(Language::of_command(&command), expected, "{program}");
+        }
+    }
+}
