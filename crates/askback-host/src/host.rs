@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     convert::Infallible,
     future::{pending, poll_fn},
+    mem,
     path::Path,
     task::{Context, Poll},
     time::Duration,
@@ -29,6 +30,7 @@ use crate::{
     remarks::{Remark, Remarks},
     suggest::{Lookup, Suggest, Wanted},
     text::Words,
+    waited::waited,
     wire::Shown,
     words,
 };
@@ -38,6 +40,19 @@ const OURS: u64 = u64::MAX;
 
 /// How long a person waits before the screen says for what.
 const SILENCE: Duration = Duration::from_secs(1);
+
+/// How often it is said how long a server is waited for.
+const WORK: Duration = Duration::from_secs(30);
+
+/// Whether it is said that something is waited for.
+enum Aloud {
+    /// After a second so, and then as below.
+    First(Words),
+    /// How long it may take, again and again.
+    Later,
+    /// Not at all.
+    Never,
+}
 
 /// The questions of a server, before a front end.
 pub struct Host {
@@ -127,6 +142,11 @@ pub trait Leaf {
 
     /// Whether what can be typed at the prompt is shown there.
     fn shows_offers(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows by itself how long something has been waited for.
+    fn shows_waiting(&self) -> bool {
         false
     }
 
@@ -346,7 +366,19 @@ impl Host {
     ///
     /// If the person interrupts the work; it is dropped then.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
-        self.pump(work, None).await
+        self.pump(work, Aloud::Later).await
+    }
+
+    /// Waits for `work` as [`Host::attend`] does, where that may take as long as it likes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::attend`].
+    pub async fn attend_silently<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Interrupted> {
+        self.pump(work, Aloud::Never).await
     }
 
     /// Waits for `work` as [`Host::attend`] does. If that takes more than a second, `waiting` says
@@ -360,19 +392,25 @@ impl Host {
         work: impl Future<Output = T>,
         waiting: Words,
     ) -> Result<T, Interrupted> {
-        self.pump(work, Some(waiting)).await
+        self.pump(work, Aloud::First(waiting)).await
     }
 
     async fn pump<T>(
         &mut self,
         work: impl Future<Output = T>,
-        mut waiting: Option<Words>,
+        mut aloud: Aloud,
     ) -> Result<T, Interrupted> {
         let mut work = std::pin::pin!(work);
-        let mut silence = std::pin::pin!(sleep(SILENCE));
+        let mut silence = std::pin::pin!(sleep(aloud.after()));
+        let mut so_far = Duration::ZERO;
         loop {
             self.flush();
-            let is_silent = waiting.is_some() && self.desk.front().is_none();
+            let is_told = match aloud {
+                Aloud::First(_) => true,
+                Aloud::Later => !self.leaf.shows_waiting(),
+                Aloud::Never => false,
+            };
+            let is_silent = is_told && self.desk.front().is_none();
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
                 did = did(&mut *self.leaf, &self.desk) => {
@@ -382,9 +420,14 @@ impl Host {
                             self.happen(Event::Said(Said::Cancel));
                             return Err(Interrupted);
                         }
-                        did => self.did(did),
+                        // The leaf is drawn again, and nobody did anything.
+                        Did::Said(said) if said.is_empty() => {}
+                        did => {
+                            self.did(did);
+                            so_far = Duration::ZERO;
+                            silence.set(sleep(aloud.after()));
+                        }
                     }
-                    silence.set(sleep(SILENCE));
                 }
                 done = &mut work => {
                     self.catch_up();
@@ -392,9 +435,15 @@ impl Host {
                 }
                 reply = replied(&mut self.running) => self.replied(reply),
                 () = &mut silence, if is_silent => {
-                    if let Some(words) = waiting.take() {
-                        self.leaf.tell(words);
-                    }
+                    so_far = so_far.saturating_add(aloud.after());
+                    let words = match mem::replace(&mut aloud, Aloud::Later) {
+                        Aloud::First(words) => words,
+                        Aloud::Later | Aloud::Never => {
+                            words!("{} Ctrl-C stops it.", waited(&self.desk, so_far))
+                        }
+                    };
+                    self.leaf.tell(words);
+                    silence.set(sleep(WORK));
                 }
             }
         }
@@ -666,6 +715,16 @@ async fn replied(running: &mut Option<(u64, Running)>) -> Result<CreateMessageRe
     match running {
         Some((_, reply)) => reply.await,
         None => pending().await,
+    }
+}
+
+impl Aloud {
+    /// After how long something is said.
+    fn after(&self) -> Duration {
+        match self {
+            Self::First(_) => SILENCE,
+            Self::Later | Self::Never => WORK,
+        }
     }
 }
 

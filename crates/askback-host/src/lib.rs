@@ -31,6 +31,7 @@ pub mod settings_file;
 pub mod suggest;
 pub mod text;
 pub mod unattended;
+mod waited;
 pub mod wire;
 
 /// The person stopped what was going on.

@@ -114,7 +114,7 @@ async fn watch(
                 },
             }
         };
-        match host.attend(next).await?? {
+        match host.attend_silently(next).await?? {
             Some(change) if args.wants(&change) => {
                 host.print(change.rows(args.json)?)?;
                 left = left.map(|left| left.saturating_sub(1));

@@ -39,6 +39,7 @@ use crate::{
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     text::{Words, given},
+    waited::waited,
     words,
 };
 
@@ -81,6 +82,8 @@ pub struct Full {
     /// When it is to be said for what is waited.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
+    /// How long that has been so, in whole seconds.
+    waited_for: Duration,
     out: Box<dyn Write + Send>,
 }
 
@@ -110,6 +113,7 @@ impl Full {
             prompt: None,
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
+            waited_for: Duration::ZERO,
             out: out::stderr(),
         })
     }
@@ -213,8 +217,10 @@ impl Leaf for Full {
             Poll::Ready(None) => return Poll::Pending,
             Poll::Pending => {
                 let is_idle = desk.front().is_none() && self.prompt.is_none();
-                if is_idle && !self.is_waiting && self.waited.as_mut().poll(context).is_ready() {
+                if is_idle && self.waited.as_mut().poll(context).is_ready() {
                     self.is_waiting = true;
+                    self.waited_for = self.waited_for.saturating_add(SILENT);
+                    self.waited.set(sleep(SILENT));
                     return Poll::Ready(Did::Said(Vec::new()));
                 }
                 return Poll::Pending;
@@ -314,10 +320,11 @@ impl Leaf for Full {
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
+            self.waited_for = Duration::ZERO;
             self.waited.set(sleep(SILENT));
         }
         self.prompt = prompt.cloned();
-        let waiting = words!("Waiting for {}…", given(&desk.asker().name).short());
+        let waiting = waited(desk, self.waited_for);
         let waiting = self.is_waiting.then_some(&waiting);
         let frame = self
             .screen
@@ -368,6 +375,10 @@ impl Leaf for Full {
     }
 
     fn shows_offers(&self) -> bool {
+        true
+    }
+
+    fn shows_waiting(&self) -> bool {
         true
     }
 

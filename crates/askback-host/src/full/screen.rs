@@ -436,7 +436,7 @@ impl Screen {
             (None, None) => {
                 if let Some(waiting) = waiting {
                     let row = Row::new(columns).ours(Style::Dim, waiting.clone());
-                    frame.push(row.ours(Style::Dim, " Ctrl-C stops"));
+                    frame.push(row.ours(Style::Dim, " Ctrl-C stops it."));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The desk: the questions that wait, and the one in front of the person.
 
-use std::{collections::VecDeque, mem};
+use std::{collections::VecDeque, mem, time::Duration};
 
 use askback_core::{
     limits::Limits,
@@ -228,6 +228,11 @@ impl Desk {
     /// How the questions so far ended, at worst.
     pub fn ended(&self) -> Ended {
         self.ended
+    }
+
+    /// How long a server may be silent over a request.
+    pub fn patience(&self) -> Duration {
+        self.limits.wire.request
     }
 
     /// The folders the person has agreed to show, if that was asked.

@@ -581,7 +581,7 @@ fn what_a_server_says_too_often_is_counted() {
 }
 
 #[test]
-fn what_is_waited_for_is_said_once() {
+fn what_is_waited_for_is_said_and_how_long_it_may_take() {
     #[track_caller]
     fn check(takes: Duration, told: &str) {
         let (_relay, arrivals) = Relay::new();
@@ -598,7 +598,18 @@ fn what_is_waited_for_is_said_once() {
         assert_eq!(log.text(), told);
     }
     check(Duration::from_millis(900), "");
-    check(Duration::from_secs(30), "  Waiting for travel to answer…\n");
+    let first = "  Waiting for travel to answer…\n";
+    check(Duration::from_secs(30), first);
+    let later = |seconds: u64| {
+        format!(
+            "  Waiting for travel: {seconds} s of at most 300 s without a sign. Ctrl-C stops it.\n"
+        )
+    };
+    check(Duration::from_secs(40), &format!("{first}{}", later(31)));
+    check(
+        Duration::from_secs(62),
+        &format!("{first}{}{}", later(31), later(61)),
+    );
 }
 
 #[test]
