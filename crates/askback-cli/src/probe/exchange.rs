@@ -288,7 +288,7 @@ impl Reply {
         }
         let awaited = match wait {
             Wait::For(id) => Some(id),
-            Wait::Each(_) | Wait::Any | Wait::Nothing => None,
+            Wait::Each(_) | Wait::Question | Wait::Any | Wait::Nothing => None,
         };
         for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {

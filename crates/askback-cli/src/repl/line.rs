@@ -74,7 +74,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 19] = [
+pub(super) const HELP: [(&str, &str); 20] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",

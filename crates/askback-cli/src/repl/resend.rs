@@ -24,6 +24,9 @@ use crate::{
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long the whole exchange may take.
+const WHOLE: Duration = Duration::from_secs(2 * 60);
+
 /// The name of the one field in which a request is edited.
 const FIELD: &str = "request";
 
@@ -115,7 +118,7 @@ impl Repl<'_> {
 
     /// Sends a request with an id of its own, and over HTTP with the headers that belong to it.
     async fn exchange(&mut self, request: Map<String, Value>) -> Result<Exchange, Error> {
-        let bounds = ProbeArgs::default().bounds(PATIENCE);
+        let bounds = ProbeArgs::default().bounds(PATIENCE, WHOLE);
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
         let opened = way.open(&bounds, revision);

@@ -23,6 +23,9 @@ use crate::{
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the server is tried, beside the time in which a state lapses.
+const TRIED: Duration = Duration::from_secs(5 * 60);
+
 /// The most characters of an error of the server that stand in a row.
 const SAID: usize = 200;
 
@@ -46,10 +49,11 @@ impl Repl<'_> {
                 return Err(error.hint("Call a tool that asks, then write /trouble."));
             }
         };
-        let bounds = ProbeArgs::default().bounds(PATIENCE);
+        let lapse = lapse.map(|seconds| Duration::from_secs(seconds.into()));
+        let whole = TRIED.saturating_add(lapse.unwrap_or_default());
+        let bounds = ProbeArgs::default().bounds(PATIENCE, whole);
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
-        let lapse = lapse.map(|seconds| Duration::from_secs(seconds.into()));
         let words = words!("Every question is declined, in {}: ", given(revision));
         self.session.host.page().quote_line(words, &tool.name);
         let trouble = check::trouble(&way, &bounds, revision, &tool, lapse);
