@@ -302,6 +302,7 @@ fn in_lines(story: &Story<'_>) -> Option<String> {
         .and(&model)
         .and(start)
         .input(&input)
+        .set("BROWSER", "true")
         .set("PROGRAM", ASKBACK);
     Some(heard(&run.run().expect(story.exit).scratch))
 }
