@@ -23,7 +23,8 @@ use askback_core::{
 use askback_host::{
     folder,
     full::Full,
-    host::{Host, Leaf},
+    host::Host,
+    leaf::Leaf,
     model::{Asker, Desk, Permission, Reached},
     page::{Look, LookSource, Style, out},
     plain::Plain,

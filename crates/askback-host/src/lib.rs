@@ -18,6 +18,7 @@ pub mod diff;
 pub mod folder;
 pub mod full;
 pub mod host;
+pub mod leaf;
 pub mod model;
 pub mod models;
 pub mod offer;

@@ -11,7 +11,7 @@ use askback_core::limits::Limits;
 use tokio::time::{Sleep, sleep};
 
 use crate::{
-    host::{Did, Leaf},
+    leaf::{Did, Leaf},
     model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Step, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},

@@ -9,7 +9,7 @@ use std::{
 
 use askback_core::limits::Limits;
 use askback_host::{
-    host::{Did, Leaf},
+    leaf::{Did, Leaf},
     model::{Desk, Happened},
     page::{Look, Page, Rows},
     remarks::Remark,

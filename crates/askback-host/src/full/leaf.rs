@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     browser,
-    host::{Did, Leaf},
+    leaf::{Did, Leaf},
     model::{Cause, Desk, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},

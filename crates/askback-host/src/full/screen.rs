@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     command::{self, Typed},
-    host::Did,
+    leaf::Did,
     model::{Ask, Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},

@@ -8,7 +8,8 @@ use std::{
 use super::{Dialog, lines::Lines};
 use crate::{
     browser,
-    host::{Did, Input, Leaf},
+    host::Input,
+    leaf::{Did, Leaf},
     model::{Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},

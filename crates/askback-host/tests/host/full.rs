@@ -6,7 +6,7 @@ use askback_core::{
 };
 use askback_host::{
     full::{Frame, Key, Screen, Size},
-    host::Did,
+    leaf::Did,
     model::{Ask, Call, Desk, Effect, Event, Permission, Question, Reply},
     offer::{About, Offer},
     page::{Look, Page},

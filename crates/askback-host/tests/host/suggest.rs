@@ -10,7 +10,8 @@ use std::{
 
 use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
 use askback_host::{
-    host::{Did, Host, Leaf},
+    host::Host,
+    leaf::{Did, Leaf},
     model::{Desk, Happened, Said},
     page::{Look, Page},
     relay::Relay,

@@ -17,7 +17,8 @@ use askback_core::{
     },
 };
 use askback_host::{
-    host::{Host, Leaf},
+    host::Host,
+    leaf::Leaf,
     model::{Asker, Desk, Ended, Event as DeskEvent, Said},
     page::{Look, Page},
     relay::{Arrivals, Relay},

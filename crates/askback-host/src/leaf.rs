@@ -1,0 +1,107 @@
+//! A front end before the questions of a server: what it shows, and what the person does there.
+
+use std::task::{Context, Poll};
+
+use crate::{
+    model::{Desk, Ended, Happened, Reply, Said},
+    offer::Offer,
+    page::{Page, Rows, out, out::Unwritten},
+    remarks::Remark,
+    text::Words,
+    wire::Shown,
+};
+
+/// A front end: it shows the desk, and says what the person does.
+pub trait Leaf {
+    /// Returns what the person does next. Nothing is lost where that is not waited for to the end.
+    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did>;
+
+    /// Shows what came of an event.
+    fn happened(&mut self, desk: &Desk, happened: &Happened);
+
+    /// Shows something that the server said, now or when there is room for it. Returns an older
+    /// remark that it leaves out for this one.
+    #[must_use]
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark>;
+
+    /// Shows a sentence of ours.
+    fn tell(&mut self, words: Words);
+
+    /// Opens a link in the browser of the system, and says so. Returns whether a browser was started.
+    fn open(&mut self, url: &str) -> bool;
+
+    /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
+    /// wanted.
+    fn show(&mut self, desk: &Desk, prompt: Option<&Words>);
+
+    /// The page, for what is said outside questions.
+    fn page(&mut self) -> &mut Page;
+
+    /// Writes rows of a result, to the standard output unless the terminal is taken.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
+        out::print(&rows)
+    }
+
+    /// Shows a picture of a result, where that can be done.
+    fn picture(&mut self, _: &[u8]) {}
+
+    /// Lets the person look through a text on a screen of its own, which `put` puts on a page of any
+    /// width. Returns whether there is such a screen.
+    fn view(&mut self, _: Box<dyn Fn(&mut Page) + Send>) -> bool {
+        false
+    }
+
+    /// Whether what can be typed at the prompt is shown there.
+    fn shows_offers(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows by itself how long something has been waited for.
+    fn shows_waiting(&self) -> bool {
+        false
+    }
+
+    /// Takes note of what can be typed at the prompt, where that is shown.
+    fn offer(&mut self, _: Vec<Offer>) {}
+
+    /// Takes note of what is said of the server at the prompt, where that is shown.
+    fn describe(&mut self, _: Words) {}
+
+    /// Takes note of how the last call of an offered line ended, where that is shown.
+    fn called(&mut self, _: &str, _: Words) {}
+
+    /// Takes note of lines, oldest first, where they can be gone back to.
+    fn remember(&mut self, _: Vec<String>) {}
+
+    /// Whether a person is there who can try again, and not a file.
+    fn is_person(&self) -> bool;
+
+    /// How the questions ended by what this front end expects of them.
+    fn ended(&self) -> Ended {
+        Ended::Answered
+    }
+
+    /// Tells what is known only when the run is over.
+    fn end(&mut self) {}
+}
+
+/// Something that the person did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Did {
+    /// Said this about the question in front; or nothing, but wants to see it again.
+    Said(Vec<Said>),
+    /// Had the question in front answered by a file of theirs.
+    Answered(Reply),
+    /// Wants to see messages that travelled, before the question is answered.
+    Wire(Shown),
+    /// Wrote a line at the prompt.
+    Line(String),
+    /// Ended the input; at a terminal it may go on.
+    End,
+    /// Pressed Ctrl-C.
+    Interrupt,
+}
