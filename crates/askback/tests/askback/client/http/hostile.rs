@@ -43,14 +43,13 @@ fn other(message: Value) -> String {
 #[tokio::test]
 async fn what_belongs_to_nothing_changes_nothing() {
     type Before = fn(&Asked) -> String;
-    let cases: [Before; 8] = [
+    let cases: [Before; 7] = [
         // The answer twice, and another one to the same request after it.
         |asked| done(asked) + &done(asked) + &other(json!({"id": asked.body["id"], "result": {}})),
         // Answers to requests that were never sent, or were answered long ago.
         |_| other(json!({"id": 9_999_999, "result": {"content": []}})),
         |_| other(json!({"id": 1, "result": {"supportedVersions": [], "capabilities": {}}})),
         |asked| other(json!({"id": format!("{}-again", asked.body["id"]), "result": {}})),
-        |asked| other(json!({"id": asked.body["id"].to_string(), "result": {}})),
         // Of what was not asked for.
         |_| {
             other(json!({"method": "notifications/cancelled", "params": {"requestId": 77}}))
@@ -90,6 +89,16 @@ async fn what_cannot_be_an_answer_ends_the_call() {
     assert!(
         unknown.starts_with(&format!("{broke}its result cannot be read")),
         "{unknown}"
+    );
+    let text = outcome(|asked| {
+        let id = asked.body["id"].to_string();
+        Reply::events(&(other(json!({"id": id, "result": {}})) + &done(asked)))
+    });
+    let text = text.await;
+    let wrong = format!("{broke}its response has the id ");
+    assert!(
+        text.starts_with(&wrong) && text.ends_with(" as a text"),
+        "{text}"
     );
     let empty = result(json!({"resultType": "input_required"})).await;
     assert_eq!(
