@@ -307,7 +307,7 @@ impl<'a> Repl<'a> {
             }
             Command::Unknown => {
                 return Err(Error::usage(
-                    "commands begin with a slash; /help lists them",
+                    "commands begin with a slash: /call TOOL calls a tool, /help lists the others",
                 ));
             }
             Command::Lacks(usage) => return Err(Error::usage(words!("write {}", usage))),

@@ -124,20 +124,20 @@ impl Home {
     fn enter(&mut self) -> Homed {
         let fitting = self.fitting();
         let typed = self.editor.text().trim();
-        let is_ours = |offer: &&Offer| {
-            let is_named = offer.line.strip_prefix('/') == Some(typed);
-            is_named && matches!(offer.about, About::Ours(_))
-        };
         let picked = match self.picked {
             Some(picked) => fitting.get(picked).cloned(),
             None if self.is_searching => fitting.first().cloned(),
-            None if typed.is_empty() || typed.starts_with('/') => None,
+            None if typed.is_empty() || typed.starts_with('/') || fitting.is_empty() => None,
             // A word without a slash is one of ours, or looked for: what is found is to be seen
             // before it is done.
-            None => match self.offers.iter().find(is_ours) {
-                Some(ours) => Some(ours.line.clone()),
+            None => match self.ours(typed) {
+                Some(ours) if !ours.goes_on => Some(ours.line.clone()),
+                Some(_) => {
+                    self.complete();
+                    return Homed::Nothing;
+                }
                 None => {
-                    self.picked = (!fitting.is_empty()).then_some(0);
+                    self.picked = Some(0);
                     return Homed::Nothing;
                 }
             },
@@ -211,7 +211,18 @@ impl Home {
             }
         };
         let found = self.offers.iter().filter(fits);
-        found.map(|offer| offer.line.clone()).collect()
+        let ours = self.ours(self.editor.text().trim());
+        let is_other = |offer: &&Offer| ours.is_none_or(|ours| ours.line != offer.line);
+        let lines = ours.into_iter().chain(found.filter(is_other));
+        lines.map(|offer| offer.line.clone()).collect()
+    }
+
+    /// The command of ours that this word names without its slash.
+    fn ours(&self, word: &str) -> Option<&Offer> {
+        self.offers.iter().find(|offer| {
+            let is_named = offer.line.strip_prefix('/') == Some(word);
+            is_named && matches!(offer.about, About::Ours(_))
+        })
     }
 
     /// The rows of the line, and of what fits it.
@@ -365,4 +376,52 @@ fn hints(columns: usize) -> Vec<Words> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_runs_what_is_written_and_shows_what_is_looked_for() {
+        #[track_caller]
+        fn check(typed: &str, line: Option<&str>, left: &str, is_picked: bool) {
+            let offer = |line: &str, goes_on, about| Offer {
+                line: line.to_owned(),
+                goes_on,
+                arguments: "".into(),
+                hints: Words::default(),
+                about,
+                last: None,
+            };
+            let mut home = Home::default();
+            home.offer(vec![
+                offer("/call tools", true, About::Peer("Show tools".into())),
+                offer("/call ask_sampling", true, About::Peer("Ask".into())),
+                offer("/tools", false, About::Ours("list the tools")),
+                offer("/sampling", true, About::Ours("choose")),
+            ]);
+            for character in typed.chars() {
+                home.press(&Key::Char(character));
+            }
+            let entered = match home.press(&Key::Enter) {
+                Homed::Line(line) => Some(line),
+                _ => None,
+            };
+            let found = (entered.as_deref(), home.editor.text(), home.picked);
+            let picked = is_picked.then_some(0);
+            assert_eq!(found, (line, left, picked), "{typed}");
+        }
+        check("/call tools", Some("/call tools"), "", false);
+        // A command of ours, also where a server has something that is named like it.
+        check("tools", Some("/tools"), "", false);
+        check("sampling", None, "/sampling ", false);
+        check("samp", None, "samp", true);
+        check("show", None, "show", true);
+        // What fits nothing is said to be no command.
+        check("hello", Some("hello"), "", false);
+        check("tools a=1", Some("tools a=1"), "", false);
+        check("", None, "", false);
+        check("  ", None, "", false);
+    }
 }
