@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     folder,
-    model::{Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step},
+    model::{Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step, link},
     page::{Excerpt, Look, Page, Style},
     question,
     text::{self, PeerText, Words, given},
@@ -143,12 +143,7 @@ pub(super) fn body(
                 rows.push(row.peer(Style::Strong, &PeerText::from(host), columns));
             }
             for warning in &link.warnings {
-                let (words, of) = warning.words();
-                let row = row().ours(Style::Warning, "! ").ours(Style::Warning, words);
-                rows.push(match of {
-                    Some(of) => row.ours(Style::Plain, " ").peer(Style::Plain, &of, columns),
-                    None => row,
-                });
+                rows.extend(warned(warning, look));
             }
             match front.step {
                 Step::Opened(_) => {
@@ -207,6 +202,36 @@ pub(super) fn body(
         Step::Reason => rows.push(line("Why not? A line for the server: ")),
     }
     (rows, 0)
+}
+
+/// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.
+fn warned(warning: &link::Warning, look: Look) -> Vec<Row> {
+    let (words, of) = warning.words();
+    let mut rows = Vec::new();
+    let mut row = Row::new(look.columns).ours(Style::Warning, "! ");
+    for part in text::wrapped(words.as_str(), row.room().max(1)) {
+        rows.push(row.ours(Style::Warning, given(part.trim_end())));
+        row = Row::new(look.columns).to(2);
+    }
+    let Some(of) = of else { return rows };
+    let whole = text::GUTTER
+        .len()
+        .saturating_add(text::columns(&text::line(of.raw())));
+    match rows.pop() {
+        Some(last) if last.room() > whole => {
+            let last = last.ours(Style::Plain, " ");
+            rows.push(last.peer(Style::Plain, &of, look.columns));
+        }
+        last => {
+            rows.extend(last);
+            let mut page = Page::new(look);
+            page.quote_at("  ", of);
+            let mut frame = Frame::default();
+            frame.put(&page.take());
+            rows.extend(frame.into_rows());
+        }
+    }
+    rows
 }
 
 /// A text of several lines that is being written, each in a row that begins so.
@@ -278,21 +303,38 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         _ if ours => "Esc cancel  F1 help",
         _ => "^D decline…  Esc cancel  F1 help",
     };
-    let row = Row::new(columns).ours(Style::Dim, hint);
-    let both = row.clone().ours(Style::Dim, "  ");
-    let without_asking =
-        Row::new(columns).ours(Style::Dim, "[s] This session  [A] Always  [N] Never");
-    let mut rows = match both.room() >= text::columns(ways_out) {
-        true => vec![both.ours(Style::Dim, ways_out)],
-        false => vec![row, Row::new(columns).ours(Style::Dim, ways_out)],
-    };
+    let mut rows = Vec::new();
     if matches!(front.step, Step::Request(_)) {
-        rows.insert(0, without_asking);
+        rows.extend(packed("[s] This session  [A] Always  [N] Never", columns));
     }
+    rows.extend(match packed(hint.as_str(), columns).as_slice() {
+        [one] if one.room() >= text::columns(ways_out).saturating_add(2) => {
+            let both = one.clone().ours(Style::Dim, "  ");
+            vec![both.ours(Style::Dim, ways_out)]
+        }
+        several => [several, &packed(ways_out, columns)].concat(),
+    });
     if is_helping {
         rows.extend(help::rows(front, columns));
     }
     rows
+}
+
+/// The rows of keys, which stand two blanks apart: as many in a row as fit it.
+fn packed(keys: &str, columns: usize) -> Vec<Row> {
+    let room = Row::new(columns).room();
+    let mut rows: Vec<String> = Vec::new();
+    for key in keys.split("  ").filter(|key| !key.is_empty()) {
+        match rows.last_mut() {
+            Some(row) if text::columns(row).saturating_add(text::columns(key)) < room => {
+                *row = format!("{row}  {key}");
+            }
+            _ => rows.push(key.to_owned()),
+        }
+    }
+    let rows = rows.into_iter();
+    rows.map(|row| Row::new(columns).ours(Style::Dim, given(row)))
+        .collect()
 }
 
 /// Puts on the page what the scrollback keeps of an event: a line for each thing that happened.
