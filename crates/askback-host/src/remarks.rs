@@ -20,6 +20,8 @@ pub struct Remarks {
     progress: Option<String>,
     /// When progress was last told.
     far: Option<Duration>,
+    /// When each kind of list was last told to have changed.
+    changed: Vec<(&'static str, Duration)>,
     /// Whether changed lists are news: to a person who can look at them.
     pub lists: bool,
     /// Whether the person can have the server started again.
@@ -81,6 +83,7 @@ impl Remarks {
         Self {
             progress: None,
             far: None,
+            changed: Vec::new(),
             lists: false,
             can_restart: false,
             most: limits.host.remarks,
@@ -116,7 +119,9 @@ impl Remarks {
         if let What::Gone(_, can_restart) = &mut remark.0 {
             *can_restart = self.can_restart;
         }
-        if matches!(remark.0, What::Changed(_)) && !self.lists {
+        if let What::Changed(list) = remark.0
+            && !(self.lists && self.is_news(list, now))
+        {
             return Vec::new();
         }
         let mut heard = Vec::new();
@@ -137,6 +142,19 @@ impl Remarks {
             heard.push(remark);
         }
         heard
+    }
+
+    /// Whether it is news that this list has changed: once in a window, as who looks then sees the
+    /// others, too.
+    fn is_news(&mut self, list: &'static str, now: Duration) -> bool {
+        let window = self.window;
+        self.changed
+            .retain(|(_, at)| now.saturating_sub(*at) < window);
+        let is_news = self.changed.iter().all(|(known, _)| *known != list);
+        if is_news {
+            self.changed.push((list, now));
+        }
+        is_news
     }
 
     /// Counts a remark that is not shown after all.

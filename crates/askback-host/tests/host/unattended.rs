@@ -670,3 +670,21 @@ fn progress_is_shown_whatever_its_number() {
         }
     }
 }
+
+#[test]
+fn a_changed_list_is_told_once_in_a_while() {
+    let mut remarks = Remarks::new(&Limits::default());
+    remarks.lists = true;
+    let heard: Vec<_> = [
+        (0, Event::ToolsChanged),
+        (1, Event::ToolsChanged),
+        (1, Event::PromptsChanged),
+        (9, Event::ToolsChanged),
+        (10, Event::ToolsChanged),
+        (11, Event::ToolsChanged),
+    ]
+    .into_iter()
+    .map(|(seconds, event)| remarks.hear(event, Duration::from_secs(seconds)).len())
+    .collect();
+    assert_eq!(heard, [1, 0, 1, 0, 1, 0]);
+}
