@@ -52,6 +52,7 @@ pub async fn for_tool(
                 call: Some(Call::Tool(tool.name.clone())),
                 key: None,
                 ask: Ask::Arguments {
+                    about: tool.description.clone(),
                     schema: form,
                     preset: given,
                     suggests: false,
@@ -90,6 +91,7 @@ pub async fn for_prompt(
     });
     let asked = Asked {
         call: Call::Prompt(prompt.name.clone()),
+        about: prompt.description.clone(),
         reference: Reference::prompt(prompt.name.clone()),
         fields: fields.collect(),
     };
@@ -105,6 +107,7 @@ pub async fn for_uri(client: &Client, host: &mut Host, uri: &str) -> Option<Stri
     };
     let asked = Asked {
         call: Call::Resource(uri.to_owned()),
+        about: None,
         reference: Reference::resource(uri),
         fields: template.variables().map(|name| text(name, true)).collect(),
     };
@@ -123,6 +126,8 @@ pub fn cancelled() -> Error {
 /// Texts that are asked for.
 struct Asked {
     call: Call,
+    /// The description of what is called.
+    about: Option<String>,
     reference: Reference,
     fields: Vec<Field>,
 }
@@ -150,6 +155,7 @@ impl Asked {
             call: Some(self.call),
             key: None,
             ask: Ask::Arguments {
+                about: self.about,
                 schema,
                 preset: Content::new(),
                 suggests: client.capabilities().completions.is_some(),

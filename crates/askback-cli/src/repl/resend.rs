@@ -93,6 +93,7 @@ impl Repl<'_> {
                 call: None,
                 key: None,
                 ask: Ask::Arguments {
+                    about: None,
                     schema: FormSchema::new([field]),
                     preset: Map::from_iter([(FIELD.to_owned(), json!(text))]),
                     suggests: false,

@@ -111,6 +111,8 @@ pub enum Ask {
     Roots,
     /// Fill in the arguments of a call: asked by ourselves, on behalf of no server.
     Arguments {
+        /// The server's description of what is called.
+        about: Option<String>,
         /// The form.
         schema: FormSchema,
         /// The preset values.
@@ -226,15 +228,12 @@ pub enum Why {
 }
 
 impl Ask {
-    /// Why it is asked, in the words of the server.
+    /// Why it is asked, or what is called, in the words of the server.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
-            Self::Sample(_)
-            | Self::Roots
-            | Self::Arguments { .. }
-            | Self::Register { .. }
-            | Self::SignIn { .. } => None,
+            Self::Arguments { about, .. } => about.as_deref(),
+            Self::Sample(_) | Self::Roots | Self::Register { .. } | Self::SignIn { .. } => None,
         }
     }
 

@@ -446,7 +446,8 @@ screens! {
             call: Some(Call::Tool("book_holiday".to_owned())),
             key: None,
             ask: match booking().ask {
-                Ask::Form { schema, .. } => Ask::Arguments {
+                Ask::Form { message, schema } => Ask::Arguments {
+                    about: Some(message),
                     schema,
                     preset: Content::from_iter([("seat_preference".to_owned(), json!("aisle"))]),
                     suggests: false,

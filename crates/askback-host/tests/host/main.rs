@@ -179,7 +179,8 @@ fn vacation(suggests: bool) -> Question {
         call: Some(Call::Prompt("plan_vacation".to_owned())),
         key: None,
         ask: match form.ask {
-            Ask::Form { schema, .. } => Ask::Arguments {
+            Ask::Form { message, schema } => Ask::Arguments {
+                about: Some(message),
                 schema,
                 preset: Content::new(),
                 suggests,
