@@ -21,6 +21,9 @@ use crate::pty;
 
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
+/// The row below a question that takes no keys yet.
+const SETTLING: &str = "One moment…";
+
 /// How long anything may take before the test gives it up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -91,10 +94,10 @@ impl Terminal {
         self.wrote.extend(bytes);
     }
 
-    /// Waits until this is seen.
+    /// Waits until this is seen, and a question takes keys.
     #[track_caller]
     pub(crate) fn until(&mut self, seen: &str) -> &mut Self {
-        while !self.contents().contains(seen) {
+        while !self.contents().contains(seen) || self.contents().contains(SETTLING) {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
                 Err(_) => panic!("{seen:?} is not seen in\n{}", self.contents()),
@@ -103,10 +106,10 @@ impl Terminal {
         self
     }
 
-    /// Waits until this is seen no more.
+    /// Waits until this is seen no more, and a question takes keys.
     #[track_caller]
     pub(crate) fn until_not(&mut self, seen: &str) -> &mut Self {
-        while self.contents().contains(seen) {
+        while self.contents().contains(seen) || self.contents().contains(SETTLING) {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
                 Err(_) => panic!("{seen:?} stays in\n{}", self.contents()),

@@ -154,6 +154,12 @@ impl Row {
             .more(style, text, room)
     }
 
+    /// Adds the gutter alone, before what a peer wrote and the person may change.
+    #[must_use]
+    pub fn gutter(self) -> Self {
+        self.cell(Style::Dim, GUTTER, GUTTER.len())
+    }
+
     /// Adds text of a peer where the gutter stands before it in the same row.
     #[must_use]
     pub fn more(self, style: Style, text: &PeerText, most: usize) -> Self {

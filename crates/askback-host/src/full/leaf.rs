@@ -34,7 +34,7 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Cause, Desk, Happened, link},
+    model::{Ask, Cause, Desk, Front, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -60,6 +60,10 @@ const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
 /// is told.
 const CLOSING: Duration = Duration::from_millis(500);
 
+/// How long a question stands before it takes keys: those that were on their way were meant for what
+/// stood there before.
+const SETTLING: Duration = Duration::from_millis(600);
+
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
@@ -79,6 +83,10 @@ pub struct Full {
     size: Size,
     styled: bool,
     prompt: Option<Words>,
+    /// The question that stands on the screen.
+    shown: Option<u64>,
+    /// While that one is too new to take keys.
+    settling: Option<Pin<Box<Sleep>>>,
     /// When it is to be said for what is waited.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
@@ -111,6 +119,8 @@ impl Full {
             size: size(columns, rows),
             styled: Look::of_stderr().styled,
             prompt: None,
+            shown: None,
+            settling: None,
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
             waited_for: Duration::ZERO,
@@ -207,6 +217,11 @@ impl Leaf for Full {
                 }
             }));
         }
+        let settled = self.settling.as_mut();
+        if settled.is_some_and(|settled| settled.as_mut().poll(context).is_ready()) {
+            self.settling = None;
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
             // The terminal is gone: what is asked is cancelled, and what goes on comes to its end.
@@ -252,6 +267,10 @@ impl Leaf for Full {
             if !pager.press(&key) {
                 self.close_pager();
             }
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
+        let is_new = desk.front().map(|front| front.id) != self.shown || self.settling.is_some();
+        if is_new && desk.front().is_some_and(|front| !leaves(&front, &key)) {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         let did = self
@@ -317,6 +336,12 @@ impl Leaf for Full {
             self.write(&text);
             return;
         }
+        let front = desk.front();
+        if front.map(|front| front.id) != self.shown {
+            self.shown = front.map(|front| front.id);
+            let settles = front.is_some_and(|front| !is_of_person(&front));
+            self.settling = settles.then(|| Box::pin(sleep(SETTLING)));
+        }
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
@@ -326,9 +351,14 @@ impl Leaf for Full {
         self.prompt = prompt.cloned();
         let waiting = waited(desk, self.waited_for);
         let waiting = self.is_waiting.then_some(&waiting);
-        let frame = self
-            .screen
-            .frame(desk, prompt, waiting, self.size, self.styled);
+        let frame = self.screen.frame(
+            desk,
+            prompt,
+            waiting,
+            self.size,
+            self.styled,
+            self.settling.is_some(),
+        );
         let above = self.page.take();
         let text = self.region.draw(&above, &frame, self.styled);
         self.write(&text);
@@ -410,6 +440,16 @@ impl Drop for Full {
         self.write(&text);
         restore();
     }
+}
+
+/// Whether the person had this asked themselves.
+fn is_of_person(front: &Front<'_>) -> bool {
+    matches!(front.question.ask, Ask::Arguments { .. })
+}
+
+/// Whether a key leads out of a question, or answers what is no news to the person.
+fn leaves(front: &Front<'_>, key: &Key) -> bool {
+    is_of_person(front) || matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
 }
 
 /// Where the person looks, as far as the terminal says.

@@ -173,7 +173,7 @@ pub(super) fn body(
         Step::Rewrite(part, _) => {
             let words = words!("You change {}:", question::sampling::part(part));
             rows.push(row().ours(Style::Strong, words));
-            rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
+            rows.extend(lines(written, &row().gutter()));
         }
         Step::Write if front.model.is_some() => {
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")))

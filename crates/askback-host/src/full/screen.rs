@@ -334,6 +334,10 @@ impl Screen {
                 Some(Vec::new())
             }
             (Step::Reason, Key::Enter) => one(Said::Fill(self.text.take())),
+            // Pressed again, it says no without a reason.
+            (Step::Reason, Key::Ctrl('d')) if self.text.text().is_empty() => {
+                one(Said::Fill(String::new()))
+            }
             (Step::Reason, Key::Esc) => {
                 self.text.take();
                 one(Said::Back)
@@ -411,7 +415,7 @@ impl Screen {
     }
 
     /// The screen, as it is now. `prompt` is that of the line that is wanted, `waiting` says for
-    /// what is waited where nothing is.
+    /// what is waited where nothing is. A question that is settling shows no keys.
     pub fn frame(
         &mut self,
         desk: &Desk,
@@ -419,6 +423,7 @@ impl Screen {
         waiting: Option<&Words>,
         size: Size,
         styled: bool,
+        is_settling: bool,
     ) -> Frame {
         self.look(desk);
         let mut frame = Frame::default();
@@ -426,7 +431,7 @@ impl Screen {
         match (desk.front(), prompt) {
             (Some(front), _) => {
                 let look = Look { columns, styled };
-                self.question(desk, &front, size, look, &mut frame);
+                self.question(desk, &front, size, look, is_settling, &mut frame);
             }
             (None, Some(prompt)) => {
                 for row in self.home.rows(prompt, columns) {
@@ -451,6 +456,7 @@ impl Screen {
         front: &Front<'_>,
         size: Size,
         look: Look,
+        is_settling: bool,
         frame: &mut Frame,
     ) {
         let columns = size.columns;
@@ -465,7 +471,10 @@ impl Screen {
             let row = Row::new(columns).ours(Style::Warning, words!("× {}", issue));
             foot.push(row);
         }
-        foot.extend(question::keys(front, self.is_helping, columns));
+        match is_settling {
+            true => foot.push(Row::new(columns).ours(Style::Dim, "One moment…")),
+            false => foot.extend(question::keys(front, self.is_helping, columns)),
+        }
         let used = head.height().saturating_add(foot.len());
         let room = size.rows.saturating_sub(1).saturating_sub(used).max(3);
         *frame = head;

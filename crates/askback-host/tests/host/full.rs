@@ -120,7 +120,7 @@ impl Seat {
     fn frame(&mut self) -> Frame {
         let prompt = self.prompt.clone();
         self.screen
-            .frame(&self.desk, prompt.as_ref(), None, self.size, false)
+            .frame(&self.desk, prompt.as_ref(), None, self.size, false, false)
     }
 
     fn look(&mut self) -> String {

@@ -4,6 +4,7 @@ use super::{
     Do::{Press, See, Until},
     Server, Story, UNTOLD, asks, link, tell,
 };
+use crate::full::ESC;
 
 /// A link that is opened with a second yes.
 #[track_caller]
@@ -65,6 +66,29 @@ fn a_link_that_names_a_user_is_refused() {
         server: Server::Asks(&[asks(&[link("q1", "https://good.example@evil.example/")])]),
         plain: "/tools\n",
         answers: "answers: [{when: {mode: url, host: evil.example}, accept: true}]",
+        exit: 3,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_key_answers_no_question_after_the_one_it_was_typed_for() {
+    tell(&Story {
+        name: "keys_of_the_question_before",
+        server: Server::Asks(&[asks(&[
+            link("q1", "https://good.example/"),
+            link("q2", "https://evil.example/grant"),
+        ])]),
+        full: &[
+            Until("good.example"),
+            Press("oo"),
+            Until("evil.example"),
+            See,
+            Press(ESC),
+        ],
+        plain: "yes\n/cancel\n",
+        answers: "answers: [{when: {mode: url, host: good.example}, accept: true}, \
+            {when: {mode: url, host: evil.example}, cancel: true}]",
         exit: 3,
         ..UNTOLD
     });
