@@ -106,7 +106,8 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or is not the one that the records need.
+    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or does not open a key that is wrapped by
+    /// it, or one that is wrapped by another.
     pub async fn open(
         store: Arc<dyn VaultStore>,
         keys: Arc<dyn KeyWrapper>,
@@ -132,7 +133,10 @@ impl Vault {
         if keys.unwrap(None, id, &wrapped).await? != secret {
             return Err(VaultError::keys("it does not unwrap what it has wrapped"));
         }
-        for (tenant, key) in store.wrapped_otherwise("", 1).await? {
+        let any = store.wrapped_otherwise("", 1).await?;
+        // After a change of keys that was cut off, some are wrapped by the key before.
+        let other = store.wrapped_otherwise(&keys.active(), 1).await?;
+        for (tenant, key) in any.into_iter().chain(other) {
             keys.unwrap(tenant.as_deref(), key.id, &key.wrapped).await?;
         }
         let inner = Arc::new(Inner {

@@ -32,6 +32,33 @@ async fn a_vault_does_not_open_without_its_key() {
     }
 }
 
+#[tokio::test]
+async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
+    for stage in Stage::all() {
+        let held = Arc::new(keys(7));
+        let vault = stage.vault_with(Arc::<LocalKeys>::clone(&held)).await;
+        for tenant in ["acme", "other"] {
+            let caller = person(tenant, "1");
+            vault.put(&caller, "github", "a", tokens(0)).await.unwrap();
+        }
+        held.replace(ring(8).and_accept(Key::new(&[7; 32])));
+        let wrapped = stage.store.wrapped_otherwise(&held.active(), 1).await;
+        let (tenant, before) = wrapped.unwrap().remove(0);
+        let tenant = tenant.as_deref();
+        let secret = held.unwrap(tenant, before.id, &before.wrapped).await;
+        let wrapped = held
+            .wrap(tenant, before.id, &secret.unwrap())
+            .await
+            .unwrap();
+        let done = stage
+            .store
+            .rewrap(tenant, before.id, &before.wrapped, &wrapped);
+        assert!(done.await.unwrap());
+        let refused = opened(&stage, keys(8)).await;
+        assert!(matches!(refused, Err(VaultError::Keys(_))), "{refused:?}");
+    }
+}
+
 #[test]
 fn keys_are_read_from_a_file_of_their_owner() {
     let directory = tempfile::tempdir().unwrap();
