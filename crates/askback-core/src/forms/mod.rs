@@ -36,6 +36,7 @@ mod number;
 #[cfg(feature = "pattern")]
 mod pattern;
 mod read;
+mod references;
 mod schema;
 mod secret;
 mod shared;

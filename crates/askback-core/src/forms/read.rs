@@ -15,6 +15,7 @@ use super::{
     Opt, TextField, TextFormat,
     draft::{Draft, FieldDraft, Keywords, twice},
     number,
+    references::Definitions,
 };
 use crate::limits::FormLimits;
 
@@ -108,6 +109,10 @@ impl Draft {
             let names = required.as_ref().and_then(Value::as_array);
             names.is_some_and(|names| names.iter().any(|required| required == name))
         };
+        let mut definitions = match reading {
+            Reading::Arguments => Definitions::of(&self.keywords),
+            Reading::Form | Reading::Wire => Definitions::default(),
+        };
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, FieldDraft(keywords)) in properties {
             // Names are few (bounded above), so looking through them is cheaper than a set.
@@ -121,7 +126,8 @@ impl Draft {
                         Ok(read_or_json(keywords.clone(), keywords, limits))
                     }
                     Reading::Arguments => {
-                        let keywords = keywords.unwrap_or_default();
+                        let mut keywords = keywords.unwrap_or_default();
+                        definitions.put_into(&mut keywords);
                         Ok(read_argument(keywords, is_required(&name), limits))
                     }
                 }

@@ -429,3 +429,52 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
         "its `type` must be one name",
     );
 }
+
+#[test]
+fn definitions_stand_in_the_place_of_references() {
+    /// Checks what is read of an argument: its kind, and its schema where it is written as JSON.
+    #[track_caller]
+    fn check(argument: &Value, kind: &str, schema: Option<Value>) {
+        let whole = json!({
+            "type": "object",
+            "properties": {"a": argument},
+            "$defs": {
+                "Kind": {"type": "string", "enum": ["pie", "soup"], "title": "Kind"},
+                "Item": {"type": "object", "properties": {"kind": {"$ref": "#/$defs/Kind"}}},
+                "Loop": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Loop"}}},
+                "Many": {"enum": vec![1; 2000]},
+            },
+            "definitions": {"Old": {"type": "integer"}},
+        });
+        assert_eq!(arguments(&whole)[0].1, kind, "{argument}");
+        let limits = FormLimits::default();
+        let form = FormSchema::parse_arguments(whole.to_string().as_bytes(), &limits).unwrap();
+        if let (FieldKind::Json(json), Some(schema)) = (&form.fields[0].kind, schema) {
+            assert_eq!(Value::Object(json.schema.clone()), schema, "{argument}");
+        }
+    }
+    let refer = |name: &str| json!({"$ref": name});
+    check(&refer("#/$defs/Kind"), "choice", None);
+    check(&refer("#/definitions/Old"), "integer", None);
+    let kind = json!({"type": "string", "enum": ["pie", "soup"], "title": "Kind"});
+    let item = json!({"type": "object", "properties": {"kind": kind}});
+    check(
+        &json!({"type": "array", "items": {"$ref": "#/$defs/Item"}}),
+        "json",
+        Some(json!({"type": "array", "items": item})),
+    );
+    // What is beside a reference counts.
+    check(
+        &json!({"$ref": "#/$defs/Item", "default": {}}),
+        "json",
+        Some(json!({"type": "object", "default": {}, "properties": {"kind": kind}})),
+    );
+    let mut round = refer("#/$defs/Loop");
+    for _ in 0..8 {
+        round = json!({"type": "object", "properties": {"next": round}});
+    }
+    check(&refer("#/$defs/Loop"), "json", Some(round));
+    for elsewhere in ["#/$defs/Absent", "https://a.example/", "#", "#/$defs/Many"] {
+        check(&refer(elsewhere), "json", Some(refer(elsewhere)));
+    }
+}
