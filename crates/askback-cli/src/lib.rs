@@ -24,6 +24,7 @@ pub mod lookup;
 pub mod missing;
 pub mod models;
 pub mod name;
+pub mod opener;
 pub mod parked;
 pub mod permissions;
 pub mod private_file;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use askback::{
-    authorization::client::{Authorization, AuthorizationError, SignInError},
+    authorization::client::{AuthorizationError, SignInError},
     client::{Client, ClientError, Event, Protocol},
 };
 use askback_core::{
@@ -39,13 +39,14 @@ use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
     models::ModelArgs,
+    opener::Opener,
     permissions::Permissions,
     probe::{Bounds, Way},
     role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
     told::told,
-    wire::{Observer, Trace, WireLog},
+    wire::{Trace, WireLog},
 };
 
 /// The longest `--timeout`: a year.
@@ -124,69 +125,6 @@ pub struct Session {
     /// The messages; none where nobody wants to see them.
     pub wire: Option<WireLog>,
     opener: Opener,
-}
-
-/// All that it takes to open the connection, as often as that is wanted.
-struct Opener {
-    reach: Reach,
-    relay: Relay,
-    authorization: Option<Authorization>,
-    observer: Option<Observer>,
-    /// Keeps events from the front end.
-    take: Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>,
-    limits: Limits,
-    protocol: Protocol,
-    role: Role,
-    waiting: Words,
-    /// Whether requests to a model may be answered with calls of tools.
-    calls_tools: bool,
-}
-
-impl Opener {
-    async fn open(&self, host: &mut Host) -> Result<Client, Error> {
-        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
-        let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
-        let client = self
-            .relay
-            .answering(client, self.role.abilities)
-            .tasks(self.role.tasks)
-            .on_event(move |event| {
-                if let Some(event) = take(event) {
-                    front_end.event(event);
-                }
-            })
-            .limits(self.limits.clone())
-            .protocol(match (self.protocol, self.role.revision) {
-                (Protocol::Auto, Some(revision)) => Protocol::Only(revision),
-                (protocol, _) => protocol,
-            });
-        let client = match &self.observer {
-            Some(observer) => {
-                let observer = Arc::clone(observer);
-                client.on_wire(move |event| observer(event))
-            }
-            None => client,
-        };
-        let client = match self.calls_tools {
-            true => client.samples_with_tools(),
-            false => client,
-        };
-        let waiting = self.waiting.clone();
-        let client = match self.reach.clone() {
-            Reach::Start(command) => {
-                let connecting = client.connect(command.child());
-                host.attend_aloud(connecting, waiting).await?
-            }
-            Reach::Address(address) => {
-                let mut http = address.http()?;
-                if let Some(authorization) = &self.authorization {
-                    http = http.authorize(authorization);
-                }
-                host.attend_aloud(client.connect(http), waiting).await?
-            }
-        };
-        client.map_err(failed)
-    }
 }
 
 impl Default for Speaks {
@@ -360,7 +298,7 @@ impl Session {
             waiting,
             calls_tools,
         };
-        let client = opener.open(&mut host).await?;
+        let client = open(&opener, &mut host).await?;
         host.desk_mut().meet(client.server_info().map(claims));
         Ok(Self {
             client,
@@ -401,7 +339,7 @@ impl Session {
         if let Some(wire) = &self.wire {
             wire.lock().disconnected();
         }
-        self.client = self.opener.open(&mut self.host).await?;
+        self.client = open(&self.opener, &mut self.host).await?;
         let claims = self.client.server_info().map(claims);
         self.host.desk_mut().meet(claims);
         Ok(())
@@ -416,6 +354,15 @@ impl Session {
         let _ = host.attend(client.close()).await;
         host.end();
     }
+}
+
+/// Opens a connection. The host says for what it waits.
+async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
+    let connecting = opener.connect()?;
+    let client = host
+        .attend_aloud(connecting, opener.waiting.clone())
+        .await?;
+    client.map_err(failed)
 }
 
 /// A host that knows what the person said of models and the server, and keeps what they say of it.

@@ -1,0 +1,83 @@
+//! All that it takes to open a connection to a server, as often as that is wanted.
+
+use std::sync::Arc;
+
+use askback::{
+    authorization::client::Authorization,
+    client::{Client, ClientError, Event, Protocol},
+};
+use askback_core::{future::BoxFuture, limits::Limits};
+use askback_host::{relay::Relay, text::Words};
+
+use crate::{error::Error, role::Role, target::Reach, wire::Observer};
+
+/// All that it takes to open a connection to a server, as often as that is wanted.
+pub struct Opener {
+    /// How the server is reached.
+    pub reach: Reach,
+    /// The way to the front end.
+    pub relay: Relay,
+    /// The sign-in, where the server may want one.
+    pub authorization: Option<Authorization>,
+    /// The function that is shown what travels.
+    pub observer: Option<Observer>,
+    /// Keeps events from the front end.
+    pub take: Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>,
+    /// The limits of the connection.
+    pub limits: Limits,
+    /// The revisions to speak.
+    pub protocol: Protocol,
+    /// The client that is played.
+    pub role: Role,
+    /// The sentence that says which server is waited for.
+    pub waiting: Words,
+    /// Whether requests to a model may be answered with calls of tools.
+    pub calls_tools: bool,
+}
+
+impl Opener {
+    /// Returns what opens a connection. Questions on the way go to the front end.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be used.
+    pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
+        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
+        let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
+        let client = self
+            .relay
+            .answering(client, self.role.abilities)
+            .tasks(self.role.tasks)
+            .on_event(move |event| {
+                if let Some(event) = take(event) {
+                    front_end.event(event);
+                }
+            })
+            .limits(self.limits.clone())
+            .protocol(match (self.protocol, self.role.revision) {
+                (Protocol::Auto, Some(revision)) => Protocol::Only(revision),
+                (protocol, _) => protocol,
+            });
+        let client = match &self.observer {
+            Some(observer) => {
+                let observer = Arc::clone(observer);
+                client.on_wire(move |event| observer(event))
+            }
+            None => client,
+        };
+        let client = match self.calls_tools {
+            true => client.samples_with_tools(),
+            false => client,
+        };
+        Ok(match &self.reach {
+            Reach::Start(command) => Box::pin(client.connect(command.clone().child())),
+            Reach::Address(address) => {
+                let mut http = address.http()?;
+                if let Some(authorization) = &self.authorization {
+                    http = http.authorize(authorization);
+                }
+                Box::pin(client.connect(http))
+            }
+        })
+    }
+}
