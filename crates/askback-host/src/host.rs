@@ -13,24 +13,27 @@ use std::{
 };
 
 use askback::client;
-use askback_core::{future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
+use askback_core::{limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
 };
 
 use crate::{
-    Interrupted, folder,
+    Interrupted,
+    at_work::AtWork,
+    folder,
     leaf::{Did, Leaf},
-    model::{Ask, Desk, Effect, Ended, Event, Permission, Question, Reply, Said, Step},
+    model::{Ask, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, Style, out::Unwritten},
-    relay::{self, Arrival, Arrivals},
+    relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
+    served::{Served, Servers},
     suggest::{Lookup, Suggest, Wanted},
     text::Words,
-    waited::waited,
+    waited::{Aloud, waited},
     wire::Shown,
     words,
 };
@@ -38,25 +41,9 @@ use crate::{
 /// The number of the questions we ask ourselves. The relay's count up from nought.
 const OURS: u64 = u64::MAX;
 
-/// How long a person waits before the screen says for what.
-const SILENCE: Duration = Duration::from_secs(1);
-
-/// How often it is said how long a server is waited for.
-const WORK: Duration = Duration::from_secs(30);
-
-/// Whether it is said that something is waited for.
-enum Aloud {
-    /// After a second so, and then as below.
-    First(Words),
-    /// How long it may take, again and again.
-    Later,
-    /// Not at all.
-    Never,
-}
-
-/// The questions of a server, before a front end.
+/// The questions of one server or several, before a front end.
 pub struct Host {
-    desk: Desk,
+    servers: Servers,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     /// Where the replies to open questions go.
@@ -64,7 +51,7 @@ pub struct Host {
     /// Those questions, for who takes note of them.
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
-    remarks: Remarks,
+    limits: Limits,
     /// Since when the person has a question in front.
     asked_at: Option<Instant>,
     /// The time in which the person had questions in front before.
@@ -76,25 +63,11 @@ pub struct Host {
     /// The field of our own question for which values are wanted.
     wanted: Option<Wanted>,
     model: Option<Box<dyn Model>>,
-    /// The question for which the model is at work.
-    running: Option<(u64, Running)>,
-    /// Keeps what the person said of models and this server.
-    keep: Option<Box<Keep>>,
-    /// Shows the messages that travelled.
-    wire: Option<Box<ShowWire>>,
+    at_work: AtWork,
 }
-
-/// Puts what is wanted of the messages that travelled on a page, or says why not.
-type ShowWire = dyn Fn(&mut Page, Shown) -> Result<(), Words>;
 
 /// Takes note of a question of the server, and of the reply.
 type Witness = dyn FnMut(&Question, &Reply);
-
-/// Keeps a permission beyond the session, or says why it does not.
-type Keep = dyn Fn(Permission) -> Result<(), Words>;
-
-/// The work of a model.
-type Running = BoxFuture<'static, Result<CreateMessageResult, ModelError>>;
 
 /// A line that was wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,48 +81,74 @@ pub enum Input {
 }
 
 impl Host {
-    /// A host, from within the runtime.
+    /// A host of one server, from within the runtime.
     pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
-            desk,
+            servers: Servers::new(Served::new(desk, limits)),
             leaf,
             arrivals,
             replies: HashMap::new(),
             asked: HashMap::new(),
             witness: None,
-            remarks: Remarks::new(limits),
+            limits: limits.clone(),
             asked_at: None,
             answering: Duration::ZERO,
             began: Instant::now(),
             ours: None,
             wanted: None,
             model: None,
-            running: None,
-            keep: None,
-            wire: None,
+            at_work: AtWork::default(),
         }
     }
 
-    /// Has this model reply where the server wants that.
+    /// Adds another server, and has the person talk to it. Its arrivals come over [`Relay::of`] it.
+    ///
+    /// [`Relay::of`]: crate::relay::Relay::of
+    pub fn add(&mut self, mut desk: Desk) -> ServerId {
+        if let Some(model) = &self.model {
+            desk.ask_model(model.name().to_owned());
+        }
+        let server = self.servers.add(Served::new(desk, &self.limits));
+        self.servers.choose(server);
+        server
+    }
+
+    /// Has the person talk to this server from now on: [`Host::desk`] is its desk.
+    pub fn choose(&mut self, server: ServerId) {
+        self.servers.choose(server);
+    }
+
+    /// The server that the person talks to.
+    pub fn chosen(&self) -> ServerId {
+        self.servers.chosen_id()
+    }
+
+    fn served(&mut self) -> &mut Served {
+        self.servers.of(self.servers.chosen_id())
+    }
+
+    /// Has this model reply where a server wants that.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Model>) -> Self {
-        let permission = self.desk.permission();
-        self.desk = self.desk.with_model(model.name().to_owned(), permission);
+        for (_, served) in self.servers.all_mut() {
+            served.desk.ask_model(model.name().to_owned());
+        }
         self.model = Some(model);
         self
     }
 
-    /// Has this show the messages that travelled, where the person wants to see them at a question.
+    /// Has this show the messages that travelled, where the person wants to see them at a question of
+    /// the server that they talk to.
     #[must_use]
     pub fn showing_wire(
         mut self,
         show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static,
     ) -> Self {
-        self.wire = Some(Box::new(show));
+        self.served().wire = Some(Box::new(show));
         self
     }
 
-    /// Sets how far the server may have a model reply without asking, and what keeps what the person
+    /// Sets how far the server that the person talks to may have a model reply without asking, and what keeps what the person
     /// says of that beyond the session.
     #[must_use]
     pub fn permitting(
@@ -157,37 +156,40 @@ impl Host {
         permission: Permission,
         keep: impl Fn(Permission) -> Result<(), Words> + 'static,
     ) -> Self {
-        self.desk.permit(permission);
-        self.keep = Some(Box::new(keep));
+        let served = self.served();
+        served.desk.permit(permission);
+        served.keep = Some(Box::new(keep));
         self
     }
 
-    /// Changes how far the server may have a model reply without asking, now and beyond the session.
+    /// Changes how far the server that the person talks to may have a model reply without asking, now and beyond the session.
     ///
     /// # Errors
     ///
     /// Says why it is not kept.
     pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
-        self.desk.permit(permission);
-        match &self.keep {
+        let served = self.served();
+        served.desk.permit(permission);
+        match &served.keep {
             Some(keep) => keep(permission),
             None => Ok(()),
         }
     }
 
-    /// The questions.
+    /// The questions of the server that the person talks to.
     pub fn desk(&self) -> &Desk {
-        &self.desk
+        &self.servers.chosen().desk
     }
 
-    /// The questions, to be changed from outside of one.
+    /// Those questions, to be changed from outside of one.
     pub fn desk_mut(&mut self) -> &mut Desk {
-        &mut self.desk
+        &mut self.served().desk
     }
 
-    /// How the questions so far ended, at worst.
+    /// How the questions of all servers ended so far, at worst.
     pub fn ended(&self) -> Ended {
-        self.desk.ended().max(self.leaf.ended())
+        let ended = self.servers.all().map(|served| served.desk.ended());
+        ended.fold(self.leaf.ended(), Ended::max)
     }
 
     /// The page, for what is said outside questions.
@@ -261,8 +263,10 @@ impl Host {
     /// Tells of changed lists from now on, and how a server that went away is started again: the
     /// person has commands for both.
     pub fn converse(&mut self) {
-        self.remarks.lists = true;
-        self.remarks.can_restart = true;
+        for (_, served) in self.servers.all_mut() {
+            served.remarks.lists = true;
+            served.remarks.can_restart = true;
+        }
     }
 
     /// Waits for `work`, and puts the questions that arrive meanwhile before the person.
@@ -315,14 +319,14 @@ impl Host {
                 Aloud::Later => !self.leaf.shows_waiting(),
                 Aloud::Never => false,
             };
-            let is_silent = is_told && self.desk.front().is_none();
+            let is_silent = is_told && self.servers.seen().front().is_none();
             tokio::select! {
-                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                did = did(&mut *self.leaf, &self.desk) => {
+                Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
+                did = did(&mut *self.leaf, self.servers.seen()) => {
                     match did {
-                        Did::Interrupt if self.desk.front().is_none() => return Err(Interrupted),
+                        Did::Interrupt if self.servers.seen().front().is_none() => return Err(Interrupted),
                         Did::Interrupt if self.is_signing_in() => {
-                            self.happen(Event::Said(Said::Cancel));
+                            self.happen(self.servers.seen_id(), Event::Said(Said::Cancel));
                             return Err(Interrupted);
                         }
                         // The leaf is drawn again, and nobody did anything.
@@ -338,17 +342,17 @@ impl Host {
                     self.catch_up();
                     return Ok(done);
                 }
-                reply = replied(&mut self.running) => self.replied(reply),
+                (server, reply) = self.at_work.replied() => self.replied(server, reply),
                 () = &mut silence, if is_silent => {
                     so_far = so_far.saturating_add(aloud.after());
                     let words = match mem::replace(&mut aloud, Aloud::Later) {
                         Aloud::First(words) => words,
                         Aloud::Later | Aloud::Never => {
-                            words!("{} Ctrl-C stops it.", waited(&self.desk, so_far))
+                            words!("{} Ctrl-C stops it.", waited(self.servers.seen(), so_far))
                         }
                     };
                     self.leaf.tell(words);
-                    silence.set(sleep(WORK));
+                    silence.set(sleep(aloud.after()));
                 }
             }
         }
@@ -374,22 +378,22 @@ impl Host {
     ) -> Result<Input, T> {
         let mut end = std::pin::pin!(end);
         loop {
-            if self.desk.front().is_none() {
+            if self.servers.seen().front().is_none() {
                 self.sum_up();
             }
-            self.leaf.show(&self.desk, Some(prompt));
+            self.leaf.show(self.servers.seen(), Some(prompt));
             tokio::select! {
-                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                reply = replied(&mut self.running) => self.replied(reply),
-                did = did(&mut *self.leaf, &self.desk) => match did {
-                    did if self.desk.front().is_some() => self.did(did),
+                Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
+                (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                did = did(&mut *self.leaf, self.servers.seen()) => match did {
+                    did if self.servers.seen().front().is_some() => self.did(did),
                     Did::Line(line) => return Ok(Input::Line(line)),
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
                     Did::Said(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
                 // A person who has a question in front answers that first.
-                ended = &mut end, if self.desk.front().is_none() => return Err(ended),
+                ended = &mut end, if self.servers.seen().front().is_none() => return Err(ended),
             }
         }
     }
@@ -397,20 +401,21 @@ impl Host {
     /// Lets the person fill in a form of our own, with values for its fields from `suggest`; none if
     /// that was cancelled.
     pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
-        self.happen(Event::Asked(OURS, question));
+        let server = self.servers.chosen_id();
+        self.happen(server, Event::Asked(OURS, question));
         let mut lookup = Lookup::new(suggest);
         while self.ours.is_none() {
             self.flush();
             let wanted = self.wanted.take();
             if let Some(known) = wanted.and_then(|wanted| lookup.want(wanted)) {
-                self.happen(Event::Suggested(known));
+                self.happen(server, Event::Suggested(known));
                 continue;
             }
             tokio::select! {
-                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                reply = replied(&mut self.running) => self.replied(reply),
-                did = did(&mut *self.leaf, &self.desk) => self.did(did),
-                found = lookup.found() => self.happen(Event::Suggested(found)),
+                Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
+                (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                did = did(&mut *self.leaf, self.servers.seen()) => self.did(did),
+                found = lookup.found() => self.happen(server, Event::Suggested(found)),
             }
         }
         self.wanted = None;
@@ -420,33 +425,42 @@ impl Host {
 
     /// Brings what is seen up to date.
     pub fn flush(&mut self) {
-        self.leaf.show(&self.desk, None);
+        self.leaf.show(self.servers.seen(), None);
     }
 
     /// Tells what is left to tell at the end.
     pub fn end(&mut self) {
-        let left_out = self.remarks.all_left_out();
-        self.remark(left_out);
+        self.left_out(Remarks::all_left_out);
         self.leaf.end();
         self.flush();
     }
 
-    /// Tells how much was left out of what the server said, once in a while.
+    /// Tells how much was left out of what a server said, once in a while.
     fn sum_up(&mut self) {
-        let left_out = self.remarks.sum_up();
-        self.remark(left_out);
+        self.left_out(Remarks::sum_up);
+    }
+
+    /// Tells how much was left out of what each server said.
+    fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
+        let servers = self.servers.all_mut();
+        let remarks: Vec<_> = servers
+            .filter_map(|(server, served)| Some((server, left_out(&mut served.remarks)?)))
+            .collect();
+        for (server, remark) in remarks {
+            self.remark(server, remark);
+        }
     }
 
     /// Takes in what has arrived already.
     fn catch_up(&mut self) {
-        while let Ok(arrival) = self.arrivals.try_recv() {
-            self.arrive(arrival);
+        while let Ok((server, arrival)) = self.arrivals.try_recv() {
+            self.arrive(server, arrival);
         }
         self.sum_up();
         self.flush();
     }
 
-    fn arrive(&mut self, arrival: Arrival) {
+    fn arrive(&mut self, server: ServerId, arrival: Arrival) {
         match arrival {
             Arrival::Asked {
                 id,
@@ -454,32 +468,33 @@ impl Host {
                 question,
                 reply,
             } => {
-                self.desk.meet(claims);
+                self.servers.of(server).desk.meet(claims);
                 self.replies.insert(id, reply);
                 if self.witness.is_some() {
                     self.asked.insert(id, Question::clone(&question));
                 }
-                self.happen(Event::Asked(id, *question));
+                self.happen(server, Event::Asked(id, *question));
             }
             Arrival::Withdrawn(id) => {
                 self.forget(id);
-                self.happen(Event::Withdrawn(id));
+                self.happen(server, Event::Withdrawn(id));
             }
             Arrival::Settled(id) => {
                 self.forget(id);
-                self.happen(Event::Settled(id));
+                self.happen(server, Event::Settled(id));
             }
             Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
-                self.happen(Event::LinkDone(elicitation_id));
+                self.happen(server, Event::LinkDone(elicitation_id));
             }
             Arrival::Heard(client::Event::Refused(refused)) => {
-                self.happen(Event::Refused(relay::refused(*refused)));
+                self.happen(server, Event::Refused(relay::refused(*refused)));
             }
             Arrival::Told(words) => self.leaf.tell(words),
-            Arrival::Travelled(row) => self.remark(Some(row.into())),
+            Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {
-                for remark in self.remarks.hear(event, self.began.elapsed()) {
-                    self.remark(Some(remark));
+                let remarks = &mut self.servers.of(server).remarks;
+                for remark in remarks.hear(event, self.began.elapsed()) {
+                    self.remark(server, remark);
                 }
             }
         }
@@ -491,24 +506,25 @@ impl Host {
         self.asked.remove(&id);
     }
 
-    fn remark(&mut self, remark: Option<Remark>) {
-        let left_out = remark.and_then(|remark| self.leaf.remark(&self.desk, remark));
-        if left_out.is_some() {
-            self.remarks.leave_out();
+    fn remark(&mut self, server: ServerId, remark: Remark) {
+        let served = self.servers.of(server);
+        if self.leaf.remark(&served.desk, remark).is_some() {
+            served.remarks.leave_out();
         }
     }
 
     fn did(&mut self, did: Did) {
+        let server = self.servers.seen_id();
         match did {
             Did::Said(all) => {
                 for said in all {
-                    self.happen(Event::Said(said));
+                    self.happen(server, Event::Said(said));
                 }
             }
-            Did::Answered(reply) => self.happen(Event::Answered(reply)),
+            Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
             Did::Wire(shown) => {
                 let page = self.leaf.page();
-                let put = match &self.wire {
+                let put = match &self.servers.of(server).wire {
                     Some(show) => show(page, shown),
                     None => Err("the messages of this session are not kept".into()),
                 };
@@ -516,25 +532,23 @@ impl Host {
                     page.item("× ", Style::Warning, why);
                 }
             }
-            Did::Interrupt => self.happen(Event::Said(Said::Cancel)),
-            Did::End => self.happen(Event::EndOfInput),
+            Did::Interrupt => self.happen(server, Event::Said(Said::Cancel)),
+            Did::End => self.happen(server, Event::EndOfInput),
             // Typed when it was not wanted.
             Did::Line(_) => {}
         }
     }
 
     /// Takes in what came of the model's work.
-    fn replied(&mut self, reply: Result<CreateMessageResult, ModelError>) {
-        self.running = None;
+    fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
         let reply = reply.map(Box::new);
-        self.happen(Event::Sampled(
-            reply.map_err(|error| (error.words, error.quoted)),
-        ));
+        let reply = reply.map_err(|error| (error.words, error.quoted));
+        self.happen(server, Event::Sampled(reply));
     }
 
     /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.
     fn is_signing_in(&self) -> bool {
-        let front = self.desk.front();
+        let front = self.servers.seen().front();
         front.is_some_and(|front| {
             matches!(
                 front.question.ask,
@@ -543,17 +557,12 @@ impl Host {
         })
     }
 
-    /// The question in front, if the model is at work for it.
-    fn is_running(&self) -> Option<u64> {
-        let front = self.desk.front()?;
-        matches!(front.step, Step::Running(_)).then_some(front.id)
-    }
-
-    fn happen(&mut self, event: Event) {
-        let happened = self.desk.update(event);
-        let at_work = self.is_running();
-        self.running.take_if(|(id, _)| Some(*id) != at_work);
-        match self.desk.front() {
+    fn happen(&mut self, server: ServerId, event: Event) {
+        let served = self.servers.of(server);
+        let happened = served.desk.update(event);
+        let at_work = self.at_work.look(server, &served.desk);
+        self.servers.settle();
+        match self.servers.seen().front() {
             Some(_) => {
                 self.asked_at.get_or_insert_with(Instant::now);
             }
@@ -562,7 +571,7 @@ impl Host {
                 self.asked_at = None;
             }
         }
-        self.leaf.happened(&self.desk, &happened);
+        self.leaf.happened(&self.servers.of(server).desk, &happened);
         for effect in happened.effects {
             match effect {
                 Effect::Answer(OURS, reply) => self.ours = Some(reply),
@@ -578,11 +587,13 @@ impl Host {
                 }
                 Effect::Run(request) => {
                     if let (Some(id), Some(model)) = (at_work, &self.model) {
-                        self.running = Some((id, model.reply(*request)));
+                        let running = model.reply(*request);
+                        self.at_work.start(server, id, running);
                     }
                 }
                 Effect::Remember(permission) => {
-                    let kept = self.keep.as_ref().map(|keep| keep(permission));
+                    let keep = &self.servers.of(server).keep;
+                    let kept = keep.as_ref().map(|keep| keep(permission));
                     if let Some(Err(why)) = kept {
                         self.leaf
                             .tell(words!("This is not kept beyond the session: {}", why));
@@ -590,11 +601,11 @@ impl Host {
                 }
                 Effect::Open(url) => {
                     let has_browser = self.leaf.open(&url);
-                    self.happen(Event::Browser(has_browser));
+                    self.happen(server, Event::Browser(has_browser));
                 }
                 Effect::CheckFolder(path) => {
                     let found = folder::root(Path::new(&path));
-                    self.happen(Event::Folder(found));
+                    self.happen(server, Event::Folder(found));
                 }
                 Effect::Suggest {
                     field,
@@ -611,24 +622,6 @@ impl Host {
                 }
                 Effect::Tell(_) => {}
             }
-        }
-    }
-}
-
-/// Waits for the reply of the model that is at work; for ever where none is.
-async fn replied(running: &mut Option<(u64, Running)>) -> Result<CreateMessageResult, ModelError> {
-    match running {
-        Some((_, reply)) => reply.await,
-        None => pending().await,
-    }
-}
-
-impl Aloud {
-    /// After how long something is said.
-    fn after(&self) -> Duration {
-        match self {
-            Self::First(_) => SILENCE,
-            Self::Later | Self::Never => WORK,
         }
     }
 }

@@ -10,6 +10,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+mod at_work;
 mod browser;
 mod code;
 pub mod command;
@@ -28,6 +29,7 @@ pub mod question;
 pub mod relay;
 pub mod remarks;
 pub mod script;
+mod served;
 pub mod settings_file;
 pub mod suggest;
 pub mod text;

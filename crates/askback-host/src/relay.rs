@@ -56,10 +56,15 @@ pub enum Arrival {
     Told(Words),
 }
 
-/// The relay between a client and a front end. Clones lead to the same front end.
+/// The number of a server, among those before one front end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct ServerId(pub(crate) usize);
+
+/// The relay between the client of a server and a front end. Clones lead to the same front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
-    arrivals: mpsc::UnboundedSender<Arrival>,
+    server: ServerId,
+    arrivals: mpsc::UnboundedSender<(ServerId, Arrival)>,
     last: Arc<AtomicU64>,
 }
 
@@ -76,18 +81,33 @@ pub struct Abilities {
     pub roots: bool,
 }
 
-/// Where a front end takes its arrivals from.
-pub type Arrivals = mpsc::UnboundedReceiver<Arrival>;
+/// Where a front end takes its arrivals from, each with the server it is of.
+pub type Arrivals = mpsc::UnboundedReceiver<(ServerId, Arrival)>;
 
 impl Relay {
-    /// A relay, and its other end.
+    /// The relay of the first server, and its other end.
     pub fn new() -> (Self, Arrivals) {
         let (arrivals, received) = mpsc::unbounded_channel();
         let relay = Self {
+            server: ServerId::default(),
             arrivals,
             last: Arc::default(),
         };
         (relay, received)
+    }
+
+    /// The relay of another server, to the same front end. Questions are counted together.
+    #[must_use]
+    pub fn of(&self, server: ServerId) -> Self {
+        Self {
+            server,
+            ..self.clone()
+        }
+    }
+
+    /// Passes something on. If the front end is gone, nobody is there to see it.
+    fn send(&self, arrival: Arrival) {
+        let _ = self.arrivals.send((self.server, arrival));
     }
 
     /// Asks the person to sign in, until that is done or, with the address the browser came back
@@ -101,7 +121,7 @@ impl Relay {
         let reply = tokio::select! {
             reply = replied => reply.unwrap_or(Reply::Cancelled(Why::Nobody)),
             address = returned => {
-                let _ = self.arrivals.send(Arrival::Settled(waiting.id));
+                self.send(Arrival::Settled(waiting.id));
                 Reply::Returned(address)
             }
         };
@@ -119,14 +139,12 @@ impl Relay {
 
     /// Shows a line about a message that travelled.
     pub fn trace(&self, row: Row) {
-        // Nobody is there to see it.
-        let _ = self.arrivals.send(Arrival::Travelled(row));
+        self.send(Arrival::Travelled(row));
     }
 
     /// Tells the person something of ours.
     pub fn tell(&self, words: impl Into<Words>) {
-        // Nobody is there to hear it.
-        let _ = self.arrivals.send(Arrival::Told(words.into()));
+        self.send(Arrival::Told(words.into()));
     }
 
     /// A client whose questions all go to the front end, those of the kinds that it can be asked, and
@@ -204,8 +222,7 @@ impl Relay {
 
     /// Tells the front end of something it may show.
     pub fn event(&self, event: Event) {
-        // Nobody is there to hear it.
-        let _ = self.arrivals.send(Arrival::Heard(event));
+        self.send(Arrival::Heard(event));
     }
 
     async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> Reply {
@@ -229,12 +246,9 @@ impl Relay {
     ) -> (Waiting<'_>, oneshot::Receiver<Reply>) {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
-        let waiting = Waiting {
-            id,
-            arrivals: &self.arrivals,
-        };
+        let waiting = Waiting { id, relay: self };
         // If the front end is gone, nobody replies, which is seen by whoever waits.
-        let _ = self.arrivals.send(Arrival::Asked {
+        self.send(Arrival::Asked {
             id,
             claims,
             question: Box::new(question),
@@ -247,12 +261,12 @@ impl Relay {
 /// A question that is waited for: the front end is told when it is not any more.
 struct Waiting<'a> {
     id: u64,
-    arrivals: &'a mpsc::UnboundedSender<Arrival>,
+    relay: &'a Relay,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let _ = self.arrivals.send(Arrival::Withdrawn(self.id));
+        self.relay.send(Arrival::Withdrawn(self.id));
     }
 }
 

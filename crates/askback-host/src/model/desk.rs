@@ -181,9 +181,14 @@ impl Desk {
     /// Has a model reply where the server wants that, as far as the person permits it.
     #[must_use]
     pub fn with_model(mut self, model: String, permission: Permission) -> Self {
-        self.model = Some(model);
+        self.ask_model(model);
         self.permission = permission;
         self
+    }
+
+    /// Has a model reply from now on, as far as the person permits it.
+    pub fn ask_model(&mut self, model: String) {
+        self.model = Some(model);
     }
 
     /// How far the server may have a model reply without asking.

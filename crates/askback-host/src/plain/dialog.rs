@@ -113,7 +113,8 @@ impl Dialog {
         let front = desk.front();
         let was = before.map(|(id, _)| id);
         let now = front.map(|front| front.id);
-        self.overtaken |= *cause == Cause::Gone && was.is_some() && now != was;
+        let seen = self.seen.map(|(id, ..)| id);
+        self.overtaken |= *cause == Cause::Gone && was.is_some() && was == seen && now != was;
         // What was looked over and found wanting goes on where it is.
         let submitted = std::mem::take(&mut self.submitted);
         if let (true, Some(Step::Filling(draft))) = (submitted, front.map(|front| front.step)) {

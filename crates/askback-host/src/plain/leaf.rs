@@ -13,7 +13,7 @@ use crate::{
     model::{Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
-    text::{Words, given},
+    text::{Given, Words, given},
 };
 
 /// The most remarks of a server kept while the person answers a question; older ones are dropped.
@@ -24,8 +24,8 @@ const HELD: usize = 100;
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
-    /// The server's remarks while the person was busy.
-    held: VecDeque<Remark>,
+    /// The remarks of servers while the person was busy, with the name of each.
+    held: VecDeque<(Given, Remark)>,
     /// Whether a line is wanted at the prompt.
     is_prompting: bool,
     /// Whether the prompt is what was shown last.
@@ -113,9 +113,10 @@ impl Leaf for Plain {
         if desk.front().is_none() {
             self.leave_prompt();
         }
-        self.held.push_back(remark);
+        let name = given(&desk.asker().name).short();
+        self.held.push_back((name, remark));
         match self.held.len() > HELD {
-            true => self.held.pop_front(),
+            true => self.held.pop_front().map(|(_, remark)| remark),
             false => None,
         }
     }
@@ -142,8 +143,7 @@ impl Leaf for Plain {
     fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
         self.is_prompting = prompt.is_some();
         if desk.front().is_none() {
-            let name = given(&desk.asker().name).short();
-            for remark in std::mem::take(&mut self.held) {
+            for (name, remark) in std::mem::take(&mut self.held) {
                 Remarks::put(self.dialog.page(), &name, remark);
             }
         }

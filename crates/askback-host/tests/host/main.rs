@@ -7,6 +7,7 @@ mod full;
 mod models;
 mod safety;
 mod script;
+mod several;
 mod suggest;
 mod unattended;
 mod wire;

@@ -1,0 +1,256 @@
+//! Questions of several servers before one front end: which is in front, and where its answer goes.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use askback::client::{Event, HostQuestion};
+use askback_core::{
+    limits::Limits,
+    protocol::{ElicitFormParams, Root},
+};
+use askback_host::{
+    host::Host,
+    leaf::{Did, Leaf},
+    model::{Ask, Asker, By, Cause, Desk, Ended, Happened, Permission, Reached, Reply, Said},
+    page::{Look, Page},
+    relay::{Relay, ServerId},
+    remarks::{Remark, Remarks},
+    text::{Words, given},
+};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::form;
+
+const LOOK: Look = Look {
+    columns: 80,
+    styled: false,
+};
+
+/// A person who answers once so many questions have come or gone, and says then which one they saw. To a
+/// message that says so they want to be asked no more.
+struct Person {
+    awaited: usize,
+    seen: Rc<RefCell<Vec<String>>>,
+    page: Page,
+}
+
+impl Leaf for Person {
+    fn poll_did(&mut self, desk: &Desk, _: &mut Context<'_>) -> Poll<Did> {
+        let Some(front) = desk.front().filter(|_| self.awaited == 0) else {
+            return Poll::Pending;
+        };
+        let message = front.question.ask.message().unwrap_or_default();
+        let seen = format!("{} {message}", desk.asker().name);
+        self.seen.borrow_mut().push(seen.clone());
+        Poll::Ready(match message {
+            "no more" => Did::Said(vec![Said::Mute]),
+            _ => Did::Answered(Reply::Declined {
+                by: By::Person,
+                reason: Some(seen),
+            }),
+        })
+    }
+
+    fn happened(&mut self, _: &Desk, happened: &Happened) {
+        if matches!(happened.cause, Cause::Server | Cause::Gone) {
+            self.awaited = self.awaited.saturating_sub(1);
+        }
+    }
+
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        let name = given(&desk.asker().name).short();
+        Remarks::put(&mut self.page, &name, remark);
+        None
+    }
+
+    fn tell(&mut self, _: Words) {}
+
+    fn open(&mut self, _: &str) -> bool {
+        true
+    }
+
+    fn show(&mut self, _: &Desk, _: Option<&Words>) {}
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+fn desk(name: &str) -> Desk {
+    let asker = Asker {
+        name: name.to_owned(),
+        reached: Reached::Typed(name.to_owned()),
+        claims: None,
+    };
+    Desk::new(asker, None, None, Limits::default())
+}
+
+fn asked(message: &str) -> HostQuestion<ElicitFormParams> {
+    let Ask::Form { message, schema } = form(message, r#""x": {"type": "string"}"#, "").ask else {
+        unreachable!("it is a form");
+    };
+    HostQuestion {
+        server: None,
+        call: None,
+        target: None,
+        key: None,
+        request: ElicitFormParams {
+            message,
+            requested_schema: schema.into(),
+            ..ElicitFormParams::default()
+        },
+        retried: false,
+    }
+}
+
+/// Two servers, `a` and `b`, before a person who waits for so much to happen.
+fn two(awaited: usize) -> (Host, Relay, Relay, Rc<RefCell<Vec<String>>>) {
+    let limits = Limits::default();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let person = Person {
+        awaited,
+        seen: Rc::clone(&seen),
+        page: Page::new(LOOK),
+    };
+    let (relay, arrivals) = Relay::new();
+    let mut host = Host::new(desk("a"), Box::new(person), arrivals, &limits);
+    let other = host.add(desk("b"));
+    let other = relay.of(other);
+    (host, relay, other, seen)
+}
+
+/// Asks these, each of a server, at once. Checks in what order the person saw them, and that each
+/// answer is that of its own question; one that was not seen is cancelled.
+#[track_caller]
+fn check(questions: &[(&str, &str)], expected: &[&str]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("the runtime starts");
+    let (answers, seen) = runtime.block_on(async {
+        let (mut host, a, b, seen) = two(questions.len());
+        let mut asking = JoinSet::new();
+        for &(server, message) in questions {
+            let relay = if server == "a" { &a } else { &b };
+            let filling = relay.clone().fill(asked(message));
+            let of = format!("{server} {message}");
+            asking.spawn(async move { (of, filling.await) });
+        }
+        let answers = host.attend(asking.join_all()).await;
+        (answers.expect("nobody interrupts"), seen.take())
+    });
+    assert_eq!(seen, expected);
+    assert_eq!(answers.len(), questions.len());
+    for (of, answer) in answers {
+        let answer = json!(answer.expect("it is one"));
+        let is_refused = of.ends_with("no more") || !expected.contains(&&*of);
+        let because = match is_refused {
+            true => Value::Null,
+            false => json!(of),
+        };
+        assert_eq!(answer["_meta"]["dev.askback/reason"], because, "{of}");
+    }
+}
+
+#[test]
+fn the_oldest_question_of_all_servers_is_in_front() {
+    check(&[("a", "1"), ("b", "1")], &["a 1", "b 1"]);
+    check(&[("b", "1"), ("a", "1")], &["b 1", "a 1"]);
+    check(
+        &[("a", "1"), ("b", "1"), ("a", "2"), ("b", "2")],
+        &["a 1", "b 1", "a 2", "b 2"],
+    );
+    check(
+        &[("a", "1"), ("a", "2"), ("b", "1")],
+        &["a 1", "a 2", "b 1"],
+    );
+}
+
+#[test]
+fn who_wants_no_more_questions_of_a_server_is_asked_those_of_the_others() {
+    check(
+        &[("a", "no more"), ("b", "1"), ("a", "2"), ("b", "2")],
+        &["a no more", "b 1", "b 2"],
+    );
+}
+
+#[tokio::test]
+async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
+    let (mut host, relay, other, _) = two(0);
+    let b = host.chosen();
+    host.permit(Permission::Session).expect("nobody keeps it");
+    host.desk_mut().share(vec![Root::new("file:///b")]);
+    assert_eq!(host.desk().asker().name, "b");
+    host.choose(ServerId::default());
+    assert_eq!(host.desk().asker().name, "a");
+    assert_eq!(host.desk().permission(), Permission::Ask);
+    assert_eq!(host.desk().shared(), None);
+    host.choose(b);
+    assert_eq!(host.desk().permission(), Permission::Session);
+
+    // Of each are as many remarks shown as of one alone.
+    let most = Limits::default().host.remarks;
+    for line in 0..=most {
+        relay.event(Event::ServerStderr(line.to_string()));
+        other.event(Event::ServerStderr(line.to_string()));
+    }
+    assert_eq!(host.attend(async {}).await, Ok(()));
+    host.end();
+    let told = host.page().take().to_string();
+    let lines = told.lines().filter(|line| line.contains("stderr "));
+    assert_eq!(
+        lines.count(),
+        usize::try_from(most).unwrap() * 2 + 2,
+        "{told}"
+    );
+    for name in ["a", "b"] {
+        let left_out = format!("{name} said more at once than is shown; lines left out: 1");
+        assert_eq!(told.matches(&left_out).count(), 1, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_no_more_in_front_where_its_server_takes_it_back() {
+    let (mut host, relay, other, seen) = two(3);
+    let both = async {
+        let mut first = Box::pin(relay.fill(asked("1")));
+        let second = other.fill(asked("1"));
+        tokio::select! {
+            biased;
+            _ = &mut first => unreachable!("the person waits for the other"),
+            () = std::future::ready(()) => {}
+        }
+        // Taken back while it is in front.
+        let back = async {
+            tokio::task::yield_now().await;
+            drop(first);
+        };
+        tokio::join!(second, back).0
+    };
+    let answer = host.attend(both).await.expect("nobody interrupts");
+    let answer = json!(answer.expect("it is one"));
+    assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
+    assert_eq!(seen.take(), ["b 1"]);
+    assert_eq!(host.desk().ended(), Ended::Refused);
+    assert_eq!(host.ended(), Ended::Unanswered);
+}
+
+#[tokio::test]
+async fn a_form_of_ours_stays_in_front_when_another_server_asks() {
+    let (mut host, _relay, other, seen) = two(2);
+    host.choose(ServerId::default());
+    let asking = tokio::spawn(other.fill(asked("1")));
+    assert_eq!(host.fill(form("Ours", "", ""), &()).await, None);
+    let answer = host.attend(asking).await.expect("nobody interrupts");
+    let answer = json!(answer.expect("it ran").expect("it is one"));
+    assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
+    assert_eq!(seen.take(), ["a Ours", "b 1"]);
+}
