@@ -48,7 +48,7 @@ struct Received {
 impl Repl<'_> {
     /// Makes a call, and shows its result; if it is the last one again, also what differs.
     pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
-        let before = self.last.take().filter(|_| is_repeated);
+        let before = self.known.last.take().filter(|_| is_repeated);
         let before = before.and_then(|last| last.result);
         self.session.host.desk_mut().begin_call(is_repeated);
         let (began, answered) = (Instant::now(), self.session.host.answering());
@@ -67,7 +67,7 @@ impl Repl<'_> {
             let words = words!("{}.{} s {}", seconds, tenths, ended);
             self.session.host.called(&line, words);
         }
-        let last = self.last.insert(LastCall::new(call));
+        let last = self.known.last.insert(LastCall::new(call));
         let received = match outcome {
             Ok(received) => received,
             Err(error) => {
@@ -85,7 +85,7 @@ impl Repl<'_> {
         }
         let mut shown = Shown::new(received.text, received.structured);
         self.show_result(&mut shown)?;
-        self.shown = Some(shown);
+        self.known.shown = Some(shown);
         if self.session.host.is_person() {
             let files = content::files(&received.json);
             for picture in &files {
@@ -105,7 +105,7 @@ impl Repl<'_> {
     /// Makes the last call again, with the same arguments. Questions that are the same are answered
     /// as they were.
     pub(super) async fn again(&mut self) -> Result<(), Error> {
-        let Some(last) = &self.last else {
+        let Some(last) = &self.known.last else {
             return Err(Error::usage("there was no call that could be made again"));
         };
         let call = last.call.clone();

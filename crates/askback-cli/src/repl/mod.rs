@@ -2,6 +2,7 @@
 
 mod again;
 mod history;
+mod known;
 mod line;
 mod lists;
 mod offered;
@@ -37,9 +38,9 @@ use serde_json::Value;
 use self::{
     again::{Call, LastCall},
     history::History,
+    known::Known,
     line::{Command, HELP},
     lists::Lists,
-    shown::Shown,
 };
 use crate::{
     args,
@@ -55,26 +56,10 @@ pub struct Repl<'a> {
     session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
-    /// The last call.
-    last: Option<LastCall>,
-    /// Its result, as it is shown.
-    shown: Option<Shown>,
-    /// The level from which on log lines were asked for.
-    log: Option<&'static str>,
-    /// The lists of the server, as far as they are known.
-    lists: Option<Lists>,
-    /// Has the server tell of changed lists, for as long as it lives.
-    changes: Option<Subscription>,
-    /// The resources whose changes the server tells of, by their URIs.
-    watched: BTreeMap<String, Subscription>,
+    /// What the conversation has of the server.
+    known: Known,
     /// The files at whose change the server is started again.
     files: Option<WatchedFiles>,
-    /// The server could not be started again.
-    is_down: bool,
-    /// The folders that the person chose with `/roots`.
-    folders: roots::Folders,
-    /// Another client is played than the one that was chosen at the start.
-    plays: bool,
 }
 
 impl<'a> Repl<'a> {
@@ -85,16 +70,8 @@ impl<'a> Repl<'a> {
             session,
             recorder: None,
             tool_error: false,
-            last: None,
-            shown: None,
-            log: None,
-            lists: None,
-            changes: None,
-            watched: BTreeMap::new(),
+            known: Known::default(),
             files: None,
-            is_down: false,
-            folders: roots::Folders::default(),
-            plays: false,
         }
     }
 
@@ -140,12 +117,12 @@ impl<'a> Repl<'a> {
         }
         let prompt = given(&self.session.host.desk().asker().name).short().into();
         let mut is_leaving = false;
-        self.changes = self.listen().await?;
+        self.known.changes = self.listen().await?;
         if self.session.host.shows_offers() || self.files.is_some() {
             // Without the lists there is only less to pick from, and to compare with.
             if let Ok(lists) = Lists::read(self.session).await {
                 self.offer(&lists);
-                self.lists = Some(lists);
+                self.known.lists = Some(lists);
             }
         }
         loop {
@@ -250,7 +227,9 @@ impl<'a> Repl<'a> {
 
     /// Says of the server what is good to know where nothing is typed.
     fn describe(&mut self) {
-        let Some(lists) = &self.lists else { return };
+        let Some(lists) = &self.known.lists else {
+            return;
+        };
         let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
         let folders: Words = match shared {
             0 => "none".into(),
@@ -264,7 +243,7 @@ impl<'a> Repl<'a> {
             lists.templates.len(),
             folders
         );
-        let words = match self.log {
+        let words = match self.known.log {
             Some(level) => words!("{}  Log: {}", words, level),
             None => words,
         };
@@ -290,7 +269,7 @@ impl<'a> Repl<'a> {
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
-        if self.is_down && command.needs_server() {
+        if self.known.is_down && command.needs_server() {
             let error = Error::new(Kind::Connection, "the server is not there");
             return Err(error.hint("/restart starts it."));
         }
@@ -357,7 +336,7 @@ impl<'a> Repl<'a> {
             Command::Log(level) => {
                 let Session { client, host, .. } = &mut *self.session;
                 attend(host, client.set_log_level(level)).await?;
-                self.log = Some(remarks::level(level).trim_end());
+                self.known.log = Some(remarks::level(level).trim_end());
                 self.tell("It is asked for from now on.");
             }
             Command::Again => return self.again().await,
@@ -422,7 +401,7 @@ impl<'a> Repl<'a> {
 
     /// Whether the server is known to have a tool of this name.
     fn has_tool(&self, name: &str) -> bool {
-        let lists = self.lists.iter();
+        let lists = self.known.lists.iter();
         lists
             .flat_map(|lists| &lists.tools)
             .any(|tool| tool.name == name)

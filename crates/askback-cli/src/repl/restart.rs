@@ -13,25 +13,25 @@ impl Repl<'_> {
         let name = given(&self.session.host.desk().asker().name).short();
         let page = self.session.host.page();
         page.note(Style::Dim, words!("Starting {} again.", name));
-        self.changes = None;
-        self.is_down = true;
+        self.known.changes = None;
+        self.known.is_down = true;
         let hint = match self.files {
             Some(_) => "It is started again when a file changes; /restart does so now.",
             None => "/restart tries again.",
         };
         let restarted = self.session.restart().await;
         restarted.map_err(|error| error.hint(hint))?;
-        self.is_down = false;
-        self.changes = self.listen().await?;
+        self.known.is_down = false;
+        self.known.changes = self.listen().await?;
         self.subscribe_again().await?;
         let now = Lists::read(self.session).await?;
         let page = self.session.host.page();
-        match &self.lists {
+        match &self.known.lists {
             Some(before) => before.compare(&now, page),
             None => page.note(Style::Plain, "It is there again."),
         }
         self.offer(&now);
-        self.lists = Some(now);
+        self.known.lists = Some(now);
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl Repl<'_> {
             .page()
             .note(Style::Dim, "A file has changed.");
         self.restart().await?;
-        match self.last {
+        match self.known.last {
             Some(_) => self.again().await,
             None => Ok(()),
         }

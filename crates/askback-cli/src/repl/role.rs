@@ -29,13 +29,13 @@ impl Repl<'_> {
                     Error::usage(words).hint(words!("{}.", given(why)))
                 })?;
                 self.session.play(role);
-                self.plays = true;
+                self.known.plays = true;
                 return self.restart().await;
             }
         };
         self.session.host.desk_mut().answer_as(stance);
         self.session.host.page().note(Style::Plain, told);
-        if stance == Stance::Person && std::mem::take(&mut self.plays) {
+        if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
             self.session.play(Role::default());
             self.restart().await?;
         }

@@ -194,22 +194,24 @@ impl Repl<'_> {
         if *change != Change::Show {
             let mut folders = match self.session.host.desk().shared() {
                 // A yes to the question chose them.
-                Some(shared) if self.folders.listed().ok() != Some(paths(shared)) => Folders {
-                    chosen: paths(shared),
-                    excluded: Vec::new(),
-                },
-                _ => self.folders.clone(),
+                Some(shared) if self.known.folders.listed().ok() != Some(paths(shared)) => {
+                    Folders {
+                        chosen: paths(shared),
+                        excluded: Vec::new(),
+                    }
+                }
+                _ => self.known.folders.clone(),
             };
             folders.change(change).map_err(Error::usage)?;
             let listed = folders.listed().map_err(Error::usage)?;
             let roots = listed.iter().map(|path| folder::root(path));
             let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
-            self.folders = folders;
+            self.known.folders = folders;
             self.session.host.desk_mut().share(roots);
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-        let excluded = &self.folders.excluded;
+        let excluded = &self.known.folders.excluded;
         let page = self.session.host.page();
         match shared.as_deref() {
             None => page.say(

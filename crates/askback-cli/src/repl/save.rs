@@ -11,7 +11,7 @@ impl Repl<'_> {
     /// Writes what the last result holds to a new file: an image, a recording or a file as it is, or
     /// else the whole result as JSON. Of several the `number`th is written, from 1.
     pub(super) fn save(&mut self, file: &str, number: Option<usize>) -> Result<(), Error> {
-        let Some(result) = self.last.as_ref().and_then(|last| last.result()) else {
+        let Some(result) = self.known.last.as_ref().and_then(|last| last.result()) else {
             return Err(Error::usage("there is no result that could be saved"));
         };
         let parts = content::files(result);

@@ -71,7 +71,7 @@ impl Repl<'_> {
 
     /// Shows the last result whole on a screen of its own, or where there is none, its next rows.
     pub(super) fn more(&mut self) -> Result<(), Error> {
-        let Some(mut shown) = self.shown.take() else {
+        let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("there is no result of which there is more"));
         };
         let (text, structured) = (shown.text.clone(), shown.structured.clone());
@@ -93,7 +93,7 @@ impl Repl<'_> {
                 page.note(Style::Dim, words!("{} more rows; /more shows them", more));
             }
         }
-        self.shown = Some(shown);
+        self.known.shown = Some(shown);
         Ok(())
     }
 

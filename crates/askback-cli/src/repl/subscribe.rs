@@ -22,15 +22,15 @@ impl Repl<'_> {
         };
         let subscription = attend(host, client.listen(filter)).await?;
         host.page().quote_line("Changes are told of ", &uri);
-        self.watched.insert(uri, subscription);
+        self.known.watched.insert(uri, subscription);
         Ok(())
     }
 
     /// Has the server no longer tell of changes of a resource, or of any.
     pub(super) fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
         match uri {
-            None => self.watched.clear(),
-            Some(uri) if self.watched.remove(uri).is_some() => {}
+            None => self.known.watched.clear(),
+            Some(uri) if self.known.watched.remove(uri).is_some() => {}
             Some(uri) => {
                 let error = Error::usage("there is no subscription to this resource:");
                 return Err(error.quoting(uri));
@@ -43,7 +43,7 @@ impl Repl<'_> {
 
     /// Subscribes again, for the server was started again.
     pub(super) async fn subscribe_again(&mut self) -> Result<(), Error> {
-        for uri in std::mem::take(&mut self.watched).into_keys() {
+        for uri in std::mem::take(&mut self.known.watched).into_keys() {
             self.subscribe(uri).await?;
         }
         Ok(())

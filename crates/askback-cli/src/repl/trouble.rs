@@ -34,7 +34,7 @@ impl Repl<'_> {
     /// own, and says what the server did and should have done. A state is sent again after `lapse`
     /// seconds, if that was given.
     pub(super) async fn trouble(&mut self, lapse: Option<u16>) -> Result<(), Error> {
-        let tool = match self.last.as_ref().map(|last| last.whole()) {
+        let tool = match self.known.last.as_ref().map(|last| last.whole()) {
             Some(Some(Call::Tool(tool, arguments))) => NamedTool {
                 name: tool.name.clone(),
                 arguments: arguments.clone(),
