@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback_host::{settings_file, text::given, words};
+use askback_host::{page::out, settings_file, text::given, words};
 
 use crate::{
     error::Error,
@@ -27,15 +27,15 @@ pub struct TargetArgs {
     /// The address of a server
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
-    /// A server of mcp.json
+    /// A server of mcp.json; open takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    pub server: Option<String>,
+    pub server: Vec<String>,
     /// The file of servers; else mcp.json here or in a folder above, if it is yours and you agree
-    #[arg(long, value_name = "FILE", requires = "server", conflicts_with_all = ["url", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     pub config: Option<PathBuf>,
     /// A client whose server it is, in the place of mcp.json
     #[arg(
-        long, value_enum, value_name = "CLIENT", requires = "server",
+        long, value_enum, value_name = "CLIENT",
         conflicts_with_all = ["config", "url", "command"]
     )]
     pub from: Option<KnownClient>,
@@ -47,7 +47,7 @@ pub struct TargetArgs {
 impl TargetArgs {
     /// Whether a server is named.
     pub fn is_named(&self) -> bool {
-        self.url.is_some() || self.server.is_some() || !self.command.is_empty()
+        self.url.is_some() || !self.server.is_empty() || !self.command.is_empty()
     }
 
     /// The server meant.
@@ -59,12 +59,16 @@ impl TargetArgs {
     pub fn target(&self) -> Result<Target, Error> {
         let mut target = if let Some(url) = &self.url {
             Target::address(url)?
-        } else if let Some(name) = &self.server {
+        } else if let [name, others @ ..] = &self.server[..] {
+            if !others.is_empty() {
+                let error = Error::usage("several servers are named, and this is done with one");
+                return Err(error.hint("askback open talks to several at once."));
+            }
             self.listed(name)?
         } else if let Some((program, args)) = self.command.split_first() {
             Target::child(program, args)
         } else {
-            return Err(unnamed());
+            return Err(self.unnamed());
         };
         if let Some(name) = &self.name {
             target.name.clone_from(name);
@@ -72,17 +76,107 @@ impl TargetArgs {
         Ok(target)
     }
 
+    /// The servers meant: those that are named, or with `all` those of the file that are not disabled,
+    /// as far as they can be used. What is to be agreed to and typed for them is asked here.
+    ///
+    /// # Errors
+    ///
+    /// As [`TargetArgs::target`].
+    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
+        let is_of_file = self.url.is_none() && self.command.is_empty();
+        let is_unnamed = is_of_file && self.server.is_empty();
+        if is_unnamed && (all || out::is_attended()) {
+            return self.all();
+        }
+        if self.server.len() < 2 {
+            return self.target().map(|target| vec![target]);
+        }
+        if self.name.is_some() {
+            return Err(Error::usage(
+                "--name is for one server, and several are named",
+            ));
+        }
+        let mut targets: Vec<Target> = Vec::new();
+        for name in &self.server {
+            if !targets.iter().any(|known| known.name == *name) {
+                targets.push(self.listed(name)?);
+            }
+        }
+        Ok(targets)
+    }
+
+    /// The servers of the file that are not disabled. One that cannot be used is told of.
+    fn all(&self) -> Result<Vec<Target>, Error> {
+        let mut targets = Vec::new();
+        let mut unused = None;
+        for name in self.names()? {
+            match self.listed(&name) {
+                Ok(target) => targets.push(target),
+                Err(error) => {
+                    let mut page = out::stderr_page();
+                    error.clone().put_below(&mut page);
+                    out::tell(&mut page);
+                    unused = unused.or(Some(error));
+                }
+            }
+        }
+        match (targets.is_empty(), unused) {
+            (false, _) => Ok(targets),
+            (true, Some(error)) => Err(error),
+            (true, None) => Err(self.unnamed()),
+        }
+    }
+
+    /// The names of the servers of the file that are not disabled.
+    fn names(&self) -> Result<Vec<String>, Error> {
+        let folders = folders()?;
+        let here = Some(&*folders.here);
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |document: Document| {
+            for name in document.names() {
+                let is_disabled = document
+                    .server(name)
+                    .is_some_and(|server| server["disabled"] == true);
+                if !is_disabled && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        };
+        let read = |path: &Path, layout, text: &str| {
+            Document::read(text, layout, here).map_err(|error| within(path, unreadable(error)))
+        };
+        match (&self.config, self.from) {
+            (Some(file), _) => {
+                let layout = Layout::of(file);
+                add(read(file, layout, &configured(file, layout)?)?);
+            }
+            (None, Some(client)) => {
+                for source in client.sources(&folders) {
+                    let found = Found::of_client(source.path.clone())?;
+                    add(read(&source.path, source.layout, found.text())?);
+                }
+            }
+            (None, None) => {
+                let file = find_upward(&folders.here).ok_or_else(|| self.unnamed())?;
+                let found = Found::open(file)?;
+                add(read(found.path(), Layout::Plain, found.text())?);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The error where no server is named.
+    fn unnamed(&self) -> Error {
+        match (&self.config, self.from) {
+            (None, None) => unnamed(),
+            _ => Error::usage("no server is named").hint("--server NAME names one of the file."),
+        }
+    }
+
     fn listed(&self, name: &str) -> Result<Target, Error> {
         if let Some(file) = &self.config {
             let layout = Layout::of(file);
-            let text = match layout {
-                Layout::Plain => settings_file::read_at(file),
-                _ => read_at(file),
-            };
-            let text = text.map_err(|error| {
-                let file = given(file.display());
-                Error::usage(words!("{} cannot be read: {}", file, given(error)))
-            })?;
+            let text = configured(file, layout)?;
             return used(&in_file(file, layout, &text, name)?, file);
         }
         let folders = folders()?;
@@ -101,6 +195,18 @@ impl TargetArgs {
         found.agree(&written, listed.names())?;
         used(&listed, found.path())
     }
+}
+
+/// The text of a file that the person names.
+fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
+    let text = match layout {
+        Layout::Plain => settings_file::read_at(file),
+        _ => read_at(file),
+    };
+    text.map_err(|error| {
+        let file = given(file.display());
+        Error::usage(words!("{} cannot be read: {}", file, given(error)))
+    })
 }
 
 /// The error where no server is named. It names those of a file that would be found.

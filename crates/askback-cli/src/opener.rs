@@ -11,6 +11,9 @@ use askback_host::{relay::Relay, text::Words};
 
 use crate::{error::Error, role::Role, target::Reach, wire::Observer};
 
+/// A function that keeps events from a front end: it returns those that are not its own.
+pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
+
 /// All that it takes to open a connection to a server, as often as that is wanted.
 pub struct Opener {
     /// How the server is reached.
@@ -22,7 +25,7 @@ pub struct Opener {
     /// The function that is shown what travels.
     pub observer: Option<Observer>,
     /// Keeps events from the front end.
-    pub take: Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>,
+    pub take: Take,
     /// The limits of the connection.
     pub limits: Limits,
     /// The revisions to speak.

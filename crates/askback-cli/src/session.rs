@@ -1,9 +1,10 @@
 //! A connection to a server, with a front end before it.
 
+mod several;
+
 use std::{
     path::PathBuf,
     str::FromStr,
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -25,16 +26,18 @@ use askback_host::{
     full::Full,
     host::Host,
     leaf::Leaf,
-    model::{Asker, Desk, Permission, Reached},
+    model::Permission,
     page::{Look, LookSource, Style, out},
     plain::Plain,
-    relay::{Relay, claims},
+    relay::{ServerId, claims},
     script::Script,
     text::{Words, given},
     unattended::Unattended,
     words,
 };
 
+pub use self::several::{Connection, State};
+use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
@@ -44,7 +47,7 @@ use crate::{
     probe::{Bounds, Way},
     role::Role,
     sign_in::SignInArgs,
-    target::{Reach, Target},
+    target::Target,
     told::told,
     wire::{Trace, WireLog},
 };
@@ -124,6 +127,7 @@ pub struct Session {
     pub host: Host,
     /// The messages; none where nobody wants to see them.
     pub wire: Option<WireLog>,
+    server: ServerId,
     opener: Opener,
 }
 
@@ -157,6 +161,21 @@ impl SessionArgs {
     /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
         self.target.target()
+    }
+
+    /// The servers that are meant: those that are named, or `all` of the file.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where none is.
+    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
+        let targets = self.target.targets(all)?;
+        let is_file = matches!(self.trace, Some(Trace::File(_)));
+        if targets.len() > 1 && is_file {
+            let error = "--trace=FILE is for one server, and several are meant";
+            return Err(Error::usage(error).hint("/wire save FILE writes the messages of each."));
+        }
+        Ok(targets)
     }
 
     /// Keeps the messages of the session, so that they can be shown later.
@@ -236,76 +255,11 @@ impl Session {
         answers: Answers,
         take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let limits = args.limits();
-        let wire = args.wire(&limits);
-        let shared = args.shared()?;
-        if let Some(file) = &target.file {
-            // What runs here was written by whoever wrote the file.
-            let mut page = out::stderr_page();
-            page.line(words!("{} says to use:", given(file.display())));
-            page.quote_line("  ", target.shown());
-            out::tell(&mut page);
-        }
-        let (relay, arrivals) = Relay::new();
-        let is_attended = matches!(answers, Answers::Person);
-        let calls_tools = match &answers {
-            Answers::Script(script) => script.calls_tools(),
-            Answers::Leaf { calls_tools, .. } => *calls_tools,
-            Answers::Person | Answers::Nobody => false,
-        };
-        let authorization = match &target.reach {
-            Reach::Address(address) if !address.is_authorized() => Some(
-                args.sign_in
-                    .authorization(&address.sign_in, &relay, is_attended)?,
-            ),
-            _ => None,
-        };
-        let model = args.models.model(&limits)?;
-        let permissions = Permissions::of_user(&target);
-        let waiting = waiting(&target);
-        let reached = target.shown();
-        let asker = Asker {
-            name: target.name,
-            reached: match target.file {
-                Some(_) => Reached::Listed(reached.into()),
-                None => Reached::Typed(reached),
-            },
-            claims: None,
-        };
-        let desk = Desk::new(asker, offer(&answers), shared, limits.clone());
-        let host = Host::new(desk, leaf(answers, args.plain, &limits), arrivals, &limits);
-        let mut host = permitted(host, permissions);
-        if let Some(wire) = &wire {
-            host = host.showing_wire(wire.shows());
-        }
-        let calls_tools = calls_tools || model.is_some();
-        if let Some(model) = model {
-            host = host.with_model(model);
-        }
-        let observer = match &wire {
-            Some(wire) => Some(wire.observer(args.trace.as_ref(), &relay)?),
-            None => None,
-        };
-        let opener = Opener {
-            reach: target.reach,
-            relay,
-            authorization,
-            observer,
-            take: Arc::new(take),
-            limits,
-            protocol: args.protocol.0,
-            role: args.role.unwrap_or_default(),
-            waiting,
-            calls_tools,
-        };
-        let client = open(&opener, &mut host).await?;
-        host.desk_mut().meet(client.server_info().map(claims));
-        Ok(Self {
-            client,
-            host,
-            wire,
-            opener,
-        })
+        tell_of(&target);
+        let (room, mut host) = Room::new(&target, args, answers, take)?;
+        let connection = room.connection(&mut host, target)?;
+        let client = open(&connection.opener, &mut host).await?;
+        Ok(Self::of(host, connection, client))
     }
 
     /// Returns how the server is reached, for messages that no client would send.
@@ -340,6 +294,7 @@ impl Session {
             wire.lock().disconnected();
         }
         self.client = open(&self.opener, &mut self.host).await?;
+        self.host.is_back();
         let claims = self.client.server_info().map(claims);
         self.host.desk_mut().meet(claims);
         Ok(())
@@ -365,8 +320,8 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     client.map_err(failed)
 }
 
-/// A host that knows what the person said of models and the server, and keeps what they say of it.
-fn permitted(host: Host, permissions: Permissions) -> Host {
+/// Has the host know what the person said of models and the server, and keep what they say of it.
+fn permit(host: &mut Host, permissions: Permissions) {
     let permission = permissions.get().unwrap_or_else(|error| {
         let mut page = out::stderr_page();
         let words = words!("what you said of models is not used: {}", given(error));
@@ -378,7 +333,7 @@ fn permitted(host: Host, permissions: Permissions) -> Host {
         permissions
             .keep(permission)
             .map_err(|error| given(error).into())
-    })
+    });
 }
 
 /// The sentence that says which server is waited for. How it is reached is told where the person

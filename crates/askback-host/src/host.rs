@@ -24,7 +24,7 @@ use crate::{
     at_work::AtWork,
     folder,
     leaf::{Did, Leaf},
-    model::{Ask, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
+    model::{Ask, Asker, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, Style, out::Unwritten},
@@ -123,6 +123,21 @@ impl Host {
         self.servers.chosen_id()
     }
 
+    /// The server of this number, as the person knows it.
+    pub fn asker(&self, server: ServerId) -> &Asker {
+        self.servers.get(server).desk.asker()
+    }
+
+    /// Whether the server went away, and was not heard of since.
+    pub fn is_gone(&self, server: ServerId) -> bool {
+        self.servers.get(server).is_gone
+    }
+
+    /// Takes note that the server that the person talks to is there.
+    pub fn is_back(&mut self) {
+        self.served().is_gone = false;
+    }
+
     fn served(&mut self) -> &mut Served {
         self.servers.of(self.servers.chosen_id())
     }
@@ -139,27 +154,20 @@ impl Host {
 
     /// Has this show the messages that travelled, where the person wants to see them at a question of
     /// the server that they talk to.
-    #[must_use]
-    pub fn showing_wire(
-        mut self,
-        show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static,
-    ) -> Self {
+    pub fn showing_wire(&mut self, show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static) {
         self.served().wire = Some(Box::new(show));
-        self
     }
 
     /// Sets how far the server that the person talks to may have a model reply without asking, and what keeps what the person
     /// says of that beyond the session.
-    #[must_use]
     pub fn permitting(
-        mut self,
+        &mut self,
         permission: Permission,
         keep: impl Fn(Permission) -> Result<(), Words> + 'static,
-    ) -> Self {
+    ) {
         let served = self.served();
         served.desk.permit(permission);
         served.keep = Some(Box::new(keep));
-        self
     }
 
     /// Changes how far the server that the person talks to may have a model reply without asking, now and beyond the session.
@@ -461,6 +469,10 @@ impl Host {
     }
 
     fn arrive(&mut self, server: ServerId, arrival: Arrival) {
+        if matches!(arrival, Arrival::Asked { .. } | Arrival::Heard(_)) {
+            let is_gone = matches!(arrival, Arrival::Heard(client::Event::Disconnected(_)));
+            self.servers.of(server).is_gone = is_gone;
+        }
         match arrival {
             Arrival::Asked {
                 id,

@@ -25,6 +25,8 @@ pub(crate) struct Served {
     pub(crate) keep: Option<Box<Keep>>,
     /// Shows the messages that travelled.
     pub(crate) wire: Option<Box<ShowWire>>,
+    /// The server went away, and was not heard of since.
+    pub(crate) is_gone: bool,
 }
 
 /// The servers before a front end: one at least.
@@ -44,6 +46,7 @@ impl Served {
             remarks: Remarks::new(limits),
             keep: None,
             wire: None,
+            is_gone: false,
         }
     }
 
@@ -78,7 +81,7 @@ impl Servers {
         }
     }
 
-    fn get(&self, server: ServerId) -> &Served {
+    pub(crate) fn get(&self, server: ServerId) -> &Served {
         let others = server.0.checked_sub(1);
         others
             .and_then(|at| self.others.get(at))

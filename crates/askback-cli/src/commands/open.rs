@@ -13,7 +13,7 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// Open a server and talk to it
+/// Open a server, or several, and talk to it
 ///
 /// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
 /// whatever it is; its end leaves, and cancels a question that is open.
@@ -24,6 +24,9 @@ pub struct OpenArgs {
     record: Option<PathBuf>,
     #[command(flatten)]
     session: SessionArgs,
+    /// Open all servers of the file that are not disabled
+    #[arg(long, conflicts_with_all = ["server", "url", "command", "name"])]
+    all: bool,
     /// Start the server again when a file in its folder changes, and make the last call again
     #[arg(long)]
     watch: bool,
@@ -57,7 +60,13 @@ impl OpenArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    let target = args.session.target()?;
+    let mut targets = args.session.targets(args.all)?;
+    if targets.len() > 1 {
+        return several(args, targets, outcome).await;
+    }
+    let Some(target) = targets.pop() else {
+        return Err(Error::usage("no server is named"));
+    };
     let files = args.files(&target)?;
     let mut session_args = args.session.keeping_wire();
     if files.is_some() {
@@ -80,6 +89,31 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(recorder) = &recorder {
         recorder.tell(session.host.page());
         session.host.flush();
+    }
+    session.close().await;
+    ran
+}
+
+/// Runs the command with several servers.
+async fn several(
+    args: OpenArgs,
+    mut targets: Vec<Target>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    if args.record.is_some() || args.watch || !args.watch_files.is_empty() {
+        return Err(Error::usage(
+            "--record and --watch are for one server, and several are meant",
+        ));
+    }
+    let first = targets.remove(0);
+    let session_args = args.session.keeping_wire();
+    let (mut session, others) = Session::open_several(first, targets, &session_args).await?;
+    let mut repl = Repl::new(&mut session).beside(others);
+    repl.list_servers();
+    let ran = repl.run().await;
+    *outcome = repl.outcome();
+    for other in repl.leave() {
+        other.close(&mut session.host).await;
     }
     session.close().await;
     ran

@@ -56,7 +56,7 @@ impl ProbeArgs {
     /// As [`ProbeArgs::target`].
     pub fn other(&self, name: &str) -> Result<Target, Error> {
         let other = TargetArgs {
-            server: Some(name.to_owned()),
+            server: vec![name.to_owned()],
             config: self.target.config.clone(),
             ..TargetArgs::default()
         };

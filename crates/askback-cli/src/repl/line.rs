@@ -43,8 +43,12 @@ pub(super) enum Command {
     Again,
     /// Make the last call again as no client would; a state after so many seconds, too.
     Trouble(Option<u16>),
-    /// Start the server again.
-    Restart,
+    /// Start the server again, or the one of this name.
+    Restart(Option<String>),
+    /// List the servers.
+    Servers,
+    /// Talk to the server of this name.
+    Server(String),
     /// Have every question answered so, or play another client.
     As(String),
     /// Show the messages that travelled, or write them to a file.
@@ -74,7 +78,7 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 20] = [
+pub(super) const HELP: [(&str, &str); 22] = [
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -107,7 +111,12 @@ pub(super) const HELP: [(&str, &str); 20] = [
         "/trouble [SECONDS]",
         "make the last call again as no client would",
     ),
-    ("/restart", "start the server again; says what is new"),
+    (
+        "/restart [SERVER]",
+        "start the server again; says what is new",
+    ),
+    ("/servers", "list the servers, and which are there"),
+    ("/server NAME", "talk to another server"),
     (
         "/as decline | cancel | timeout | me | CLIENT",
         "answer every question so, or play another client",
@@ -141,7 +150,9 @@ impl Command {
             | Self::Quit
             | Self::Roots(_)
             | Self::Sampling(_)
-            | Self::Restart
+            | Self::Restart(_)
+            | Self::Servers
+            | Self::Server(_)
             | Self::Save(..)
             | Self::More
             | Self::Unsubscribe(_)
@@ -173,7 +184,9 @@ pub(super) fn parse(line: &str) -> Command {
         "more" => Command::More,
         "as" => one("/as decline, cancel, timeout, me or a CLIENT such as no-url")
             .map_or_else(|lacks| lacks, Command::As),
-        "restart" => Command::Restart,
+        "restart" => Command::Restart(words.next()),
+        "servers" => Command::Servers,
+        "server" => one("/server NAME").map_or_else(|lacks| lacks, Command::Server),
         "trouble" => match words.next().map(|seconds| seconds.parse()) {
             None => Command::Trouble(None),
             Some(Ok(seconds)) => Command::Trouble(Some(seconds)),
@@ -305,7 +318,11 @@ mod tests {
         check(" /tools ", Command::Tools);
         check("/again", Command::Again);
         check("/more", Command::More);
-        check("/restart", Command::Restart);
+        check("/restart", Command::Restart(None));
+        check("/restart b", Command::Restart(Some("b".to_owned())));
+        check("/servers", Command::Servers);
+        check("/server b", Command::Server("b".to_owned()));
+        check("/server", Command::Lacks("/server NAME"));
         check("/as no-url", Command::As("no-url".to_owned()));
         check("/call", Command::Lacks("/call TOOL"));
         check("/call book", Command::Call("book".to_owned(), Vec::new()));

@@ -11,6 +11,7 @@ mod restart;
 mod role;
 mod roots;
 mod save;
+mod servers;
 mod shown;
 mod subscribe;
 mod trouble;
@@ -41,6 +42,7 @@ use self::{
     known::Known,
     line::{Command, HELP},
     lists::Lists,
+    servers::Other,
 };
 use crate::{
     args,
@@ -56,8 +58,10 @@ pub struct Repl<'a> {
     session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
-    /// What the conversation has of the server.
+    /// The part that belongs to the server.
     known: Known,
+    /// The servers that the person does not talk to now.
+    others: Vec<Other>,
     /// The files at whose change the server is started again.
     files: Option<WatchedFiles>,
 }
@@ -71,6 +75,7 @@ impl<'a> Repl<'a> {
             recorder: None,
             tool_error: false,
             known: Known::default(),
+            others: Vec::new(),
             files: None,
         }
     }
@@ -115,19 +120,12 @@ impl<'a> Repl<'a> {
                 .host
                 .remember(history.read().unwrap_or_default());
         }
-        let prompt = given(&self.session.host.desk().asker().name).short().into();
         let mut is_leaving = false;
-        self.known.changes = self.listen().await?;
-        if self.session.host.shows_offers() || self.files.is_some() {
-            // Without the lists there is only less to pick from, and to compare with.
-            if let Ok(lists) = Lists::read(self.session).await {
-                self.offer(&lists);
-                self.known.lists = Some(lists);
-            }
-        }
+        self.meet().await?;
         loop {
             self.session.host.page().blank();
             self.describe();
+            let prompt = given(&self.session.host.desk().asker().name).short().into();
             let change = restart::changed(&mut self.files);
             let line = match self.session.host.read_until(&prompt, change).await {
                 Ok(Input::Line(line)) => line,
@@ -152,9 +150,34 @@ impl<'a> Repl<'a> {
             if command == Command::Quit {
                 return Ok(());
             }
+            let was_gone = self.session.host.is_gone(self.session.server());
+            let was_gone = was_gone && command.needs_server();
             let ran = self.carry_out(command).await;
+            if was_gone && ran.is_ok() {
+                // It was started again for the command.
+                self.session.host.is_back();
+            }
             self.heed(ran)?;
         }
+    }
+
+    /// Has the server tell of changes, and takes note of what it has, where that was not done before.
+    async fn meet(&mut self) -> Result<(), Error> {
+        if self.known.lists.is_none() {
+            self.known.changes = self.listen().await?;
+        }
+        if self.session.host.shows_offers() || self.files.is_some() {
+            // Without the lists there is only less to pick from, and to compare with.
+            let lists = match self.known.lists.take() {
+                Some(lists) => Ok(lists),
+                None => Lists::read(self.session).await,
+            };
+            if let Ok(lists) = lists {
+                self.offer(&lists);
+                self.known.lists = Some(lists);
+            }
+        }
+        Ok(())
     }
 
     /// Offers to type what the server has, and our commands.
@@ -341,7 +364,9 @@ impl<'a> Repl<'a> {
             }
             Command::Again => return self.again().await,
             Command::Trouble(lapse) => return self.trouble(lapse).await,
-            Command::Restart => return self.restart().await,
+            Command::Restart(name) => return self.restart_named(name.as_deref()).await,
+            Command::Servers => self.list_servers(),
+            Command::Server(name) => return self.talk_to(&name).await,
             Command::As(who) => return self.play(&who).await,
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,

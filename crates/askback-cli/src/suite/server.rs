@@ -144,7 +144,7 @@ impl Server {
             Source::Listed(config) => {
                 let config = config.as_ref().map(|config| folder.join(config));
                 let args = TargetArgs {
-                    server: self.name.clone(),
+                    server: self.name.iter().cloned().collect(),
                     config,
                     ..TargetArgs::default()
                 };

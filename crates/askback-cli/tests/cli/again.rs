@@ -10,7 +10,7 @@ use crate::{
 
 /// Has the tools of `tools.json`, and counts in `count` how often it was started. A call asks for a
 /// seat; one of `change` gives it the tools of `others.json`, and one of `leave` ends it.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 cd "$(dirname "$0")"
 starts=$(($(cat count) + 1))
 echo $starts > count
@@ -34,10 +34,10 @@ while read -r line; do
 done
 "#;
 
-const TOOLS: &str = r#"[{"name":"reserve","inputSchema":{"type":"object"}},
+pub(crate) const TOOLS: &str = r#"[{"name":"reserve","inputSchema":{"type":"object"}},
     {"name":"change","inputSchema":{"type":"object"}},{"name":"leave","inputSchema":{"type":"object"}}]"#;
 
-const OTHERS: &str = r#"[{"name":"reserve","description":"New.","inputSchema":{"type":"object"}},
+pub(crate) const OTHERS: &str = r#"[{"name":"reserve","description":"New.","inputSchema":{"type":"object"}},
     {"name":"ring","inputSchema":{"type":"object"}},{"name":"change","inputSchema":{"type":"object"}}]"#;
 
 /// Puts the server into a folder, and returns the path of its script.

@@ -42,6 +42,7 @@ mod run;
 mod scratch;
 #[cfg(unix)]
 mod servers;
+mod several;
 #[cfg(unix)]
 mod shown;
 #[cfg(unix)]

@@ -1,0 +1,163 @@
+//! Several servers in one conversation.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    again::{OTHERS, SERVER, TOOLS},
+    full::{CTRL_D, ENTER, Terminal},
+    run::{ASKBACK, Ran, Run},
+    scratch::Scratch,
+};
+
+/// Puts servers `a` and `b` into folders of their own, which count how often they were started, and one
+/// that cannot be started and one that is disabled into the file beside them.
+fn place(scratch: &Scratch) -> String {
+    for name in ["a", "b"] {
+        fs::create_dir_all(scratch.path(name)).expect("it is ours");
+        scratch.file(&format!("{name}/tools.json"), &TOOLS.replace('\n', ""));
+        scratch.file(&format!("{name}/others.json"), OTHERS);
+        scratch.file(&format!("{name}/count"), "0");
+        scratch.file(&format!("{name}/server.sh"), SERVER);
+    }
+    let servers = json!({"mcpServers": {
+        "a": {"command": "sh", "args": ["a/server.sh"]},
+        "b": {"command": "sh", "args": ["b/server.sh"]},
+        "gone": {"command": "./no-such-program"},
+        "off": {"command": "sh", "args": ["-c", "touch off"], "disabled": true},
+    }});
+    scratch.file("mcp.json", &servers.to_string())
+}
+
+fn run(name: &str, words: &[&str], lines: &str) -> Ran {
+    let run = Run::new(name, &["open", "--protocol", "2025-11-25"]);
+    let file = place(&run.scratch);
+    let run = run.and(&["--config", &file]).and(words);
+    run.input(lines).run()
+}
+
+#[test]
+fn each_server_has_calls_answers_and_starts_of_its_own() {
+    let lines = [
+        "/call reserve",
+        "12A",
+        "", // of `a`
+        "/server b",
+        "/call reserve",
+        "7C",
+        "",
+        "/restart b",
+        "/again",
+        "/server a",
+        "/again",
+        "/restart b",
+        "/again",
+        "/servers",
+        "",
+    ];
+    let ran = run("several", &["--all"], &lines.join("\n")).expect(0);
+    let ran = ran
+        .says("  b: connected, 2025-11-25\n")
+        .says("> a: connected, 2025-11-25\n")
+        .says("  gone: the server cannot be reached:\n")
+        .says("a · answered as before | Which seat?\n")
+        .says("b · answered as before | Which seat?\n");
+    assert!(!ran.scratch.path("off").exists());
+    let results: Vec<_> = ran.stdout.lines().collect();
+    assert_eq!(
+        results,
+        [
+            "start 1, seat 12A",
+            "start 1, seat 7C",
+            "start 2, seat 7C",
+            "  What differs from the result before:",
+            "    | /content/0/text",
+            "  - | start 1, seat 7C",
+            "  + | start 2, seat 7C",
+            "start 1, seat 12A",
+            "  The result is the same as before.",
+            "start 1, seat 12A",
+            "  The result is the same as before.",
+        ]
+    );
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_told_of_and_tried_again() {
+    let lines = "/server gone\n";
+    run(
+        "several-gone",
+        &["--server", "gone", "--server", "b"],
+        lines,
+    )
+    .expect(4)
+    .says("> b: connected")
+    .says("gone is not there\n  /restart gone tries again.\n");
+    run("several-again", &["--all"], "/restart gone\n")
+        .expect(4)
+        .says("a> /restart gone\naskback: the server cannot be reached:\n");
+    run("several-none", &["--server", "b"], "/server x\n")
+        .expect(2)
+        .says("no server is called `x`\n  /servers lists them.");
+}
+
+#[test]
+fn what_is_done_with_one_server_takes_no_more() {
+    #[track_caller]
+    fn check(words: &[&str], says: &str) {
+        let run = Run::new("several-one", words);
+        let file = place(&run.scratch);
+        run.and(&["--config", &file]).run().expect(2).says(says);
+    }
+    let two = ["--server", "a", "--server", "b"];
+    check(
+        &[&["inspect"], &two[..]].concat(),
+        "several servers are named, and this is done with one",
+    );
+    check(
+        &[&["open", "--watch"], &two[..]].concat(),
+        "--record and --watch are for one server",
+    );
+    check(
+        &[&["open", "--trace=t"], &two[..]].concat(),
+        "--trace=FILE is for one server",
+    );
+    check(
+        &[&["open", "--name", "x"], &two[..]].concat(),
+        "--name is for one server",
+    );
+}
+
+#[test]
+fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
+    let scratch = Scratch::new("several-found");
+    place(&scratch);
+    let folder = scratch.path(".").display().to_string();
+    let state = scratch.path("state").display().to_string();
+    let line = format!("cd '{folder}' && exec '{ASKBACK}' open --protocol 2025-11-25");
+    let mut terminal = Terminal::run("sh", &["-c", &line], 80, &[("XDG_STATE_HOME", &state)]);
+    for name in ["a", "b", "gone"] {
+        terminal.until(&format!("says of {name}:"));
+        terminal.until("yes or no");
+        for server in ["a", "b"] {
+            let count = fs::read_to_string(scratch.path(&format!("{server}/count")));
+            assert_eq!(count.expect("it was written"), "0", "{name}");
+        }
+        terminal.press(if name == "gone" { "no\r" } else { "yes\r" });
+    }
+    // A line that is typed while another is at work is not sent by itself.
+    let mut say = |awaited: &str, line: &str| {
+        terminal.until(awaited).until("Type to filter");
+        terminal.press(line).press(ENTER);
+    };
+    say("a> ", "/server b");
+    say("You talk to b.", "/call leave");
+    say("b exited (code 7)", "/servers");
+    say("b: ended; the next", "/tools");
+    say("| change", "/servers");
+    say("> b: connected", "/server a");
+    terminal.until("You talk to a.").until("Type to filter");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+}
