@@ -1,6 +1,6 @@
 //! Connections to several servers, with one front end before them.
 
-use std::{iter, mem, sync::Arc};
+use std::{collections::BTreeSet, iter, mem, sync::Arc};
 
 use askback::client::{Client, Event};
 use askback_core::{limits::Limits, protocol::Root};
@@ -9,7 +9,7 @@ use askback_host::{
     model::{Asker, Desk, Reached},
     page::out,
     relay::{Relay, ServerId, claims},
-    text::given,
+    text::{Given, given},
     words,
 };
 use tokio::task::JoinSet;
@@ -162,6 +162,14 @@ pub(super) fn tell_of(target: &Target) {
     }
 }
 
+/// An error of one server, which it names.
+fn of_server(name: Given, error: &Error) -> Error {
+    Error {
+        message: words!("{}: {}", name, error.message.clone()),
+        ..error.clone()
+    }
+}
+
 impl Session {
     /// Opens connections to several servers at once, with a person before them. The person talks to the
     /// first that is there; the others are returned, in their order. One that cannot be reached ends none
@@ -178,37 +186,43 @@ impl Session {
         // A front end takes the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
         let (room, mut host) = Room::new(&first, args, Answers::Person, Some)?;
-        let mut names = vec![first.name.clone()];
         let mut connections = vec![room.connection(&mut host, first)?];
         for target in others {
-            names.push(target.name.clone());
             host.add(room.desk(&target));
             connections.push(room.connection(&mut host, target)?);
         }
         let mut opening = JoinSet::new();
+        let mut awaited = BTreeSet::new();
         for connection in &mut connections {
             let server = connection.server;
             match connection.opener.connect() {
                 Ok(connecting) => {
+                    awaited.insert(server);
                     opening.spawn(async move { (server, connecting.await) });
                 }
                 Err(error) => connection.state = State::Failed(error),
             }
         }
-        let waiting = words!("Waiting for {} to answer…", given(names.join(", ")).short());
-        let opened = host.attend_aloud(opening.join_all(), waiting).await?;
-        for (server, opened) in opened {
+        while !opening.is_empty() {
+            let mut names = Vec::new();
+            for connection in connections.iter().filter(|of| awaited.contains(&of.server)) {
+                names.push(host.asker(connection.server).name.clone());
+                host.choose(connection.server);
+            }
+            let waiting = words!("Waiting for {} to answer…", given(names.join(", ")).short());
+            let opened = host.attend_aloud(opening.join_next(), waiting).await?;
+            let Some(Ok((server, opened))) = opened else {
+                break;
+            };
+            awaited.remove(&server);
             let of = connections.iter_mut().find(|of| of.server == server);
             if let Some(connection) = of {
-                connection.state = opened
-                    .map_err(failed)
-                    .map_or_else(State::Failed, State::Open);
-            }
-        }
-        for connection in &connections {
-            if let State::Open(client) = &connection.state {
-                host.choose(connection.server);
-                host.desk_mut().meet(client.server_info().map(claims));
+                if let Ok(client) = &opened {
+                    host.choose(server);
+                    host.desk_mut().meet(client.server_info().map(claims));
+                }
+                connection.state =
+                    opened.map_or_else(|error| State::Failed(failed(error)), State::Open);
             }
         }
         let is_open = |of: &Connection| matches!(of.state, State::Open(_));
@@ -219,7 +233,17 @@ impl Session {
                 let client = client.clone();
                 Ok((Self::of(host, chosen, client), connections))
             }
-            State::Failed(error) => Err(error.clone()),
+            State::Failed(error) => {
+                for other in &connections {
+                    if let State::Failed(error) = &other.state {
+                        let name = given(&host.asker(other.server).name).short();
+                        of_server(name, error).put_below(host.page());
+                    }
+                }
+                host.flush();
+                let name = given(&host.asker(chosen.server).name).short();
+                Err(of_server(name, error))
+            }
         }
     }
 

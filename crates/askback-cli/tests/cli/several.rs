@@ -103,6 +103,16 @@ fn a_server_that_cannot_be_reached_is_told_of_and_tried_again() {
 }
 
 #[test]
+fn each_server_is_told_of_where_none_can_be_reached() {
+    let run = Run::new("several-nowhere", &["open", "--all"]);
+    let servers = json!({"mcpServers": {"x": {"command": "./no"}, "y": {"command": "./none"}}});
+    let file = run.scratch.file("mcp.json", &servers.to_string());
+    let ran = run.and(&["--config", &file]).run().expect(4);
+    ran.says("× y: the server cannot be reached:\n")
+        .says("askback: x: the server cannot be reached:\n");
+}
+
+#[test]
 fn what_is_done_with_one_server_takes_no_more() {
     #[track_caller]
     fn check(words: &[&str], says: &str) {
