@@ -14,7 +14,11 @@ use std::{
 
 use askback::keys::state_dir;
 use askback_core::protocol::{CallToolResult, InputRequest, InputRequests, Outcome};
-use askback_host::{text::given, words};
+use askback_host::{
+    page::{Style, out},
+    text::given,
+    words,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -77,7 +81,7 @@ impl Parked {
             Ok(Outcome::NeedInput(asks)) => {
                 Ok((asks.input_requests.unwrap_or_default(), asks.request_state))
             }
-            _ => Err(Error::usage("the file of the call cannot be read")),
+            _ => Err(Error::usage("the questions of the call cannot be read")),
         }
     }
 
@@ -160,7 +164,11 @@ impl Parking {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         // Another program may have ended it meanwhile.
-        let call = read(&path)?.filter(is_kept).ok_or_else(unknown)?;
+        let call = read(&path).map_err(failed)?.ok_or_else(unknown)?;
+        if !is_kept(&call) {
+            forget(&path)?;
+            return Err(unknown());
+        }
         Ok(Turn {
             id: id.to_owned(),
             call,
@@ -169,11 +177,12 @@ impl Parking {
         })
     }
 
-    /// The calls that wait, by their ids; those that waited too long are forgotten.
+    /// The calls that wait, by their ids. Those that waited too long are forgotten; a file that cannot be
+    /// read keeps none of the others from it, and is named on the standard error.
     ///
     /// # Errors
     ///
-    /// Those of the folder and the files.
+    /// Those of the folder, and of files that cannot be removed.
     pub fn all(&self) -> Result<BTreeMap<String, Parked>, Error> {
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -181,20 +190,26 @@ impl Parking {
             Err(error) => return Err(failed(error)),
         };
         let mut all = BTreeMap::new();
+        let mut page = out::stderr_page();
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             let id = path.file_stem().and_then(|stem| stem.to_str());
             let (Some(id), true) = (id, path.extension().is_some_and(|it| it == "json")) else {
                 continue;
             };
-            match read(&path)? {
-                Some(call) if is_kept(&call) => {
+            match read(&path) {
+                Ok(Some(call)) if is_kept(&call) => {
                     all.insert(id.to_owned(), call);
                 }
-                Some(_) => forget(&path)?,
-                None => {}
+                Ok(Some(_)) => forget(&path)?,
+                Ok(None) => {}
+                Err(error) => {
+                    let words = words!("A call that waits is left out: {}", given(error));
+                    page.note(Style::Warning, words);
+                }
             }
         }
+        out::tell(&mut page);
         Ok(all)
     }
 
@@ -233,10 +248,16 @@ fn is_kept(call: &Parked) -> bool {
     now() < call.until()
 }
 
-fn read(path: &Path) -> Result<Option<Parked>, Error> {
-    let text = private_file::read(path).map_err(failed)?;
-    let read = text.map(|text| private_file::parse(path, &text));
-    read.transpose().map_err(failed)
+/// Reads a call with questions that can be answered; none where there is no file.
+fn read(path: &Path) -> io::Result<Option<Parked>> {
+    let Some(text) = private_file::read(path)? else {
+        return Ok(None);
+    };
+    let call: Parked = private_file::parse(path, &text)?;
+    match call.asks() {
+        Ok(_) => Ok(Some(call)),
+        Err(error) => Err(io::Error::other(format!("{}: {error}", path.display()))),
+    }
 }
 
 fn write(path: &Path, call: &Parked) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! `askback answer`: an answer to a question that waits.
 
-use std::env;
+use std::{collections::BTreeMap, env};
 
 use askback_core::{
     limits::Limits,
@@ -83,8 +83,10 @@ struct List<'a> {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let parking = Parking::of_user()?;
+    // Whatever is asked for, what waited too long is forgotten.
+    let waiting = parking.all()?;
     let Some(id) = &args.id else {
-        return list(&parking, args.json);
+        return list(&waiting, args.json);
     };
     let mut turn = parking.take(id)?;
     let open = turn.call.open()?;
@@ -179,8 +181,7 @@ async fn reopen(call: &Parked) -> Result<Session, Error> {
 }
 
 /// Prints what waits.
-fn list(parking: &Parking, is_json: bool) -> Result<(), Error> {
-    let all = parking.all()?;
+fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
     if is_json {
         let parked = all.iter().map(|(id, call)| Shown::of(id, call));
         return print_as_json(&List {
@@ -188,7 +189,7 @@ fn list(parking: &Parking, is_json: bool) -> Result<(), Error> {
         });
     }
     let mut page = out::stdout_page();
-    for (id, call) in &all {
+    for (id, call) in all {
         let keys: Vec<_> = call.open()?.into_iter().map(|(key, _)| key).collect();
         let about = format!("{}: {}", call.tool, keys.join(", "));
         let mark = words!("{} {} ", given(id), given(&call.server).short());

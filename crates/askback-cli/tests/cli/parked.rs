@@ -54,6 +54,21 @@ impl User {
         self.run(&call).parked()
     }
 
+    fn path(&self, id: &str) -> PathBuf {
+        self.0.path(&format!("state/askback/parked/{id}.json"))
+    }
+
+    /// Writes the file of a call, as the command would.
+    fn write(&self, id: &str, text: &str) {
+        let path = self.path(id);
+        fs::write(&path, text).expect("it is ours");
+        #[cfg(unix)]
+        {
+            let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(&path, owner).expect("it is ours");
+        }
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.0.path("state/askback/parked"));
         let files = files.map(|files| files.flatten().map(|file| file.path()).collect());
@@ -138,19 +153,56 @@ fn a_parked_call_is_private_and_does_not_wait_for_ever() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new("private");
     let parked = user.park();
-    let path = user
-        .0
-        .path(&format!("state/askback/parked/{}.json", id(&parked)));
+    let path = user.path(id(&parked));
     let mode = fs::metadata(&path).expect("it is there").permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    let text = fs::read_to_string(&path).expect("it is there");
-    let mut call: Value = serde_json::from_str(&text).expect("it is JSON");
-    call["since"] = 7.into();
-    fs::write(&path, call.to_string()).expect("it is ours");
-    user.run(&["answer", id(&parked), "--decline"])
-        .expect(2, "no call ");
+    // Whatever is done next with any call, it is gone.
+    let ended = "00000000";
+    let next: [&[&str]; 4] = [
+        &["answer", id(&parked), "--decline"],
+        &["answer", ended, "--decline"],
+        &["answer", "--json"],
+        &[
+            "call",
+            "--park",
+            "book_holiday",
+            "--",
+            ASKBACK,
+            "serve",
+            "travel",
+        ],
+    ];
+    let kept = fs::read_to_string(&path).expect("it is there");
+    for words in next {
+        let mut call: Value = serde_json::from_str(&kept).expect("it is JSON");
+        call["since"] = 7.into();
+        user.write(id(&parked), &call.to_string());
+        user.run(words);
+        assert!(!path.exists(), "{words:?}");
+    }
     user.run(&["answer", "--json"]).expect(0, "{\"parked\":[]}");
-    assert!(!path.exists());
+}
+
+#[test]
+fn a_damaged_file_keeps_no_other_call_from_its_answer() {
+    let user = User::new("damaged");
+    let parked = user.park();
+    let kept = fs::read_to_string(user.path(id(&parked))).expect("it is there");
+    let mut unasked: Value = serde_json::from_str(&kept).expect("it is JSON");
+    unasked["asked"] = 7.into();
+    user.write("00000001", "{");
+    user.write("00000002", &unasked.to_string());
+    let list = user.run(&["answer"]).expect(0, id(&parked));
+    // A long path is broken.
+    let said = list.stderr.replace("\n  ", "");
+    for named in ["00000001.json: ", "00000002.json: "] {
+        assert!(said.contains(named), "{said}");
+    }
+    user.park();
+    user.run(&["answer", "00000001"])
+        .expect(2, "the call cannot wait in its file");
+    user.run(&["answer", id(&parked), "--decline"])
+        .expect(3, "left out:");
 }
 
 #[test]
