@@ -13,7 +13,7 @@ use std::{
 };
 
 use askback::keys::state_dir;
-use askback_core::protocol::{CallToolResult, InputRequest, InputRequests, Outcome};
+use askback_core::protocol::{CallToolResult, InputRequests, Outcome};
 use askback_host::{
     page::{Style, out},
     text::given,
@@ -85,15 +85,31 @@ impl Parked {
         }
     }
 
-    /// The questions without an answer.
+    /// Whether no question is without an answer, so that only the delivery is missing.
     ///
     /// # Errors
     ///
     /// As [`Parked::asks`].
-    pub fn open(&self) -> Result<Vec<(String, InputRequest)>, Error> {
+    pub fn is_answered(&self) -> Result<bool, Error> {
         let (questions, _) = self.asks()?;
-        let is_open = |(key, _): &(String, InputRequest)| !self.answers.contains_key(key);
-        Ok(questions.into_iter().filter(is_open).collect())
+        Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
+    }
+
+    /// The action of the answer to a question, which was not delivered yet.
+    pub fn answer(&self, key: &str) -> Option<&str> {
+        self.answers.get(key)?["action"].as_str()
+    }
+
+    /// The question that an answer without a key is for: the only one, or the only one without an
+    /// answer.
+    pub fn meant(&self, questions: &InputRequests) -> Option<String> {
+        let all: Vec<_> = questions.iter().map(|(key, _)| key).collect();
+        let mut open = all.clone();
+        open.retain(|key| self.answer(key).is_none());
+        match (&open[..], &all[..]) {
+            ([key], _) | (_, [key]) => Some((*key).to_owned()),
+            _ => None,
+        }
     }
 }
 

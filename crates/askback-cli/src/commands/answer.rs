@@ -8,7 +8,7 @@ use askback_core::{
 };
 use askback_host::{
     model::Ended,
-    page::{Style, out},
+    page::{Page, Style, out},
     text::{PeerText, given},
     words,
 };
@@ -22,7 +22,7 @@ use super::{
     print_as_json,
 };
 use crate::{
-    args,
+    args::{self, Argument},
     error::{Error, Outcome},
     parked::{Parked, Parking},
     session::{Answers, Session},
@@ -32,8 +32,9 @@ const AFTER: &str = "\
 askback call TOOL … --park prints a question with its id and ends with 8. This command goes on
 with it, and prints the result, or the next question with an id of its own.
 
-Without an ID, it lists what waits; with an ID alone, it prints the question again. A field that is
-not given has its default. A call waits for 24 hours; its server may accept its state for less.
+Without an ID, it lists what waits; with an ID alone, it prints the question again, or sends again an
+answer that was not delivered. Any other answer replaces that one. A field that is not given has its
+default. A call waits for 24 hours; its server may accept its state for less.
 
 Exit codes: those of askback call, and 8 where a question waits.";
 
@@ -63,6 +64,21 @@ pub struct AnswerArgs {
     pub json: bool,
 }
 
+/// What the command line says of a question. It is read before the file of the call, so that what is
+/// kept there is sent again only by a line that says nothing.
+enum Said {
+    /// Nothing.
+    Nothing,
+    /// The key alone.
+    Key,
+    /// No.
+    Decline,
+    /// Neither yes nor no.
+    Cancel,
+    /// Yes, with these fields.
+    Yes(Vec<Argument>),
+}
+
 /// The words behind `askback call`.
 #[derive(Debug, Parser)]
 struct Line {
@@ -88,19 +104,26 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let Some(id) = &args.id else {
         return list(&waiting, args.json);
     };
+    let said = args.said()?;
     let mut turn = parking.take(id)?;
-    let open = turn.call.open()?;
-    if !open.is_empty() {
-        if !args.says_something() {
-            return park::print(&turn.id, &turn.call, outcome);
+    match said {
+        Said::Nothing if turn.call.is_answered()? => {
+            let mut page = out::stderr_page();
+            tell_answered(&mut page, &turn.call)?;
+            out::tell(&mut page);
         }
-        let (key, question) = args.question(open)?;
-        let answer = args.answer(question)?;
-        let answer = serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
-        turn.call.answers.insert(key, answer);
-        turn.keep()?;
-        if !turn.call.open()?.is_empty() {
-            return park::print(&turn.id, &turn.call, outcome);
+        Said::Nothing | Said::Key => return park::print(&turn.id, &turn.call, outcome),
+        said => {
+            // One that was not delivered is replaced.
+            let (key, question) = args.question(&turn.call)?;
+            let answer = said.answer(question)?;
+            let answer =
+                serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
+            turn.call.answers.insert(key, answer);
+            turn.keep()?;
+            if !turn.call.is_answered()? {
+                return park::print(&turn.id, &turn.call, outcome);
+            }
         }
     }
     if turn
@@ -118,37 +141,46 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
-    fn says_something(&self) -> bool {
-        self.accept || self.decline || self.cancel || !self.fields.is_empty()
-    }
-
-    /// The question that is meant.
-    fn question(
-        &self,
-        mut open: Vec<(String, InputRequest)>,
-    ) -> Result<(String, InputRequest), Error> {
-        let at = match &self.key {
-            Some(key) => open.iter().position(|(known, _)| known == key),
-            None if open.len() == 1 => Some(0),
-            None => None,
-        };
-        at.map(|at| open.swap_remove(at)).ok_or_else(|| {
-            let keys: Vec<_> = open.into_iter().map(|(key, _)| key).collect();
-            Error::usage("name one of these questions with --key:").quoting(keys.join("\n"))
+    fn said(&self) -> Result<Said, Error> {
+        Ok(match self {
+            Self { decline: true, .. } => Said::Decline,
+            Self { cancel: true, .. } => Said::Cancel,
+            Self { accept, fields, .. } if *accept || !fields.is_empty() => {
+                Said::Yes(args::parse(fields)?)
+            }
+            Self { key: Some(_), .. } => Said::Key,
+            _ => Said::Nothing,
         })
     }
 
-    fn answer(&self, question: InputRequest) -> Result<ElicitResult, Error> {
-        if self.decline {
-            return Ok(ElicitResult::decline());
-        }
-        if self.cancel {
-            return Ok(ElicitResult::cancel());
-        }
+    /// The question that is meant.
+    fn question(&self, call: &Parked) -> Result<(String, InputRequest), Error> {
+        let (mut questions, _) = call.asks()?;
+        let meant = match &self.key {
+            Some(key) => Some(key.clone()),
+            None => call.meant(&questions),
+        };
+        let found = meant.and_then(|key| Some((questions.remove(&key)?, key)));
+        found.map(|(question, key)| (key, question)).ok_or_else(|| {
+            let keys: Vec<_> = questions.into_iter().map(|(key, _)| key).collect();
+            Error::usage("name one of these questions with --key:").quoting(keys.join("\n"))
+        })
+    }
+}
+
+impl Said {
+    /// The answer to a question.
+    fn answer(self, question: InputRequest) -> Result<ElicitResult, Error> {
+        let fields = match self {
+            Self::Decline => return Ok(ElicitResult::decline()),
+            Self::Cancel => return Ok(ElicitResult::cancel()),
+            Self::Nothing | Self::Key => Vec::new(),
+            Self::Yes(fields) => fields,
+        };
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 let schema = serde_json::to_value(&form.requested_schema).unwrap_or(Value::Null);
-                let content = args::for_tool(args::parse(&self.fields)?, &schema)?;
+                let content = args::for_tool(fields, &schema)?;
                 let content = form.requested_schema.with_defaults(content);
                 let limits = Limits::default();
                 let checked = form.requested_schema.check(&content, &limits.forms);
@@ -158,7 +190,7 @@ impl AnswerArgs {
                 })?;
                 Ok(ElicitResult::accept(content))
             }
-            InputRequest::Elicit(ElicitParams::Url(_)) if self.fields.is_empty() => {
+            InputRequest::Elicit(ElicitParams::Url(_)) if fields.is_empty() => {
                 Ok(ElicitResult::agree())
             }
             _ => Err(Error::usage("the question is no form, and has no fields")
@@ -190,13 +222,27 @@ fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
     }
     let mut page = out::stdout_page();
     for (id, call) in all {
-        let keys: Vec<_> = call.open()?.into_iter().map(|(key, _)| key).collect();
+        let (questions, _) = call.asks()?;
+        let keys: Vec<_> = questions.into_iter().map(|(key, _)| key).collect();
         let about = format!("{}: {}", call.tool, keys.join(", "));
         let mark = words!("{} {} ", given(id), given(&call.server).short());
         page.quote_line(mark, PeerText::from(about));
+        tell_answered(&mut page, call)?;
     }
     if all.is_empty() {
         page.say(Style::Plain, "Nothing waits.");
     }
     Ok(out::print(&page.take())?)
+}
+
+/// Puts on the page which questions have an answer that was not delivered.
+fn tell_answered(page: &mut Page, call: &Parked) -> Result<(), Error> {
+    let (questions, _) = call.asks()?;
+    for (key, _) in questions.iter() {
+        if let Some(action) = call.answer(key) {
+            let words = words!("  answered: {}, not delivered yet ", given(action));
+            page.quote_line(words, key);
+        }
+    }
+    Ok(())
 }

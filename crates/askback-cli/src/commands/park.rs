@@ -50,21 +50,27 @@ struct Asked {
     schema: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The action of an answer that was not delivered yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<String>,
 }
 
 impl<'a> Shown<'a> {
     pub(super) fn of(id: &'a str, call: &'a Parked) -> Result<Self, Error> {
-        let open = call.open()?;
-        let key = match open.len() {
-            0 | 1 => "",
-            _ => " --key KEY",
+        let (questions, _) = call.asks()?;
+        let key = match call.meant(&questions) {
+            Some(_) => "",
+            None => " --key KEY",
         };
         Ok(Self {
             id,
             server: &call.server,
             tool: &call.tool,
             expires: wire::time(SystemTime::UNIX_EPOCH, Duration::from_secs(call.until())),
-            questions: open.into_iter().map(Asked::of).collect(),
+            questions: questions
+                .into_iter()
+                .map(|(key, request)| Asked::of(call, key, request))
+                .collect(),
             answer: format!(
                 "askback answer {id}{key} FIELD=VALUE… (or --accept, --decline, --cancel)"
             ),
@@ -73,8 +79,9 @@ impl<'a> Shown<'a> {
 }
 
 impl Asked {
-    fn of((key, request): (String, InputRequest)) -> Self {
+    fn of(call: &Parked, key: String, request: InputRequest) -> Self {
         let mut asked = Self {
+            answered: call.answer(&key).map(str::to_owned),
             key,
             kind: request.method(),
             message: String::new(),

@@ -147,6 +147,107 @@ fn a_no_to_a_parked_question_is_one() {
         .expect(2, "no call ");
 }
 
+/// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
+/// answered. With the file `down` it ends where it would have got an answer.
+#[cfg(unix)]
+const ASKING: &str = r#"
+say() { printf '%s\n' "$1"; }
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *server/discover*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
+    *tools/list*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}}' ;;
+    *tools/call*inputResponses*)
+        if [ -e down ]; then exit 7; fi
+        told=$(printf '%s' "$line" | sed 's/.*"inputResponses":\({.*}}\).*/\1/; s/"/\\"/g')
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[{"type":"text","text":"told: '"$told"'"}]}}' ;;
+    *tools/call*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"input_required","requestState":"abcdefghijkl","inputRequests":'"$(cat asks)"'}}' ;;
+    esac
+done
+"#;
+
+/// A question whether it should be done.
+#[cfg(unix)]
+const SURE: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"Delete it?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean","default":true}}}}}"#;
+
+#[cfg(unix)]
+impl User {
+    /// Calls the tool of a server that asks these questions.
+    fn call(&self, asks: &str) -> Came {
+        self.0.file("asks", asks);
+        self.run(&["call", "t", "--park", "--", "sh", "-c", ASKING])
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_answer_that_was_not_delivered_is_replaced_by_another() {
+    #[track_caller]
+    fn check(name: &str, words: &[&str], exit: i32, told: &str) {
+        let user = User::new(&format!("again-{name}"));
+        let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
+        let id = id(&parked);
+        user.0.file("down", "");
+        let failed = user.run(&["answer", id, "--accept"]);
+        failed.expect(4, &format!("askback answer {id} tries again."));
+        user.run(&["answer"])
+            .expect(0, "answered: accept, not delivered yet | k\n");
+        fs::remove_file(user.0.path("down")).expect("it is ours");
+        let again = user.run(&[&["answer", id], words].concat());
+        again.expect(exit, told);
+    }
+    let yes = r#"{"k":{"action":"accept","content":{"sure":true}}}"#;
+    check("same", &[], 0, yes);
+    check(
+        "same-told",
+        &[],
+        0,
+        "answered: accept, not delivered yet | k",
+    );
+    check(
+        "decline",
+        &["--decline"],
+        3,
+        r#"{"k":{"action":"decline"}}"#,
+    );
+    check("cancel", &["--cancel"], 3, r#"{"k":{"action":"cancel"}}"#);
+    let no = r#"{"k":{"action":"accept","content":{"sure":false}}}"#;
+    check("fields", &["sure=false"], 0, no);
+    check("key", &["--key", "k", "sure=false"], 0, no);
+    check("key-alone", &["--key", "k"], 8, r#""answered":"accept""#);
+    check("no-key", &["--key", "x", "--accept"], 2, "with --key:");
+    check("unfit", &["sure=perhaps"], 2, "true or false");
+}
+
+#[cfg(unix)]
+#[test]
+fn of_several_answers_one_is_replaced_before_and_after_a_delivery() {
+    let user = User::new("several");
+    let parked = user.call(&format!(r#"{{"a":{SURE},"b":{SURE}}}"#)).parked();
+    let id = id(&parked);
+    assert!(
+        parked["answer"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("--key KEY")
+    );
+    user.run(&["answer", id, "--accept"]).expect(2, "--key:");
+    user.run(&["answer", id, "--key", "a", "--accept"]).parked();
+    let parked = user.run(&["answer", id, "--key", "a", "--cancel"]).parked();
+    assert_eq!(parked["questions"][0]["answered"], "cancel");
+    assert_eq!(parked["questions"][1]["answered"], Value::Null);
+    user.0.file("down", "");
+    // The one that is left needs no key.
+    user.run(&["answer", id, "--accept"]).expect(4, "");
+    user.run(&["answer", id, "--decline"]).expect(2, "--key:");
+    fs::remove_file(user.0.path("down")).expect("it is ours");
+    user.run(&["answer", id, "--key", "b", "--decline"])
+        .expect(3, r#"{"a":{"action":"cancel"},"b":{"action":"decline"}}"#);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_parked_call_is_private_and_does_not_wait_for_ever() {
