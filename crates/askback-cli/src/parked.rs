@@ -100,6 +100,11 @@ impl Parked {
         self.answers.get(key)?["action"].as_str()
     }
 
+    /// Whether an answer is no yes.
+    pub fn refuses(&self) -> bool {
+        self.answers.values().any(|it| it["action"] != "accept")
+    }
+
     /// The question that an answer without a key is for: the only one, or the only one without an
     /// answer.
     pub fn meant(&self, questions: &InputRequests) -> Option<String> {

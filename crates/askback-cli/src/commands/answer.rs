@@ -7,7 +7,7 @@ use askback_core::{
     protocol::{ElicitParams, ElicitResult, InputRequest},
 };
 use askback_host::{
-    model::Ended,
+    model::link,
     page::{Page, Style, out},
     text::{PeerText, given},
     words,
@@ -126,14 +126,6 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
             }
         }
     }
-    if turn
-        .call
-        .answers
-        .values()
-        .any(|it| it["action"] != "accept")
-    {
-        outcome.questions = Ended::Refused;
-    }
     let mut session = reopen(&turn.call).await?;
     let went_on = park::go_on(&mut session, turn, args.json, outcome).await;
     session.close().await;
@@ -190,13 +182,29 @@ impl Said {
                 })?;
                 Ok(ElicitResult::accept(content))
             }
-            InputRequest::Elicit(ElicitParams::Url(_)) if fields.is_empty() => {
-                Ok(ElicitResult::agree())
-            }
+            InputRequest::Elicit(ElicitParams::Url(link)) if fields.is_empty() => agree(&link.url),
             _ => Err(Error::usage("the question is no form, and has no fields")
                 .hint("Answer with --accept, --decline or --cancel.")),
         }
     }
+}
+
+/// Agrees to a link that may be opened, and warns of what may mislead in it.
+fn agree(url: &str) -> Result<ElicitResult, Error> {
+    let link = link::judge(url).map_err(|refusal| {
+        let words = words!("the link is not opened: {}", refusal.words());
+        Error::usage(words).quoting(url)
+    })?;
+    let mut page = out::stderr_page();
+    for warning in &link.warnings {
+        let (words, of) = warning.words();
+        page.item("! ", Style::Warning, words);
+        if let Some(of) = of {
+            page.quote_line("  ", of);
+        }
+    }
+    out::tell(&mut page);
+    Ok(ElicitResult::agree())
 }
 
 /// Opens the server of a call once more, as it was opened before.

@@ -99,7 +99,8 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let options = args.clone().into_session();
     let mut session = Session::open(target, &options, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
-    outcome.questions = session.host.ended();
+    // Links of a parked call are declined without the host.
+    outcome.questions = outcome.questions.max(session.host.ended());
     session.close().await;
     called
 }

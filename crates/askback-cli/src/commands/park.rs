@@ -7,15 +7,25 @@ use std::{
 };
 
 use askback_core::{
+    limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ElicitParams, InputRequest, Outcome as Came, RawJson,
         RawObject, Tool,
     },
     revision::{Era, Revision},
 };
-use askback_host::{content, page::out, text::given, wire, words};
+use askback_host::{
+    content,
+    model::{
+        Ended,
+        link::{self, Warning},
+    },
+    page::{Style, out},
+    text::given,
+    wire, words,
+};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::print_as_json;
 use crate::{
@@ -50,6 +60,14 @@ struct Asked {
     schema: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// The host of the link, and what may mislead in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    site: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warnings: Option<Vec<String>>,
+    /// Why the link is never opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
     /// The action of an answer that was not delivered yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<String>,
@@ -87,6 +105,9 @@ impl Asked {
             message: String::new(),
             schema: None,
             url: None,
+            site: None,
+            warnings: None,
+            refused: None,
         };
         if let InputRequest::Elicit(params) = request {
             asked.message = params.message().to_owned();
@@ -97,7 +118,18 @@ impl Asked {
                 }
                 ElicitParams::Url(link) => {
                     asked.kind = "link";
-                    asked.url = Some(link.url);
+                    match link::judge(&link.url) {
+                        Ok(link) => {
+                            let warnings = link.warnings.iter();
+                            asked.warnings = Some(warnings.map(warning).collect());
+                            asked.site = Some(link.host().to_owned());
+                            asked.url = Some(link.url);
+                        }
+                        Err(refusal) => {
+                            asked.refused = Some(refusal.to_string());
+                            asked.url = Some(link.url);
+                        }
+                    }
                 }
             }
         }
@@ -126,7 +158,7 @@ pub(super) async fn begin(
     }
     let folder = env::current_dir()
         .map_err(|error| Error::usage(words!("this folder cannot be read: {}", given(error))))?;
-    let mut call = Parked {
+    let call = Parked {
         line: env::args().skip(2).collect(),
         folder,
         server: session.host.desk().asker().name.clone(),
@@ -139,16 +171,20 @@ pub(super) async fn begin(
     // Before the server does anything, it is known that the question can be kept.
     let parking = Parking::of_user()?;
     parking.find_room()?;
-    if let Some(asked) = round(session, &call, None, is_json, outcome).await? {
-        call.asked = asked;
-        let id = parking.keep(&call)?;
-        print(&id, &call, outcome)?;
+    match round(session, &call, None, is_json, outcome).await? {
+        Some(asked) => {
+            let id = parking.keep(&asking(&call, asked)?)?;
+            let turn = parking.take(&id)?;
+            match waits(&turn.call)? {
+                true => print(&turn.id, &turn.call, outcome),
+                false => deliver(session, turn, is_json, outcome).await,
+            }
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// Sends the answers of a call that waited. Its next question waits under an id of its own, so that no
-/// answer to the one before is taken for one to it.
+/// Goes on with a call, in a session that was opened for it.
 pub(super) async fn go_on(
     session: &mut Session,
     turn: Turn,
@@ -158,31 +194,82 @@ pub(super) async fn go_on(
     // What the server wants in headers is known from its list.
     let listed = session.host.attend(session.client.tools()).await?;
     listed.map_err(failed)?;
-    let (_, state) = turn.call.asks()?;
-    let sent = round(session, &turn.call, state, is_json, outcome).await;
-    match sent {
-        Ok(None) => turn.end(),
-        Ok(Some(asked)) => {
-            let next = Parked {
-                asked,
-                answers: BTreeMap::new(),
-                since: now(),
-                ..turn.call.clone()
-            };
-            let id = Parking::of_user()?.keep(&next)?;
-            turn.end()?;
-            print(&id, &next, outcome)
+    deliver(session, turn, is_json, outcome).await
+}
+
+/// Sends the answers of a call until a question of it has none, which is printed. Each next question waits
+/// under an id of its own, so that no answer to the one before is taken for one to it.
+async fn deliver(
+    session: &mut Session,
+    mut turn: Turn,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let parking = Parking::of_user()?;
+    // Links that are refused are answered by nobody, so that a server could ask for ever.
+    for _ in 0..Limits::default().asking.rounds {
+        if turn.call.refuses() {
+            outcome.questions = Ended::Refused;
         }
-        Err(error) => {
+        let (_, state) = turn.call.asks()?;
+        let sent = round(session, &turn.call, state, is_json, outcome).await;
+        match sent {
+            Ok(None) => return turn.end(),
+            Ok(Some(asked)) => {
+                let next = asking(&turn.call, asked)?;
+                let id = parking.keep(&next)?;
+                turn.end()?;
+                turn = parking.take(&id)?;
+            }
             // What the server refused it refuses again; anything else may be tried once more.
-            if error.kind == Kind::Server {
+            Err(error) if error.kind == Kind::Server => {
                 turn.end()?;
                 return Err(error);
             }
-            let words = words!("askback answer {} tries again.", given(&turn.id));
-            Err(error.hint(words))
+            Err(error) => {
+                let words = words!("askback answer {} tries again.", given(&turn.id));
+                return Err(error.hint(words));
+            }
+        }
+        if waits(&turn.call)? {
+            return print(&turn.id, &turn.call, outcome);
         }
     }
+    turn.end()?;
+    let error = "the server asks again and again for links that are not opened";
+    Err(Error::new(Kind::Protocol, error))
+}
+
+/// Whether a call that was just asked waits for somebody: for an answer, or, without a question, for the
+/// time to go on.
+fn waits(call: &Parked) -> Result<bool, Error> {
+    let (questions, _) = call.asks()?;
+    Ok(questions.is_empty() || !call.is_answered()?)
+}
+
+/// A call with the questions of its next round. A link that is never opened is declined, as it is where a
+/// person is asked, and the reason told.
+fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
+    let mut next = Parked {
+        asked,
+        answers: BTreeMap::new(),
+        since: now(),
+        ..call.clone()
+    };
+    let (questions, _) = next.asks()?;
+    let mut page = out::stderr_page();
+    for (key, question) in questions {
+        if let InputRequest::Elicit(ElicitParams::Url(link)) = question
+            && let Err(refusal) = link::judge(&link.url)
+        {
+            page.note(Style::Dim, "a link: declined by policy");
+            page.quote_line("    ", &link.url);
+            page.item("    × ", Style::Warning, refusal.words());
+            next.answers.insert(key, json!({"action": "decline"}));
+        }
+    }
+    out::tell(&mut page);
+    Ok(next)
 }
 
 /// Prints a call that waits.
@@ -199,7 +286,7 @@ async fn round(
     state: Option<String>,
     is_json: bool,
     outcome: &mut Outcome,
-) -> Result<Option<Box<serde_json::value::RawValue>>, Error> {
+) -> Result<Option<Box<RawValue>>, Error> {
     let unwritten = |error: serde_json::Error| Error::usage(given(error));
     let answers = call.answers.iter();
     let answers = answers.map(|(key, answer)| Ok((key.as_str(), RawJson::new(answer)?)));
@@ -229,4 +316,12 @@ async fn round(
         false => host.print(out::of_text(content::tool_result(&result)))?,
     }
     Ok(None)
+}
+
+/// A warning of a link, as text for a program.
+fn warning(warning: &Warning) -> String {
+    match warning.words() {
+        (words, Some(of)) => format!("{words} {}", of.raw()),
+        (words, None) => words.to_string(),
+    }
 }

@@ -148,7 +148,8 @@ fn a_no_to_a_parked_question_is_one() {
 }
 
 /// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
-/// answered. With the file `down` it ends where it would have got an answer.
+/// answered. With the file `down` it ends where it would have got an answer,
+/// and with the file `again` it asks again.
 #[cfg(unix)]
 const ASKING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -159,12 +160,15 @@ while read -r line; do
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
     *tools/list*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}}' ;;
-    *tools/call*inputResponses*)
+    *tools/call*)
+        echo >> calls
+        if [ -e again ] || ! printf '%s' "$line" | grep -q inputResponses; then
+            say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"input_required","requestState":"abcdefghijkl","inputRequests":'"$(cat asks)"'}}'
+            continue
+        fi
         if [ -e down ]; then exit 7; fi
         told=$(printf '%s' "$line" | sed 's/.*"inputResponses":\({.*}}\).*/\1/; s/"/\\"/g')
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[{"type":"text","text":"told: '"$told"'"}]}}' ;;
-    *tools/call*)
-        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"input_required","requestState":"abcdefghijkl","inputRequests":'"$(cat asks)"'}}' ;;
     esac
 done
 "#;
@@ -246,6 +250,80 @@ fn of_several_answers_one_is_replaced_before_and_after_a_delivery() {
     fs::remove_file(user.0.path("down")).expect("it is ours");
     user.run(&["answer", id, "--key", "b", "--decline"])
         .expect(3, r#"{"a":{"action":"cancel"},"b":{"action":"decline"}}"#);
+}
+
+/// A question to open this link.
+#[cfg(unix)]
+fn link(url: &str) -> String {
+    serde_json::json!({
+        "method": "elicitation/create",
+        "params": {"mode": "url", "message": "Sign in.", "url": url},
+    })
+    .to_string()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_never_opened_is_declined_before_anybody_is_asked() {
+    #[track_caller]
+    fn check(name: &str, url: &str, why: &str) {
+        let user = User::new(&format!("link-{name}"));
+        let bad = link(url);
+        // Alone, it is answered at once.
+        let ran = user.call(&format!(r#"{{"k":{bad}}}"#));
+        ran.expect(3, r#"told: {"k":{"action":"decline"}}"#)
+            .expect(3, why);
+        assert!(user.files().is_empty());
+        // Beside a question, it waits with its no, and nothing turns that to a yes.
+        let parked = user.call(&format!(r#"{{"k":{bad},"s":{SURE}}}"#)).parked();
+        assert_eq!(parked["questions"][0]["answered"], "decline");
+        assert!(parked["questions"][0]["refused"].is_string(), "{parked:#}");
+        assert_eq!(parked["questions"][0]["site"], Value::Null);
+        let id = id(&parked);
+        user.run(&["answer", id, "--key", "k", "--accept"])
+            .expect(2, &format!("the link is not opened: {why}"));
+        user.run(&["answer", id, "--accept"]).expect(
+            3,
+            r#"told: {"k":{"action":"decline"},"s":{"action":"accept""#,
+        );
+    }
+    let user = "it names a user, which can pass for a host";
+    let scheme = "only https and http are opened";
+    check("script", "javascript:alert(1)", scheme);
+    check("file", "file:///etc/passwd", scheme);
+    check("user", "https://good.example@evil.example/", user);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_tells_its_site_and_warns_where_it_is_agreed_to() {
+    let user = User::new("site");
+    let ask = |url: &str| user.call(&format!(r#"{{"k":{}}}"#, link(url))).parked();
+    let parked = ask("https://login.example.com/x");
+    // It is asked once, and nothing more.
+    assert_eq!(
+        fs::read_to_string(user.0.path("calls")).expect("it was called"),
+        "\n"
+    );
+    assert_eq!(parked["questions"][0]["site"], "login.example.com");
+    assert_eq!(parked["questions"][0]["warnings"], serde_json::json!([]));
+    let ran = user.run(&["answer", id(&parked), "--accept"]).expect(0, "");
+    assert_eq!(ran.stderr, "");
+    let parked = ask("http://a.example/");
+    let warning = "The connection is not encrypted (http): others can read along.";
+    assert_eq!(parked["questions"][0]["warnings"][0], warning);
+    user.run(&["answer", id(&parked), "--accept"])
+        .expect(0, warning);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_asks_for_ever_for_a_link_is_given_up() {
+    let user = User::new("for-ever");
+    user.0.file("again", "");
+    let asks = format!(r#"{{"k":{}}}"#, link("javascript:alert(1)"));
+    user.call(&asks).expect(4, "again and again");
+    assert!(user.files().is_empty());
 }
 
 #[cfg(unix)]
