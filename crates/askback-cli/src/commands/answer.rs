@@ -1,8 +1,13 @@
 //! `askback answer`: an answer to a question that waits.
 
-use std::{collections::BTreeMap, env};
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{self, IsTerminal, Read},
+};
 
 use askback_core::{
+    forms::Field,
     limits::Limits,
     protocol::{ElicitParams, ElicitResult, InputRequest},
 };
@@ -22,7 +27,7 @@ use super::{
     print_as_json,
 };
 use crate::{
-    args::{self, Argument},
+    args::{self, Argument, Given},
     error::{Error, Outcome},
     parked::{Parked, Parking},
     session::{Answers, Session},
@@ -59,6 +64,10 @@ pub struct AnswerArgs {
     /// Say neither yes nor no
     #[arg(long, requires = "id", conflicts_with = "fields")]
     cancel: bool,
+    /// Send values of this command line to a form that asks for secrets; FIELD=- reads one from the
+    /// standard input instead
+    #[arg(long, requires = "id")]
+    secret: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -75,8 +84,8 @@ enum Said {
     Decline,
     /// Neither yes nor no.
     Cancel,
-    /// Yes, with these fields.
-    Yes(Vec<Argument>),
+    /// Yes, with these fields, which may be seen though they are secrets.
+    Yes { fields: Vec<Argument>, secret: bool },
 }
 
 /// The words behind `askback call`.
@@ -137,9 +146,15 @@ impl AnswerArgs {
         Ok(match self {
             Self { decline: true, .. } => Said::Decline,
             Self { cancel: true, .. } => Said::Cancel,
-            Self { accept, fields, .. } if *accept || !fields.is_empty() => {
-                Said::Yes(args::parse(fields)?)
-            }
+            Self {
+                accept,
+                fields,
+                secret,
+                ..
+            } if *accept || !fields.is_empty() => Said::Yes {
+                fields: args::parse(fields)?,
+                secret: *secret,
+            },
             Self { key: Some(_), .. } => Said::Key,
             _ => Said::Nothing,
         })
@@ -163,15 +178,17 @@ impl AnswerArgs {
 impl Said {
     /// The answer to a question.
     fn answer(self, question: InputRequest) -> Result<ElicitResult, Error> {
-        let fields = match self {
+        let (mut fields, secret) = match self {
             Self::Decline => return Ok(ElicitResult::decline()),
             Self::Cancel => return Ok(ElicitResult::cancel()),
-            Self::Nothing | Self::Key => Vec::new(),
-            Self::Yes(fields) => fields,
+            Self::Nothing | Self::Key => (Vec::new(), false),
+            Self::Yes { fields, secret } => (fields, secret),
         };
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 let schema = serde_json::to_value(&form.requested_schema).unwrap_or(Value::Null);
+                let secrets = form.requested_schema.secret_fields(&form.message);
+                take_secrets(secrets, &mut fields, secret)?;
                 let content = args::for_tool(fields, &schema)?;
                 let content = form.requested_schema.with_defaults(content);
                 let limits = Limits::default();
@@ -187,6 +204,68 @@ impl Said {
                 .hint("Answer with --accept, --decline or --cancel.")),
         }
     }
+}
+
+/// Takes the values of fields that ask for a secret: `-` from the standard input; others, which the list of
+/// processes and the history of a shell show, where the person says so.
+fn take_secrets<'a>(
+    secrets: impl Iterator<Item = &'a Field>,
+    fields: &mut [Argument],
+    secret: bool,
+) -> Result<(), Error> {
+    let mut read = false;
+    for field in secrets {
+        let Some(argument) = fields.iter_mut().find(|it| it.key == field.name) else {
+            continue;
+        };
+        match &mut argument.given {
+            Given::Text(text) if text == "-" => {
+                if read {
+                    let error = "only one field can be read from the standard input";
+                    return Err(Error::usage(error).hint("Give the others with --secret."));
+                }
+                read = true;
+                *text = from_input()?;
+            }
+            _ if secret => {}
+            _ => {
+                return Err(Error::usage("this field seems to ask for a secret:")
+                    .quoting(&field.name)
+                    .hint("A server must not ask for one in a form: it gets what is given as it is.")
+                    .hint("FIELD=- reads the value from the standard input; --secret sends what stands on the command line."));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The most bytes of a secret.
+const LONGEST: u64 = 64 << 10;
+
+/// Reads a secret from the standard input, to its end, without a last line break.
+fn from_input() -> Result<String, Error> {
+    let input = io::stdin().lock();
+    if input.is_terminal() {
+        return Err(
+            Error::usage("the standard input is a terminal, which would show the secret")
+                .hint("Pipe it in: printf %s \"$SECRET\" | askback answer ID FIELD=-"),
+        );
+    }
+    let mut text = String::new();
+    let read = input.take(LONGEST + 1).read_to_string(&mut text);
+    let read = read.map_err(|error| {
+        Error::usage(words!(
+            "the standard input cannot be read: {}",
+            given(error)
+        ))
+    })?;
+    if read as u64 > LONGEST {
+        let words = words!("the standard input has more than {} bytes", LONGEST);
+        return Err(Error::usage(words));
+    }
+    let end = text.trim_end_matches(['\r', '\n']).len();
+    text.truncate(end);
+    Ok(text)
 }
 
 /// Agrees to a link that may be opened, and warns of what may mislead in it.

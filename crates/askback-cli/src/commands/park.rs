@@ -7,10 +7,11 @@ use std::{
 };
 
 use askback_core::{
+    forms::FormSchema,
     limits::Limits,
     protocol::{
-        CallToolParams, CallToolResult, ElicitParams, InputRequest, Outcome as Came, RawJson,
-        RawObject, Tool,
+        CallToolParams, CallToolResult, ElicitParams, InputRequest, Keyed, Outcome as Came,
+        RawJson, RawObject, Tool,
     },
     revision::{Era, Revision},
 };
@@ -114,7 +115,7 @@ impl Asked {
             match params {
                 ElicitParams::Form(form) => {
                     asked.kind = "form";
-                    asked.schema = RawJson::new(&form.requested_schema).ok();
+                    asked.schema = marked(&form.requested_schema, &form.message).ok();
                 }
                 ElicitParams::Url(link) => {
                     asked.kind = "link";
@@ -316,6 +317,24 @@ async fn round(
         false => host.print(out::of_text(content::tool_result(&result)))?,
     }
     Ok(None)
+}
+
+/// The schema of a form, in which the fields that seem to ask for a secret say so.
+fn marked(schema: &FormSchema, message: &str) -> serde_json::Result<RawJson> {
+    let mut root: Keyed<RawJson> = serde_json::from_str(&schema.to_json())?;
+    let Some(properties) = root.get("properties") else {
+        return RawJson::new(&root);
+    };
+    let mut properties: Keyed<RawJson> = properties.decode()?;
+    for field in schema.secret_fields(message) {
+        if let Some(property) = properties.get(&field.name) {
+            let mut property: Keyed<RawJson> = property.decode()?;
+            property.insert("secret", RawJson::new(&true)?);
+            properties.insert(&field.name, RawJson::new(&property)?);
+        }
+    }
+    root.insert("properties", RawJson::new(&properties)?);
+    RawJson::new(&root)
 }
 
 /// A warning of a link, as text for a program.

@@ -1,6 +1,10 @@
 //! Questions that wait in a file for an answer from another process.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -25,10 +29,17 @@ impl User {
     }
 
     fn run(&self, words: &[&str]) -> Came {
+        self.pipe(words, "")
+    }
+
+    /// Runs a command with this standard input.
+    fn pipe(&self, words: &[&str], input: &str) -> Came {
+        let input = self.0.file("input", input);
         let output = Command::new(ASKBACK)
             .args(words)
             .current_dir(self.0.path("."))
             .env("XDG_STATE_HOME", self.0.path("state"))
+            .stdin(File::open(input).expect("it was written"))
             .output()
             .expect("it was built");
         Came {
@@ -324,6 +335,47 @@ fn a_server_that_asks_for_ever_for_a_link_is_given_up() {
     let asks = format!(r#"{{"k":{}}}"#, link("javascript:alert(1)"));
     user.call(&asks).expect(4, "again and again");
     assert!(user.files().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_form_that_asks_for_a_secret_takes_none_unawares() {
+    const ASKS: &str = r#"{"k":{"method":"elicitation/create","params":{"mode":"form","message":"Sign in.","requestedSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"},"age":{"type":"integer"},"api_key":{"type":"string"}}}}}}"#;
+    let user = User::new("secret");
+    let parked = user.call(ASKS);
+    // In the order of the form, which the server would choose.
+    let marked = r#""properties":{"user":{"type":"string"},"password":{"type":"string","secret":true},"age":{"type":"integer"},"api_key":{"type":"string","secret":true}}"#;
+    let parked = parked.expect(8, marked).parked();
+    let id = id(&parked);
+    let told = r#"told: {"k":{"action":"accept","content":{"password":"-- S 1"#;
+    let refused = |words: &[&str], input: &str, why: &str| {
+        let ran = user.pipe(&[&["answer", id], words].concat(), input);
+        let kept = fs::read_to_string(user.path(id)).expect("it waits");
+        assert!(!kept.contains("S1"), "{kept}");
+        ran.expect(2, why);
+    };
+    refused(&["password=S1"], "", "--secret sends what stands");
+    refused(&["password:=\"S1\""], "", "  | password\n");
+    refused(&["user=a", "api_key=S1"], "", "  | api_key\n");
+    refused(&["--accept", "password=S1"], "", "--secret");
+    refused(&["password=-", "api_key=S1"], "x", "  | api_key\n");
+    refused(&["password=-", "api_key=-"], "S1", "only one field");
+    refused(
+        &["password=-"],
+        &"S1".repeat(40_000),
+        "more than 65536 bytes",
+    );
+    user.pipe(&["answer", id, "password=-"], "-- S 1\n")
+        .expect(0, told);
+    // What is asked for besides is given as ever, and a `-` is one.
+    let answer = |words: &[&str], told: &str| {
+        let parked = user.call(ASKS).parked();
+        let id = self::id(&parked);
+        user.run(&[&["answer", id], words].concat()).expect(0, told);
+    };
+    answer(&["user=-"], r#""content":{"user":"-"}"#);
+    answer(&["--accept"], r#""content":{}"#);
+    answer(&["password=S1", "--secret"], r#""password":"S1""#);
 }
 
 #[cfg(unix)]
