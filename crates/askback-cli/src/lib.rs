@@ -31,6 +31,7 @@ pub mod private_file;
 pub mod probe;
 pub mod repl;
 pub mod role;
+pub mod secret;
 pub mod servers;
 pub mod session;
 pub mod sign_in;

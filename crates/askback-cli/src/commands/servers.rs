@@ -13,7 +13,7 @@ use askback_host::{
 };
 use clap::ValueEnum as _;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::print_as_json;
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     locate::{find_upward, folders},
     servers::{
         Document, Folders, KnownClient, Layout, Section, Source, Unreadable, add_to_json,
-        add_to_toml, conceal, export, read_at, snippet, without_inputs, write,
+        add_to_toml, conceal, conceal_args, export, read_at, snippet, without_inputs, write,
     },
     target::Reach,
 };
@@ -45,7 +45,8 @@ pub struct ServersArgs {
 enum ServersCommand {
     /// Write servers of other clients into mcp.json of this folder
     ///
-    /// A server that it has already stays as it is. Variables take the place of secrets.
+    /// A server that it has already stays as it is. Variables take the place of what may be a secret.
+    /// A file that is new can be read by you alone.
     Import {
         /// The servers; without any, all
         #[arg(value_name = "NAME")]
@@ -53,7 +54,7 @@ enum ServersCommand {
         /// Only those of this client
         #[arg(long, value_enum, value_name = "CLIENT")]
         from: Option<KnownClient>,
-        /// Write secrets, too, in a file that only you can read if it is new
+        /// Write secrets, too
         #[arg(long)]
         with_secrets: bool,
     },
@@ -166,11 +167,17 @@ impl FoundFile {
         let project = self.project.as_deref();
         let listed = Listed::find(document.clone(), name, &self.path, &self.folder, project);
         let target = listed.ok()?.written().ok()?;
-        Some(match &target.reach {
-            Reach::Start(command) => command.shown(),
+        Some(match target.reach {
+            Reach::Start(mut command) => {
+                command.args = conceal_args(name, &command.args);
+                command.shown()
+            }
             Reach::Address(address) => {
                 // A query may hold a secret.
-                line(address.url.split(['?', '#']).next().unwrap_or_default())
+                let url = address.url.split(['?', '#']).next().unwrap_or_default();
+                let mut server = json!({"url": url});
+                conceal(name, &mut server);
+                line(server["url"].as_str().unwrap_or_default())
             }
         })
     }
@@ -306,7 +313,7 @@ fn import(
             if !with_secrets {
                 for secret in conceal(name, &mut server) {
                     page.line(words!(
-                        "  A variable took the place of a secret in its {}:",
+                        "  A variable took the place of what may be a secret in its {}:",
                         secret.member
                     ));
                     page.quote_line("    ", secret.variable);
@@ -327,24 +334,26 @@ fn import(
         false => {
             let text = add_to_json(&before, Section::Either, &servers)
                 .map_err(|error| malformed(&path, error))?;
-            tell_written(&mut page, &path, &text, with_secrets)?;
+            tell_written(&mut page, &path, &text)?;
         }
     }
     Ok(out::print(&page.take())?)
 }
 
 /// Writes a file, and says so.
-fn tell_written(page: &mut Page, path: &Path, text: &str, private: bool) -> Result<(), Error> {
-    let kept = write(path, text, private).map_err(|error| {
+fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
+    let kept = write(path, text).map_err(|error| {
         let path = given(path.display());
         Error::usage(words!("{} cannot be written: {}", path, given(error)))
     })?;
     page.line(words!("{} is written.", given(path.display())));
-    if let Some(kept) = kept {
-        page.line(words!(
+    match kept {
+        Some(kept) => page.line(words!(
             "The file that was there is {}.",
             given(kept.display())
-        ));
+        )),
+        None if cfg!(unix) => page.line(words!("It is new, and only you can read it.")),
+        None => {}
     }
     Ok(())
 }
@@ -478,7 +487,7 @@ fn export_to(
             .quoting(why)
             .hint("Without --write it is printed, to be merged by hand.")
     })?;
-    tell_written(&mut page, &target, &added, false)?;
+    tell_written(&mut page, &target, &added)?;
     out::tell(&mut page);
     Ok(())
 }

@@ -97,12 +97,12 @@ fn input(value: &Value) -> CstInputValue {
 }
 
 /// Writes a file in the place of the one that is there, which is kept beside it: its path, if there
-/// was one. A new file is readable by its owner alone if it `is_private`.
+/// was one. A new file is readable by its owner alone.
 ///
 /// # Errors
 ///
 /// Those of the files.
-pub fn write(path: &Path, text: &str, is_private: bool) -> io::Result<Option<PathBuf>> {
+pub fn write(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
     // A link stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if let Some(folder) = path
@@ -118,12 +118,12 @@ pub fn write(path: &Path, text: &str, is_private: bool) -> io::Result<Option<Pat
     };
     let Some(before) = before else {
         // A file that came in the meantime stays.
-        fill(&path, text, is_private)?;
+        fill(&path, text)?;
         return Ok(None);
     };
     let kept = keep(&path)?;
     let draft = beside(&path, "new");
-    let replaced = fill(&draft, text, true)
+    let replaced = fill(&draft, text)
         .and_then(|()| fs::set_permissions(&draft, before.permissions()))
         .and_then(|()| fs::rename(&draft, &path));
     if replaced.is_err() {
@@ -132,16 +132,12 @@ pub fn write(path: &Path, text: &str, is_private: bool) -> io::Result<Option<Pat
     replaced.map(|()| Some(kept))
 }
 
-/// Writes a file that is not there yet.
-fn fill(path: &Path, text: &str, is_private: bool) -> io::Result<()> {
+/// Writes a file that is not there yet, and that its owner alone can read.
+fn fill(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if is_private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = is_private;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
@@ -159,7 +155,7 @@ fn keep(path: &Path) -> io::Result<PathBuf> {
             number => format!("backup{number}"),
         };
         let copy = beside(path, &ending);
-        match fill(&copy, &text, true) {
+        match fill(&copy, &text) {
             Ok(()) => {
                 fs::set_permissions(&copy, fs::metadata(path)?.permissions())?;
                 return Ok(copy);
@@ -251,7 +247,7 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         let path = folder.join("sub/mcp.json");
         let read = |path: &Path| fs::read_to_string(path).expect("it is there");
-        assert_eq!(write(&path, "one", true).expect("it is new"), None);
+        assert_eq!(write(&path, "one").expect("it is new"), None);
         assert_eq!(read(&path), "one");
         #[cfg(unix)]
         {
@@ -262,10 +258,10 @@ mod tests {
                 .mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        let first = write(&path, "two", false)
+        let first = write(&path, "two")
             .expect("it is ours")
             .expect("it was there");
-        let second = write(&path, "three", false)
+        let second = write(&path, "three")
             .expect("it is ours")
             .expect("it was there");
         assert_eq!(

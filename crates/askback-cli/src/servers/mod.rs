@@ -19,4 +19,4 @@ pub use edit::{Section, add_to_json, add_to_toml, write};
 pub use expand::{Missing, Names, Values};
 pub use export::{Exported, export, snippet};
 pub use input::Input;
-pub use secrets::{Concealed, conceal, without_inputs};
+pub use secrets::{Concealed, conceal, conceal_args, without_inputs};

@@ -1,112 +1,302 @@
 //! Secrets in what is said of a server, and the variables that take their place.
 
-use askback_core::forms::{Field, TextField};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::expand::Names;
+use crate::secret::{after_scheme, is_in, is_setting};
 
 /// A secret in whose place a variable stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Concealed {
-    /// The place: `env`, `headers`, `args` or `url`.
+    /// The place: `env`, `headers`, `args`, `url`, `oauth` or `other members`.
     pub member: &'static str,
     /// The variable.
     pub variable: String,
 }
 
-/// The last words of names that secrets have, beside those of [`Field::looks_secret`].
-const LAST_WORDS: [&str; 8] = [
-    "AUTH",
-    "AUTHORIZATION",
-    "COOKIE",
-    "CREDENTIAL",
-    "KEY",
-    "PAT",
-    "PW",
-    "SECRET",
+/// The variables of the environment whose values are no secrets, unless they look like one.
+const PLAIN_VARIABLES: [&str; 16] = [
+    "DEBUG",
+    "HOME",
+    "HOST",
+    "LANG",
+    "LANGUAGE",
+    "LOG_LEVEL",
+    "NODE_ENV",
+    "NO_COLOR",
+    "PATH",
+    "PORT",
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "RUST_LOG",
+    "TERM",
+    "TMPDIR",
+    "TZ",
 ];
 
-/// How the tokens of widespread services begin.
-const BEGINNINGS: [&str; 13] = [
-    "AKIA",
-    "AIza",
-    "eyJ",
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "glpat-",
-    "hf_",
-    "ntn_",
-    "sk-",
-    "sk_",
-    "xoxb-",
-    "xoxp-",
-];
+/// The headers whose values are no secrets, unless they look like one.
+const PLAIN_HEADERS: [&str; 4] = ["ACCEPT", "ACCEPT_LANGUAGE", "CONTENT_TYPE", "USER_AGENT"];
 
-/// The words before a token in a header.
-const SCHEMES: [&str; 4] = ["Basic ", "Bearer ", "Token ", "token "];
-
-/// Puts variables in the place of what seems to be a secret in the entry of a server.
+/// Puts variables in the place of what may be a secret in the entry of a server: each value of `env` and
+/// `headers` that is not known to be none, and elsewhere what looks like one.
 pub fn conceal(name: &str, server: &mut Value) -> Vec<Concealed> {
-    let mut concealed = Vec::new();
-    if let Some(Value::Object(variables)) = server.get_mut("env") {
-        for (variable, value) in variables {
-            // The name of the variable is that of the person's own environment, too.
-            put(value, variable, || variable.clone(), "env", &mut concealed);
+    let mut concealing = Concealing {
+        server: name,
+        concealed: Vec::new(),
+    };
+    let Value::Object(members) = server else {
+        return Vec::new();
+    };
+    for (member, value) in members {
+        match (member.as_str(), value) {
+            ("env", Value::Object(variables)) => concealing.variables(variables),
+            ("headers", Value::Object(headers)) => concealing.headers(headers),
+            ("args", Value::Array(args)) => concealing.args(args),
+            ("url", Value::String(url)) => concealing.url(url),
+            ("oauth", Value::Object(settings)) => concealing.sign_in(settings),
+            (_, value) => concealing.other(member, value, "other members"),
         }
     }
-    if let Some(Value::Object(headers)) = server.get_mut("headers") {
-        for (header, value) in headers {
-            put(
-                value,
-                header,
-                || joined(name, header),
-                "headers",
-                &mut concealed,
-            );
-        }
-    }
-    if let Some(Value::Array(args)) = server.get_mut("args") {
-        let mut before = String::new();
-        for arg in args {
-            let text = arg.as_str().unwrap_or_default().to_owned();
-            match text.split_once('=').filter(|_| text.starts_with('-')) {
-                Some((option, value)) => {
-                    let mut value = Value::from(value);
-                    let of = || joined(name, option);
-                    put(&mut value, option, of, "args", &mut concealed);
-                    *arg = format!("{option}={}", value.as_str().unwrap_or_default()).into();
-                }
-                None if text.starts_with('-') => {}
-                None => put(
-                    arg,
-                    &before,
-                    || joined(name, &before),
-                    "args",
-                    &mut concealed,
-                ),
+    concealing.concealed
+}
+
+/// The words of a command, with variables in the place of what looks like a secret.
+pub fn conceal_args(name: &str, args: &[String]) -> Vec<String> {
+    let mut concealing = Concealing {
+        server: name,
+        concealed: Vec::new(),
+    };
+    let mut args: Vec<_> = args.iter().map(|arg| Value::from(arg.as_str())).collect();
+    concealing.args(&mut args);
+    let texts = args.into_iter();
+    texts
+        .map(|arg| arg.as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// The secrets of a server on their way out of its entry.
+struct Concealing<'a> {
+    server: &'a str,
+    concealed: Vec<Concealed>,
+}
+
+impl Concealing<'_> {
+    fn variables(&mut self, variables: &mut Map<String, Value>) {
+        for (name, value) in variables {
+            let known = upper(name);
+            let is_plain = PLAIN_VARIABLES.contains(&&*known) || known.starts_with("LC_");
+            if self.may_be_secret(name, value, is_plain) {
+                // The name of the variable is that of the person's own environment, too.
+                let is_usable = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                    && !name.starts_with(|c: char| c.is_ascii_digit());
+                let wanted = match is_usable {
+                    true => name.clone(),
+                    false => joined(self.server, name),
+                };
+                *value = self.variable(wanted, "env").into();
             }
-            before = match text.starts_with('-') && !text.contains('=') {
+        }
+    }
+
+    fn headers(&mut self, headers: &mut Map<String, Value>) {
+        for (name, value) in headers {
+            let is_plain = PLAIN_HEADERS.contains(&&*upper(name));
+            if self.may_be_secret(name, value, is_plain) {
+                let text = value.as_str().unwrap_or_default();
+                *value = self.after_scheme(name, text, "headers").into();
+            }
+        }
+    }
+
+    /// Whether the value of a variable or header may be a secret.
+    fn may_be_secret(&self, name: &str, value: &Value, is_plain: bool) -> bool {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            // An object has no place here, and is none that askback reads.
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                return crate::secret::holds(value);
+            }
+        };
+        let literal = literal(&text);
+        match () {
+            () if is_empty(&literal) => false,
+            () if is_in(&literal, is_setting) => true,
+            // Another variable stands there already.
+            () if literal != text => is_setting(name),
+            () => !is_plain,
+        }
+    }
+
+    fn args(&mut self, args: &mut [Value]) {
+        let mut before = String::new();
+        for (at, arg) in args.iter_mut().enumerate() {
+            let text = match arg {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => String::new(),
+            };
+            let literal = literal(&text);
+            let is_option = text.starts_with('-');
+            let follows = !is_option && is_setting(&before) && !is_empty(&literal);
+            if follows {
+                *arg = self.variable(joined(self.server, &before), "args").into();
+            } else if is_in(&literal, is_setting) {
+                *arg = self.arg(&before, at, &text).into();
+            }
+            before = match is_option && !text.contains('=') {
                 true => text,
                 false => String::new(),
             };
         }
     }
-    if let Some(Value::String(url)) = server.get_mut("url")
-        && let Some((before, query)) = url.split_once('?')
-    {
-        let pairs = query.split('&').map(|pair| {
-            let Some((key, value)) = pair.split_once('=') else {
-                return pair.to_owned();
-            };
-            let mut value = Value::from(value);
-            put(&mut value, key, || joined(name, key), "url", &mut concealed);
-            format!("{key}={}", value.as_str().unwrap_or_default())
-        });
-        let query: Vec<_> = pairs.collect();
-        *url = format!("{before}?{}", query.join("&"));
+
+    /// An argument with a variable in it: behind its name, if it has one, else as a whole.
+    fn arg(&mut self, before: &str, at: usize, text: &str) -> String {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        let end = text.find(|c| !is_part(c)).unwrap_or_default();
+        let (name, rest) = text.split_at(end);
+        let value = rest.trim_start_matches([':', '=', ' ']);
+        let sign = &rest[..rest.len().saturating_sub(value.len())];
+        let is_value = match sign.chars().next() {
+            // What follows a variable in a shell is a command.
+            Some('=') => {
+                name.starts_with('-') || !after_scheme(value).1.contains(char::is_whitespace)
+            }
+            Some(':') => !value.starts_with("//"),
+            _ => false,
+        };
+        if is_value && !name.is_empty() && !value.is_empty() && !is_in(name, is_setting) {
+            let value = self.after_scheme(name, value, "args");
+            return format!("{name}{sign}{value}");
+        }
+        let wanted = match before {
+            "" => joined(self.server, &format!("arg_{}", at.saturating_add(1))),
+            before => joined(self.server, before),
+        };
+        self.variable(wanted, "args")
     }
-    concealed
+
+    fn url(&mut self, url: &mut String) {
+        if let Some((before, query)) = url.split_once('?') {
+            let pairs = query.split('&').map(|pair| {
+                let Some((key, value)) = pair.split_once('=') else {
+                    return pair.to_owned();
+                };
+                let literal = literal(value);
+                let is_secret = is_setting(key) || is_in(&literal, is_setting);
+                match is_secret && !is_empty(&literal) {
+                    true => format!("{key}={}", self.variable(joined(self.server, key), "url")),
+                    false => pair.to_owned(),
+                }
+            });
+            let query: Vec<_> = pairs.collect();
+            *url = format!("{before}?{}", query.join("&"));
+        }
+        if is_in(&literal(url), is_setting) {
+            *url = self.variable(joined(self.server, "url"), "url");
+        }
+    }
+
+    /// The secret of a client is read from the variable that `clientSecretEnv` names.
+    fn sign_in(&mut self, settings: &mut Map<String, Value>) {
+        if let Some(secret) = settings.remove("clientSecret") {
+            if !secret.is_null() && !settings.contains_key("clientSecretEnv") {
+                let variable = joined(self.server, "client_secret");
+                settings.insert("clientSecretEnv".to_owned(), variable.clone().into());
+                self.concealed.push(Concealed {
+                    member: "oauth",
+                    variable,
+                });
+            }
+        }
+        for (name, value) in settings {
+            self.other(name, value, "oauth");
+        }
+    }
+
+    /// Any other member, at any depth.
+    fn other(&mut self, name: &str, value: &mut Value, member: &'static str) {
+        let text = match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    self.other(name, value, member);
+                }
+                return;
+            }
+            Value::Array(values) => {
+                for value in values {
+                    self.other(name, value, member);
+                }
+                return;
+            }
+            Value::String(text) => literal(text),
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Bool(_) => return,
+        };
+        // The name of a variable is no secret.
+        let is_named = is_setting(name) && !upper(name).ends_with("ENV");
+        if !is_empty(&text) && (is_named || is_in(&text, is_setting)) {
+            *value = self.variable(joined(self.server, name), member).into();
+        }
+    }
+
+    /// A variable in the place of a value, behind the word that stands before its token.
+    fn after_scheme(&mut self, name: &str, text: &str, member: &'static str) -> String {
+        let scheme = after_scheme(text).0;
+        let variable = self.variable(joined(self.server, name), member);
+        format!("{scheme}{variable}")
+    }
+
+    /// A variable that stands for nothing else in the server, as it is written in a text.
+    fn variable(&mut self, wanted: String, member: &'static str) -> String {
+        let mut variable = wanted.clone();
+        let mut number: u32 = 1;
+        while self.concealed.iter().any(|one| one.variable == variable) {
+            number = number.saturating_add(1);
+            variable = format!("{wanted}_{number}");
+        }
+        let written = format!("${{{variable}}}");
+        self.concealed.push(Concealed { member, variable });
+        written
+    }
+}
+
+/// A text without the variables in it, but with their defaults. `$NAME` of a shell is one.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        literal.push_str(before);
+        let inside = after
+            .strip_prefix('{')
+            .and_then(|inside| inside.split_once('}'));
+        if let Some((inside, after)) = inside {
+            if inside
+                .split_once(":-")
+                .is_some_and(|(_, default)| !default.is_empty())
+            {
+                literal.push_str(inside);
+            }
+            rest = after;
+            continue;
+        }
+        let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
+        let goes_on = after[end..].starts_with(char::is_alphanumeric);
+        if end == 0 || goes_on || after.starts_with(|c: char| c.is_ascii_digit()) {
+            literal.push('$');
+            rest = after;
+        } else {
+            rest = &after[end..];
+        }
+    }
+    literal + rest
+}
+
+/// Whether nothing is left of a text, or the word before a token alone.
+fn is_empty(literal: &str) -> bool {
+    after_scheme(literal).1.trim().is_empty()
 }
 
 /// Puts variables in the place of inputs, which the file of another client has: their names.
@@ -131,39 +321,6 @@ fn replace(value: &mut Value, from: &str, to: &str) {
             .for_each(|value| replace(value, from, to)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Puts a variable in the place of a value that seems to be a secret.
-fn put(
-    value: &mut Value,
-    key: &str,
-    variable: impl FnOnce() -> String,
-    member: &'static str,
-    concealed: &mut Vec<Concealed>,
-) {
-    let Value::String(text) = value else { return };
-    let mut schemes = SCHEMES.into_iter();
-    let scheme = schemes
-        .find(|scheme| text.starts_with(scheme))
-        .unwrap_or_default();
-    let secret = text.get(scheme.len()..).unwrap_or_default();
-    // A name stands there already.
-    if secret.is_empty() || secret.contains("${") {
-        return;
-    }
-    let looks_like_one = BEGINNINGS.iter().any(|begin| secret.starts_with(begin));
-    if !scheme.is_empty() || looks_like_one || is_secret(key) {
-        let variable = variable();
-        *text = format!("{scheme}${{{variable}}}");
-        concealed.push(Concealed { member, variable });
-    }
-}
-
-/// Whether a name is one that secrets have.
-fn is_secret(name: &str) -> bool {
-    let words = upper(name);
-    let last = words.rsplit('_').next().unwrap_or_default();
-    LAST_WORDS.contains(&last) || Field::new(name, TextField::default()).looks_secret()
 }
 
 /// The variable for a secret of a server.
@@ -220,6 +377,61 @@ mod tests {
         same(
             json!({"env": {"API_KEY": "${API_KEY}"}, "headers": {"Authorization": "Bearer ${A}"}}),
         );
+        same(json!({"env": {"A": "${A:-b}", "B": "${HOME}/b", "TOKEN": "${TOKEN:-}", "PORT": 80}}));
+        same(
+            json!({"args": ["--header", "Authorization: Bearer ${A}", "-c", "run \"$TOKEN\"", "A=$TOKEN"]}),
+        );
+        same(
+            json!({"oauth": {"clientId": "x", "clientSecretEnv": "X"}, "type": "http", "disabled": true}),
+        );
+        check(
+            json!({"env": {"DSN": "x", "PIN": 1234, "HOME": "ghp_x", "a.b": "x", "X_KEY": "${X_KEY:-x}"}}),
+            json!({"env": {
+                "DSN": "${DSN}", "PIN": "${PIN}", "HOME": "${HOME}", "a.b": "${MY_GIT_A_B}", "X_KEY": "${X_KEY}",
+            }}),
+            &["DSN", "HOME", "PIN", "X_KEY", "MY_GIT_A_B"],
+        );
+        check(
+            json!({"headers": {"X": "x", "authorization": "bearer x"}}),
+            json!({"headers": {"X": "${MY_GIT_X}", "authorization": "bearer ${MY_GIT_AUTHORIZATION}"}}),
+            &["MY_GIT_X", "MY_GIT_AUTHORIZATION"],
+        );
+        check(
+            json!({"args": [
+                "--header", "Authorization: Bearer x", "-H", "X-Api-Key: x", "-e", "TOKEN=x", "x: bearer x",
+                "api_key=x", "postgresql://u:x@h/db", "--url=HTTPS://u:x@h", "-c", "TOKEN=x run", "TOKEN=y",
+            ]}),
+            json!({"args": [
+                "--header", "Authorization: Bearer ${MY_GIT_AUTHORIZATION}",
+                "-H", "X-Api-Key: ${MY_GIT_X_API_KEY}", "-e", "TOKEN=${MY_GIT_TOKEN}",
+                "x: bearer ${MY_GIT_X}", "api_key=${MY_GIT_API_KEY}", "${MY_GIT_ARG_9}",
+                "--url=${MY_GIT_URL}", "-c", "${MY_GIT_C}", "TOKEN=${MY_GIT_TOKEN_2}",
+            ]}),
+            &[
+                "MY_GIT_AUTHORIZATION",
+                "MY_GIT_X_API_KEY",
+                "MY_GIT_TOKEN",
+                "MY_GIT_X",
+                "MY_GIT_API_KEY",
+                "MY_GIT_ARG_9",
+                "MY_GIT_URL",
+                "MY_GIT_C",
+                "MY_GIT_TOKEN_2",
+            ],
+        );
+        check(
+            json!({"url": "https://u:x@a.test/mcp"}),
+            json!({"url": "${MY_GIT_URL}"}),
+            &["MY_GIT_URL"],
+        );
+        check(
+            json!({"oauth": {"clientSecret": "x", "clientId": "x"}, "auth": {"token": "x", "kind": "x"}}),
+            json!({
+                "oauth": {"clientSecretEnv": "MY_GIT_CLIENT_SECRET", "clientId": "x"},
+                "auth": {"token": "${MY_GIT_TOKEN}", "kind": "x"},
+            }),
+            &["MY_GIT_TOKEN", "MY_GIT_CLIENT_SECRET"],
+        );
         check(
             json!({"env": {"GITHUB_TOKEN": "x", "MY_KEY": "x", "X": "sk-1"}}),
             json!({"env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "MY_KEY": "${MY_KEY}", "X": "${X}"}}),
@@ -234,7 +446,7 @@ mod tests {
             &["MY_GIT_AUTHORIZATION", "MY_GIT_X_API_KEY"],
         );
         check(
-            json!({"args": ["--api-key", "x", "--token=x", "-v", "ghp_x", "--password", "--other"]}),
+            json!({"args": ["--api-key", "x=ghp_x", "--token=x", "-v", "ghp_x", "--password", "--other"]}),
             json!({"args": [
                 "--api-key", "${MY_GIT_API_KEY}", "--token=${MY_GIT_TOKEN}", "-v", "${MY_GIT_V}",
                 "--password", "--other",

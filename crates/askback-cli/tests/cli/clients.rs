@@ -95,6 +95,17 @@ impl Place {
             .expect("the command was built")
     }
 
+    /// The file can be read by its owner alone.
+    #[cfg(unix)]
+    #[track_caller]
+    fn is_private(&self, path: &str) {
+        let permissions = fs::metadata(self.path(path))
+            .expect("it is there")
+            .permissions();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&permissions);
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
     /// Runs the command: what it prints and says, without the folder of the test.
     #[track_caller]
     fn run(&self, words: &[&str], exit: i32) -> String {
@@ -229,7 +240,7 @@ fn servers_are_imported_without_their_secrets() {
         0,
         &[
             "ROOT/settings/Code/User/mcp.json is passed over:",
-            "From claude-code:\n  | local\n  A variable took the place of a secret in its env:\n    | TOKEN",
+            "From claude-code:\n  | local\n  A variable took the place of what may be a secret in its env:\n    | TOKEN",
             "secret in its headers:\n    | NOTES_AUTHORIZATION",
             "secret in its url:\n    | NOTES_KEY",
             "Not taken from cursor, as there is one of this name:\n  | files",
@@ -238,6 +249,11 @@ fn servers_are_imported_without_their_secrets() {
         ],
     );
     assert!(!said.contains("hush"), "{said}");
+    assert!(
+        said.contains("It is new, and only you can read it."),
+        "{said}"
+    );
+    place.is_private("project/mcp.json");
     let written = place.read("project/mcp.json");
     assert!(!written.contains("hush"), "{written}");
     let written: serde_json::Value = serde_json::from_str(&written).expect("it is JSON");
@@ -282,12 +298,51 @@ fn servers_are_imported_without_their_secrets() {
     fs::remove_file(place.path("project/mcp.json")).expect("it is ours");
     place.run(&secrets, 0);
     assert!(place.read("project/mcp.json").contains("Bearer hush"));
-    let mode = std::os::unix::fs::PermissionsExt::mode(
-        &fs::metadata(place.path("project/mcp.json"))
-            .expect("it is there")
-            .permissions(),
+    place.is_private("project/mcp.json");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn secrets_of_any_place_are_neither_listed_nor_imported() {
+    let place = Place::new("anywhere");
+    place.write(
+        "project/.mcp.json",
+        r#"{"mcpServers": {
+            "args": {
+                "command": "docker",
+                "args": [
+                    "run", "--header", "Authorization: Bearer hush1", "-e", "TOKEN=hush2", "x: bearer hush3",
+                    "postgresql://u:hush4@db/x", "sh", "-c", "TOKEN=hush5 run", "api_key=hush6", "-H", "X-Api-Key: hush7"
+                ],
+                "env": {"DSN": "hush8", "LANG": "C"}
+            },
+            "far": {
+                "url": "https://u:hush9@far.test/mcp",
+                "headers": {"X-Mine": "hush10", "Accept": "text/plain"},
+                "oauth": {"clientId": "me", "clientSecret": "hush11"}
+            }
+        }}"#,
     );
-    assert_eq!(mode & 0o777, 0o600);
+    for words in [&["servers"][..], &["servers", "--json"]] {
+        let said = place.says(words, 0, &["docker run --header", "TOKEN=${ARGS_TOKEN}"]);
+        assert!(!said.contains("hush"), "{said}");
+    }
+    let said = place.says(
+        &["servers", "import"],
+        0,
+        &["secret in its oauth:\n    | FAR_CLIENT_SECRET"],
+    );
+    assert!(!said.contains("hush"), "{said}");
+    place.is_private("project/mcp.json");
+    let written = place.read("project/mcp.json");
+    for says in [
+        "\"LANG\": \"C\"",
+        "text/plain",
+        "\"clientSecretEnv\": \"FAR_CLIENT_SECRET\"",
+    ] {
+        assert!(written.contains(says), "{says} is not in\n{written}");
+    }
+    assert!(!written.contains("hush"), "{written}");
 }
 
 #[test]
@@ -415,5 +470,6 @@ fn servers_are_exported_and_written() {
         0,
         &["ROOT/project/.mcp.json is written."],
     );
+    place.is_private("project/.mcp.json");
     place.says(&["servers", "export", "--to", "codex"], 2, &["<NAME>"]);
 }

@@ -1,0 +1,284 @@
+//! Names and values that seem to be secrets: one judge for what is kept, written and shown.
+//!
+//! It is a guess. Names are judged by their words, values by how tokens of widespread services begin and by
+//! what stands before them.
+
+use askback_core::forms::{Field, TextField};
+use serde_json::Value;
+
+/// The words that only names of secrets have, beside those of [`Field::looks_secret`].
+const WORDS: [&str; 10] = [
+    "authorization",
+    "bearer",
+    "cookie",
+    "cookies",
+    "creds",
+    "jwt",
+    "pat",
+    "pw",
+    "sessionid",
+    "sid",
+];
+
+/// The ends of words that only names of secrets have.
+const ENDS: [&str; 5] = ["apikey", "passwd", "password", "secret", "token"];
+
+/// The last words of names that secrets have.
+const LAST_WORDS: [&str; 3] = ["auth", "pass", "session"];
+
+/// How the tokens of widespread services begin.
+const BEGINNINGS: [&str; 22] = [
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "ghp_",
+    "gho_",
+    "ghr_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "hf_",
+    "lin_api_",
+    "ntn_",
+    "rk_live_",
+    "sk-",
+    "sk_",
+    "xapp-",
+    "xoxb-",
+    "xoxp-",
+    "ya29.",
+    "-----BEGIN",
+];
+
+/// The words before a token.
+const SCHEMES: [&str; 4] = ["basic", "bearer", "digest", "token"];
+
+/// The fewest characters of a token that is known by its signs alone.
+const RANDOM: usize = 32;
+
+/// Whether a name is one that secrets have.
+pub fn is_name(name: &str) -> bool {
+    let words = words(name);
+    let has = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));
+    let ends = |word: &String| ENDS.iter().any(|end| word.ends_with(end));
+    let is_session = |pair: &[String]| pair == ["session", "id"];
+    has(&WORDS)
+        || words.iter().any(ends)
+        || words
+            .last()
+            .is_some_and(|last| LAST_WORDS.contains(&last.as_str()))
+        || words.windows(2).any(is_session)
+        || Field::new(name, TextField::default()).looks_secret()
+}
+
+/// Whether the name of a setting is one that secrets have. There a `key` is one; that of a tool is mostly
+/// the name of an entry.
+pub fn is_setting(name: &str) -> bool {
+    is_name(name) || words(name).last().is_some_and(|last| last == "key")
+}
+
+/// Whether something anywhere in a text seems to be a secret, where names are judged so.
+pub fn is_in(text: &str, is_name: fn(&str) -> bool) -> bool {
+    has_token(text) || has_user(text) || has_named(text, is_name) || has_words(text, is_name)
+}
+
+/// Whether an argument of a call seems to be a secret, or to hold one.
+pub fn is_argument(name: &str, value: &Value) -> bool {
+    is_name(name) || holds(value)
+}
+
+/// Whether a value holds what seems to be a secret, at any depth.
+pub fn holds(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_in(text, is_name),
+        Value::Array(items) => items.iter().any(holds),
+        Value::Object(members) => members.iter().any(|(name, value)| is_argument(name, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The word before the token of a header, and the rest: `Bearer ` and what follows.
+pub fn after_scheme(text: &str) -> (&str, &str) {
+    let end = text.find(' ').map_or(0, |at| at.saturating_add(1));
+    let (scheme, rest) = text.split_at(end);
+    let word = scheme.trim_end().to_ascii_lowercase();
+    match SCHEMES.contains(&word.as_str()) {
+        true => (scheme, rest),
+        false => ("", text),
+    }
+}
+
+/// The words of a name in lower case: `clientSecret` and `CLIENT-SECRET` have two.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a part of a text is a token by itself.
+fn has_token(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    text.split(|c| !is_part(c)).any(|part| {
+        let has = |is: fn(&char) -> bool| part.chars().any(|c| is(&c));
+        let is_random = part.len() >= RANDOM
+            && !part.contains('.')
+            && has(char::is_ascii_lowercase)
+            && has(char::is_ascii_uppercase)
+            && has(char::is_ascii_digit);
+        is_random || BEGINNINGS.iter().any(|begin| part.starts_with(begin))
+    })
+}
+
+/// Whether a URL in a text names a user with a password, or on the web a user at all.
+fn has_user(text: &str) -> bool {
+    text.match_indices("://").any(|(at, sign)| {
+        let scheme = text[..at].to_ascii_lowercase();
+        let rest = &text[at.saturating_add(sign.len())..];
+        let blank = |c: char| c.is_whitespace() || "\"'`".contains(c);
+        let url = rest.split(blank).next().unwrap_or_default();
+        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+        match authority.rsplit_once('@') {
+            Some((user, _)) => match user.split_once(':') {
+                Some((_, password)) => !password.is_empty(),
+                None => !user.is_empty() && (scheme.ends_with("http") || scheme.ends_with("https")),
+            },
+            // A password may have a slash.
+            None => authority.split_once(':').is_some_and(|(host, port)| {
+                let is_port = port.chars().all(|c| c.is_ascii_digit());
+                !host.starts_with('[') && !is_port && url.contains('@')
+            }),
+        }
+    })
+}
+
+/// Whether the name of a secret stands before a `=` or `:` with something behind it.
+fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
+    let quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
+    text.match_indices(['=', ':']).any(|(at, sign)| {
+        let before = text[..at].trim_end_matches(quote);
+        let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        let name = before.trim_end_matches(is_part).len();
+        let after = &text[at.saturating_add(sign.len())..];
+        let value = after.trim_start_matches(|c| quote(c) || "=:-".contains(c));
+        // A variable stood behind it.
+        let is_scheme = SCHEMES.contains(&&*value.trim_end_matches(quote).to_ascii_lowercase());
+        !value.is_empty() && !is_scheme && !after.starts_with("//") && is_name(&before[name..])
+    })
+}
+
+/// Whether a word before a token, or an option with the name of a secret, has a word behind it.
+fn has_words(text: &str, is_name: fn(&str) -> bool) -> bool {
+    let text = text.replace("%20", " ");
+    let blank = |c: char| c.is_whitespace() || "\"'`,;".contains(c);
+    let words: Vec<_> = text.split(blank).filter(|word| !word.is_empty()).collect();
+    words.windows(2).any(|pair| {
+        let [before, after] = pair else { return false };
+        let last = before.rsplit(['=', ':']).next().unwrap_or_default();
+        let scheme = last.to_ascii_lowercase();
+        let is_coded = after
+            .chars()
+            .any(|c| c.is_ascii_digit() || c.is_uppercase() || c == '=');
+        let is_option = before.starts_with('-') && !before.contains('=');
+        scheme == "bearer"
+            || SCHEMES.contains(&scheme.as_str()) && is_coded
+            || is_option && is_name(before) && !after.starts_with('-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known() {
+        for name in [
+            "password",
+            "apiKey",
+            "Authorization",
+            "cookie",
+            "Set-Cookie",
+            "session",
+            "session_id",
+            "sessionId",
+            "sid",
+            "auth",
+            "x-auth",
+            "DB_PASS",
+            "PGPASSWORD",
+            "GITHUB_PAT",
+            "jwt",
+            "creds",
+            "clientSecret",
+            "AUTHTOKEN",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "to", "key", "author", "sides", "path", "sessions", "compass", "tokens", "patch",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(is_setting("MY_KEY") && is_setting("key") && !is_setting("monkey"));
+    }
+
+    #[test]
+    fn a_secret_is_found_anywhere_in_a_text() {
+        for text in [
+            "ghp_x",
+            "path=ghp_x",
+            "Authorization: Bearer x",
+            "x: bearer X1",
+            "Authorization:Basic dTpw",
+            "postgresql://u:p@h/db",
+            "postgresql://u:p/w@h",
+            "see HTTPS://u:p@h",
+            "https://u@h/",
+            "TOKEN=x",
+            "sh -c \"TOKEN=x run\"",
+            "api_key=x",
+            "{\"apiKey\": \"x\"}",
+            "run --api-key x",
+            "X-Api-Key: x",
+            "X-Api-Key:x",
+            "cookie=x",
+            "a%3DBearer Bearer%20x",
+            "q4Zl0Vn2Xb8Rt6Yw1Ks3Md5Pf7Hj9GcA",
+            "-----BEGIN PRIVATE KEY-----",
+        ] {
+            assert!(is_in(text, is_name), "{text}");
+        }
+        for text in [
+            "",
+            "/tmp",
+            "https://a.test/?x=1",
+            "https://a.test:80/@scope",
+            "ssh://git@a.test/x",
+            "http://[::1]:80/",
+            "@scope/x",
+            "a@b.test",
+            "TOKEN=",
+            "--token",
+            "basic words",
+            "2f9c1e4b7a6d8c3e5f0a1b2c3d4e5f60",
+            "token:",
+            "key=x",
+            "--port=80",
+            "postgresql://u@h/db",
+        ] {
+            assert!(!is_in(text, is_name), "{text}");
+        }
+        assert!(is_in("https://a.test/?key=x", is_setting));
+    }
+}
