@@ -1,16 +1,16 @@
 //! The last call of a conversation, made again.
 
-use std::{collections::BTreeMap, iter, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use askback::client::{self, ClientError};
 use askback_core::protocol::Tool;
 use askback_host::{content, diff, page::Style, text::PeerText, words};
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, history::names_secret, offered, shown::Shown};
+use super::{Repl, attend, offered, shown::Shown};
 use crate::{
     error::Error,
-    lookup, missing,
+    lookup, missing, secret,
     session::{Session, failed},
     suite::record::{Recorder, Request},
 };
@@ -211,16 +211,14 @@ impl LastCall {
         let had_secrets = match &mut call {
             Call::Tool(_, arguments) => {
                 let before = arguments.len();
-                arguments.retain(|name, value| {
-                    let mut names = vec![name.as_str()];
-                    members(value, &mut names);
-                    !names_secret(names.into_iter())
-                });
+                arguments.retain(|name, value| !secret::is_argument(name, value));
                 arguments.len() < before
             }
             Call::Prompt(_, arguments) => {
                 let before = arguments.len();
-                arguments.retain(|name, _| !names_secret(iter::once(name.as_str())));
+                arguments.retain(|name, text| {
+                    !secret::is_name(name) && !secret::is_in(text, secret::is_name)
+                });
                 arguments.len() < before
             }
             Call::Read(_) => false,
@@ -254,20 +252,6 @@ fn received<T>(
     })
 }
 
-/// The names of all members in a value.
-fn members<'a>(value: &'a Value, names: &mut Vec<&'a str>) {
-    match value {
-        Value::Object(object) => {
-            for (name, value) in object {
-                names.push(name);
-                members(value, names);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| members(item, names)),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -292,5 +276,8 @@ mod tests {
         );
         check(json!({"a": 1, "password": "hush"}), json!({"a": 1}));
         check(json!({"a": 1, "b": [{"apiKey": "hush"}]}), json!({"a": 1}));
+        check(json!({"a": 1, "b": ["Bearer hush"]}), json!({"a": 1}));
+        check(json!({"a": 1, "cookie": "hush"}), json!({"a": 1}));
+        check(json!({"a": 1, "path": "ghp_hush"}), json!({"a": 1}));
     }
 }

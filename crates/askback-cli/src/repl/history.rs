@@ -3,9 +3,12 @@
 use std::{io, path::PathBuf};
 
 use askback::keys::state_dir;
-use askback_core::forms::{Field, FormSchema, TextField};
+use askback_core::forms::{Field, TextField};
 
-use crate::private_file;
+use crate::{
+    private_file,
+    secret::{is_in, is_name},
+};
 
 /// The most lines that are kept, the newest.
 const KEPT: usize = 1000;
@@ -60,16 +63,11 @@ impl History {
     }
 }
 
-/// Whether an argument of a line has a name as secrets have, or an object in it such a member.
+/// Whether a word of a line is the name of a secret, or something in it seems to be one.
 fn holds_secret(line: &str) -> bool {
-    let names = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-    names_secret(names.filter(|name| !name.is_empty()))
-}
-
-/// Whether one of these names is as secrets have it.
-pub(super) fn names_secret<'a>(names: impl Iterator<Item = &'a str>) -> bool {
-    let fields = names.map(|name| Field::new(name, TextField::default()));
-    FormSchema::new(fields).secret_fields("").next().is_some()
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
+    words.any(|word| !word.is_empty() && Field::new(word, TextField::default()).looks_secret())
+        || is_in(line, is_name)
 }
 
 #[cfg(test)]
@@ -86,6 +84,13 @@ mod tests {
             "/call book to=Rome",
             "/call login password=hush",
             "/call login of:={\"apiKey\":\"hush\"}",
+            "/call t Authorization=\"Bearer X1\"",
+            "/call t path=ghp_X2",
+            "/call t cookie=X3",
+            "/call t session=X4",
+            "/call t sid=X5",
+            "/call t of='{\"note\":\"bearer X6\"}'",
+            "/read https://u:X8@h/",
             "/tools",
             "a\nb",
             &"x".repeat(LONGEST + 1),

@@ -11,7 +11,6 @@ use std::{
 };
 
 use askback::client::{Client, ClientError};
-use askback_core::forms::{Field, TextField};
 use askback_host::{
     host::Host,
     model::{Ask, Question, Reply, link},
@@ -27,6 +26,8 @@ use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
     private_file,
+    secret::{holds, is_in, is_name, is_setting},
+    servers::conceal_args,
     target::{Reach, Target},
 };
 
@@ -118,6 +119,14 @@ impl Recorder {
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
         if self.cases.len() >= CASES || matches!(&end, Err(error) if !is_answer(error)) {
+            return Ok(());
+        }
+        if let Request::Read(uri) = request
+            && is_in(uri, is_name)
+        {
+            self.secrets
+                .names
+                .insert("the URI of a resource".to_owned());
             return Ok(());
         }
         let number = self.cases.len().saturating_add(1);
@@ -258,6 +267,14 @@ impl Recorder {
                         self.secrets.note(&field.name, &value);
                     }
                 }
+                // The names are judged: these are the values.
+                content.retain(|name, value| {
+                    let is_secret = holds(value);
+                    if is_secret {
+                        self.secrets.note(name, value);
+                    }
+                    !is_secret
+                });
                 put(&mut act, "accept", yaml(&Value::Object(content)));
             }
             (_, Reply::Text(reply)) => put(&mut act, "reply", &**reply),
@@ -318,15 +335,16 @@ impl Secrets {
         match value {
             Value::Null | Value::Bool(_) => {}
             Value::String(text) => drop(self.values.insert(text.clone())),
+            Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
             other => drop(self.values.insert(other.to_string())),
         }
     }
 
-    /// Removes the members of a value whose names are those of secrets.
+    /// Removes the members of a value whose names are those of secrets, and those that hold one.
     fn remove_from(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) => members.retain(|name, value| {
-                if is_secret(name) {
+                if is_name(name) || is_held(value) {
                     self.note(name, value);
                     return false;
                 }
@@ -345,9 +363,13 @@ impl Secrets {
     }
 }
 
-/// Whether a name is one that secrets have.
-fn is_secret(name: &str) -> bool {
-    Field::new(name, TextField::default()).looks_secret()
+/// Whether a value holds a secret that is none of a member within.
+fn is_held(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => false,
+        Value::Array(all) => all.iter().any(is_held),
+        value => holds(value),
+    }
 }
 
 /// Whether a request ended with an answer of the server.
@@ -365,9 +387,7 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Yaml> {
                 .chain(&command.args)
                 .map(|word| Yaml::from(word.as_str()))
                 .collect();
-            let mut names = command.args.iter().map(|word| word.trim_start_matches('-'));
-            let name = |word: &str| is_secret(word.split('=').next().unwrap_or_default());
-            if names.any(name) {
+            if conceal_args("", &command.args) != command.args {
                 secrets.names.insert("the command of the server".to_owned());
                 return None;
             }
@@ -384,6 +404,10 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Yaml> {
             if url.query().is_some() {
                 url.set_query(None);
                 secrets.names.insert("the query of the URL".to_owned());
+            }
+            if is_in(url.as_str(), is_setting) {
+                secrets.names.insert("the URL of the server".to_owned());
+                return None;
             }
             put(&mut server, "url", url.as_str());
         }

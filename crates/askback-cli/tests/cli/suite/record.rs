@@ -132,6 +132,8 @@ fn secrets_are_left_out() {
         "call",
         "login",
         "apiKey=hush-key",
+        "cookie=hush-cookie",
+        "path=ghp_hush-path",
         "--protocol",
         "2025-11-25",
     ];
@@ -145,10 +147,10 @@ fn secrets_are_left_out() {
         .expect(0);
     let ran = ran
         .prints("hush-hush")
-        .says("left out, since it may be secret | apiKey, password, the command of the server\n");
+        .says("left out, since it may be secret | apiKey, cookie, password, path, the command of the server\n");
     let suite = recorded(&ran);
     assert!(!suite.contains("hush"), "{suite}");
     assert!(suite.contains("user: ada\n"), "{suite}");
-    let told = "# Left out, since it may be secret: apiKey, password, the command of the server\n";
+    let told = "# Left out, since it may be secret: apiKey, cookie, password, path, the command of the server\n";
     assert!(suite.contains(told), "{suite}");
 }
