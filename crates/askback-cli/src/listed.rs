@@ -161,7 +161,10 @@ impl Listed {
         }
         let mut server = self.server.clone();
         self.values()?.fill(&mut server).map_err(missing)?;
-        let reach = self.reach(&server)?;
+        let mut reach = self.reach(&server)?;
+        if let (Reach::Start(command), Reach::Start(written)) = (&mut reach, &written.reach) {
+            command.written = Some(Box::new(written.clone()));
+        }
         if let Reach::Address(address) = &reach
             && let Err(error) = address.http()
         {
@@ -270,6 +273,7 @@ impl Listed {
                 env,
                 withheld: self.withheld.clone(),
                 cwd,
+                written: None,
             }),
             ServerEntry::Url(ServerUrl { url, headers }) => Reach::Address(Address {
                 url,

@@ -55,6 +55,9 @@ pub struct Command {
     pub withheld: Vec<String>,
     /// Where it runs; here where absent.
     pub cwd: Option<PathBuf>,
+    /// The command in the words of a file, where values took the place of variables: those may be
+    /// secrets.
+    pub written: Option<Box<Self>>,
 }
 
 impl Target {
@@ -139,16 +142,22 @@ impl Command {
     /// The process that the command starts. This is the only way in which one comes to be: it gets
     /// the environment without the secrets in it that are ours.
     pub fn child(self) -> Child {
+        let shown = self.told().program.clone();
         let withheld = self.withheld.into_iter().map(Into::into);
         let child = environment::ours()
             .chain(withheld)
             .fold(Child::command(self.program), Child::env_remove);
         // What the file spells out for the server is the server's.
-        let child = child.args(self.args).envs(self.env);
+        let child = child.args(self.args).envs(self.env).shown_as(shown);
         match self.cwd {
             Some(cwd) => child.current_dir(cwd),
             None => child,
         }
+    }
+
+    /// Returns the command as errors tell of it: in the words of the file, where one says it.
+    pub fn told(&self) -> &Self {
+        self.written.as_deref().unwrap_or(self)
     }
 
     /// The whole command as one would type it, safe to show.

@@ -17,18 +17,27 @@ use crate::target::Command;
 pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
     let folder = command.cwd.as_deref();
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let says = words!("the folder {} does not exist", given(folder.display()));
+        let told = command.told().cwd.as_deref().unwrap_or(folder);
+        let says = words!("the folder {} does not exist", given(told.display()));
         diagnosis.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
-    let program = &command.program;
-    match found(program, folder, command.env.get("PATH").map(String::as_str)) {
+    let (program, path) = (&command.program, command.env.get("PATH"));
+    let told = command.told();
+    // A file that was found with the value of a variable has that in its path.
+    let is_written =
+        (&told.program, told.env.get("PATH"), &told.cwd) == (program, path, &command.cwd);
+    match found(program, folder, path.map(String::as_str)) {
         Some(path) => {
-            diagnosis.ok("program", None, words!("{}", given(path.display())));
+            let words = match is_written {
+                true => words!("{}", given(path.display())),
+                false => words!("{}", given(&told.program)),
+            };
+            diagnosis.ok("program", None, words);
             true
         }
         None => {
-            let says = words!("there is no program {}", given(program));
+            let says = words!("there is no program {}", given(&told.program));
             diagnosis.fail("program", says, None, advice(program));
             false
         }

@@ -127,6 +127,7 @@ impl Server {
                     env: all_filled(env)?,
                     withheld: Vec::new(),
                     cwd: Some(cwd.as_ref().map_or(folder.into(), |cwd| folder.join(cwd))),
+                    written: None,
                 };
                 Target {
                     reach: Reach::Start(command),

@@ -71,6 +71,32 @@ fn a_program_that_is_missing_fails_at_once() {
     );
 }
 
+#[test]
+fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
+    #[track_caller]
+    fn check(words: &[&str], server: &str, exit: i32) {
+        let name = format!("secret-launch-{}", words[0]);
+        let run = Run::new(&name, words).set("SECRET_V", "hush");
+        let run = run.and(&["--server", "it", "--config", "mcp.json"]);
+        let file = format!(r#"{{"mcpServers": {{"it": {server}}}}}"#);
+        run.scratch.file("mcp.json", &file);
+        let ran = run.run().expect(exit);
+        for said in [&ran.stdout, &ran.stderr] {
+            assert!(!said.contains("hush"), "{words:?}: {said}");
+        }
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("/${SECRET_V}/x"), "{words:?}: {said}");
+    }
+    let program = r#"{"command": "/nonexist/${SECRET_V}/x"}"#;
+    let folder = r#"{"command": "sh", "cwd": "/nonexist/${SECRET_V}/x"}"#;
+    for (command, exit) in [("inspect", 4), ("list", 4), ("check", 4), ("doctor", 1)] {
+        check(&[command], program, exit);
+        check(&[command, "--json"], program, exit);
+    }
+    check(&["doctor"], folder, 1);
+    check(&["doctor", "--json"], folder, 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_a_process_does_instead_of_answering_is_told() {

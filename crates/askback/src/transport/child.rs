@@ -35,6 +35,8 @@ use super::{
 #[derive(Debug)]
 pub struct Child {
     command: Command,
+    /// The program as errors name it, where that is not how it is started.
+    shown_as: Option<String>,
 }
 
 impl Child {
@@ -48,7 +50,18 @@ impl Child {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        Self { command }
+        Self {
+            command,
+            shown_as: None,
+        }
+    }
+
+    /// Has errors name the program so: for one whose path holds what nobody is to read, such as the
+    /// value of a variable.
+    #[must_use]
+    pub fn shown_as(mut self, program: impl Into<String>) -> Self {
+        self.shown_as = Some(program.into());
+        self
     }
 
     /// Adds an argument.
@@ -118,7 +131,10 @@ impl Child {
 
     fn start(&mut self, limits: &Limits) -> io::Result<Started> {
         let mut child = self.command.spawn().map_err(|error| {
-            let program = self.command.as_std().get_program().to_string_lossy();
+            let program = match &self.shown_as {
+                Some(program) => program.into(),
+                None => self.command.as_std().get_program().to_string_lossy(),
+            };
             io::Error::new(
                 error.kind(),
                 format!("`{program}` cannot be started: {error}"),
