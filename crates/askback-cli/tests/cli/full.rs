@@ -1,6 +1,7 @@
 //! A person before the full screen of the real program, on a terminal that is emulated.
 
 use std::{
+    fs,
     io::Write,
     num::NonZero,
     process::Child,
@@ -17,7 +18,7 @@ use rustix::{
     termios::{self, LocalModes},
 };
 
-use crate::pty;
+use crate::{pty, scratch::Scratch};
 
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
@@ -356,6 +357,39 @@ fn a_text_is_written_in_an_editor() {
     terminal.until("the editor ended with signal: 2");
     terminal.until("destination* Rome").press(ESC);
     assert_eq!(terminal.end(), Some(3));
+}
+
+#[test]
+fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
+    let scratch = Scratch::new("editor-ended");
+    let folder = scratch.path("");
+    // It keeps a copy beside, as editors do.
+    let editor = "f() { cp \"$1\" \"$1~\"; echo in the editor; read -r _; }; f";
+    let variables = [
+        ("VISUAL", editor),
+        ("TMPDIR", folder.to_str().expect("it is text")),
+    ];
+    let texts = || fs::read_dir(&folder).expect("it is ours").count();
+    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
+    let mut terminal = Terminal::open_with(&call, 80, &variables);
+    terminal.until("destination*").press("Rome").until("Rome");
+    terminal.press(EDITOR).until("in the editor");
+    assert_eq!(texts(), 1);
+    terminal.press("\n").until("destination* Rome");
+    assert_eq!(texts(), 0);
+    for (signal, exit) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let mut terminal = Terminal::open_with(&call, 80, &variables);
+        terminal.until("destination*").press("Rome").until("Rome");
+        terminal.press(EDITOR).until("in the editor");
+        assert_eq!(texts(), 1);
+        let id = i32::try_from(terminal.child.id())
+            .ok()
+            .and_then(Pid::from_raw);
+        kill_process(id.expect("it has one"), signal).expect("it is ours");
+        // The editor has the terminal still.
+        let ended = terminal.child.wait().expect("it ends");
+        assert_eq!((ended.code(), texts()), (Some(exit), 0), "{signal:?}");
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! A text in the editor of the person, who is away there.
 
 use std::{
-    collections::hash_map::RandomState,
+    collections::{BTreeSet, hash_map::RandomState},
     env,
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     hash::{BuildHasher, Hasher},
     io::{self, Read, Write},
+    mem,
     path::{Path, PathBuf},
     process::ExitStatus,
+    sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -21,9 +23,56 @@ use crate::{
 /// The longest text that is taken back, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// An editor that is open. It is ended, and its file removed, once this is dropped.
+/// The folders of the texts that are in an editor now.
+static OPEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes the texts that are in an editor: for where this program ends and nothing is dropped.
+pub(super) fn remove_texts() {
+    for folder in mem::take(&mut *open()) {
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+fn open() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A text in a folder of its own, where an editor puts its copies of it, too. All of that is removed
+/// once this is dropped, and at [`remove_texts`].
+struct Place {
+    folder: PathBuf,
+}
+
+impl Place {
+    fn new(text: &str) -> io::Result<Self> {
+        let number = RandomState::new().build_hasher().finish();
+        let folder = env::temp_dir().join(format!("askback-{number:016x}"));
+        {
+            // Held until it is known, so that none is made that is not removed.
+            let mut open = open();
+            make(&folder)?;
+            open.insert(folder.clone());
+        }
+        let place = Self { folder };
+        write(&place.file(), text)?;
+        Ok(place)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("askback.txt")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        open().remove(&self.folder);
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// An editor that is open. It is ended, and its text removed, once this is dropped.
 pub(super) struct Away {
-    file: PathBuf,
+    place: Place,
     ended: std::pin::Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send>>,
 }
 
@@ -34,14 +83,10 @@ impl Away {
     ///
     /// If the text cannot be put into a file, or the editor does not start.
     pub(super) fn begin(text: &str) -> io::Result<Self> {
-        let number = RandomState::new().build_hasher().finish();
-        let file = env::temp_dir().join(format!("askback-{number:016x}.txt"));
-        write(&file, text)?;
-        let mut child = command(&file).kill_on_drop(true).spawn().inspect_err(|_| {
-            let _ = fs::remove_file(&file);
-        })?;
+        let place = Place::new(text)?;
+        let mut child = command(&place.file()).kill_on_drop(true).spawn()?;
         Ok(Self {
-            file,
+            place,
             ended: Box::pin(async move { child.wait().await }),
         })
     }
@@ -50,16 +95,10 @@ impl Away {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<String, Words>> {
         let ended = ready!(self.ended.as_mut().poll(context));
         Poll::Ready(match ended {
-            Ok(status) if status.success() => read(&self.file),
+            Ok(status) if status.success() => read(&self.place.file()),
             Ok(status) => Err(words!("the editor ended with {}", given(status))),
             Err(error) => Err(words!("the editor is lost: {}", given(error))),
         })
-    }
-}
-
-impl Drop for Away {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
     }
 }
 
@@ -82,6 +121,14 @@ fn command(file: &Path) -> Command {
     let mut command = Command::new("notepad");
     command.arg(file);
     command
+}
+
+/// Makes a folder that nobody else can look into.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 fn write(file: &Path, text: &str) -> io::Result<()> {

@@ -23,7 +23,7 @@ use jiff::{Span, civil::Date};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    away::Away,
+    away::{Away, remove_texts},
     key::Key,
     keys::Keys,
     pager::{Pager, Put},
@@ -559,6 +559,7 @@ fn restored_when_ended() -> io::Result<()> {
                 if kind == SignalKind::hangup() {
                     sleep(CLOSING).await;
                 }
+                remove_texts();
                 restore();
                 std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
             }
