@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     page::{Page, Style},
     text::{self, PeerText},
-    wire::indent::indented,
+    wire::indented,
     words,
 };
 

@@ -1,6 +1,6 @@
 //! A request that travelled, edited and sent again.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use askback_core::{
     forms::{Field, FormSchema, TextField},
@@ -9,16 +9,17 @@ use askback_core::{
 use askback_host::{
     model::{Ask, Question, Reply},
     page::{Style, out},
-    text::given,
+    text::{PeerText, given},
+    wire::indented,
     words,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::Repl;
 use crate::{
     check::greet,
     error::{Error, Kind},
-    probe::{Exchange, MODERN_CAPABILITIES, ProbeArgs, Sent},
+    probe::{Exchange, MODERN_CAPABILITIES, ProbeArgs, Reply as Came, Sent, Wait},
 };
 
 /// How long an answer is waited for.
@@ -51,40 +52,29 @@ impl Repl<'_> {
             }
         };
         page.note(Style::Dim, sent);
-        let reply = &seen.reply;
-        if let Some(status) = reply.status {
+        if let Some(status) = seen.reply.status {
             page.say(Style::Plain, words!("HTTP status {}", status));
         }
-        let others = [&reply.asked, &reply.notifications, &reply.strays];
-        let came: Vec<_> = others.into_iter().flatten().chain(&reply.answer).collect();
-        for message in &came {
-            let text = serde_json::to_string_pretty(message).unwrap_or_default();
-            page.quote(askback_host::text::json(&text));
-        }
-        if came.is_empty() {
-            page.quote(reply.shown());
-        }
+        page.quote(came(&seen.reply));
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// The request of this number, without its id.
-    fn request(&self, number: u64) -> Result<Option<Map<String, Value>>, Error> {
+    /// The text of the request of this number, indented and otherwise as it was sent.
+    fn request(&self, number: u64) -> Result<Option<String>, Error> {
         let Some(log) = &self.session.wire else {
             return Err(Error::usage("the messages of this session are not kept"));
         };
         let kept = log.lock();
         let entry = kept.get(number).filter(|entry| entry.is_sent());
-        let message = entry.and_then(|entry| serde_json::from_slice(entry.message()).ok());
-        let Some(Value::Object(mut message)) = message else {
-            return Ok(None);
+        let text = entry.and_then(|entry| str::from_utf8(entry.message()).ok());
+        let is_request = |text: &&str| {
+            Members::read(text).is_ok_and(|members| members.has("id") && members.has("method"))
         };
-        let had_id = message.remove("id").is_some();
-        Ok((had_id && message.contains_key("method")).then_some(message))
+        Ok(text.filter(is_request).map(indented))
     }
 
     /// Has the person edit a request until it is an object of JSON; none if they cancel.
-    async fn edit(&mut self, request: Map<String, Value>) -> Option<Map<String, Value>> {
-        let mut text = serde_json::to_string_pretty(&request).unwrap_or_default();
+    async fn edit(&mut self, mut text: String) -> Option<String> {
         loop {
             let mut field = Field::new(FIELD, TextField::default());
             field.description = Some("A request as JSON. Ctrl-G opens your editor.".to_owned());
@@ -106,8 +96,8 @@ impl Repl<'_> {
                 },
                 _ => return None,
             }
-            match serde_json::from_str::<Map<String, Value>>(&text) {
-                Ok(edited) => return Some(edited),
+            match Members::read(&text) {
+                Ok(_) => return Some(text),
                 Err(error) => {
                     let words = words!("that is no object of JSON: {}", given(error));
                     let page = self.session.host.page();
@@ -118,7 +108,7 @@ impl Repl<'_> {
     }
 
     /// Sends a request with an id of its own, and over HTTP with the headers that belong to it.
-    async fn exchange(&mut self, request: Map<String, Value>) -> Result<Exchange, Error> {
+    async fn exchange(&mut self, request: String) -> Result<Exchange, Error> {
         let bounds = ProbeArgs::default().bounds(PATIENCE, WHOLE);
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
@@ -129,20 +119,112 @@ impl Repl<'_> {
         let exchanging = async {
             let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
             probe.set_capabilities(capabilities);
-            let opens = request
-                .get("method")
-                .is_some_and(|method| method == "initialize");
+            let opens = Members::read(&request).is_ok_and(|members| members.opens());
             if revision.era() == Era::Legacy && !opens {
                 greet(&mut probe).await;
                 probe.initialized().await;
             }
             let id = probe.request("ping", json!({}))["id"].clone();
-            let mut request = request;
-            request.insert("id".to_owned(), id);
-            let seen = probe.send(Sent::request(&Value::Object(request))).await;
+            let body = with_id(&request, &id).unwrap_or(request).into_bytes();
+            let seen = probe.send(Sent::bytes(body, Wait::For(id))).await;
             probe.close().await;
             seen
         };
         Ok(self.session.host.attend(exchanging).await?)
+    }
+}
+
+/// Everything that came back, indented; in the words of the exchange where no message did.
+fn came(reply: &Came) -> PeerText {
+    let others = [&reply.asked, &reply.notifications, &reply.strays];
+    let messages = others.into_iter().flatten().chain(&reply.answer);
+    let messages: Vec<_> = messages
+        .map(|message| askback_host::text::json(&indented(&message.to_string())))
+        .collect();
+    match messages.is_empty() {
+        true => reply.shown().into(),
+        false => messages.join("\n").into(),
+    }
+}
+
+/// The members of an object of JSON, each the text that it is.
+struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    fn read(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Whether they are those of the request that opens a session.
+    fn opens(&self) -> bool {
+        let method = self.0.get("method");
+        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
+        method.is_some_and(|method| method == "initialize")
+    }
+}
+
+/// Returns a request with this id. Everything else stays as it is written: the order of members, and
+/// numbers that no type holds.
+fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
+    let request = request.trim();
+    let members = Members::read(request)?;
+    let (before, after) = match members.0.get("id") {
+        Some(old) => {
+            // What was read is a part of the text.
+            let start = old.get().as_ptr().addr();
+            let start = start.saturating_sub(request.as_ptr().addr());
+            let (before, rest) = request.split_at(start);
+            (before.to_owned(), rest.get(old.get().len()..))
+        }
+        None if members.0.is_empty() => (r#"{"id":"#.to_owned(), Some("}")),
+        None => {
+            let rest = request.strip_suffix('}').unwrap_or(request);
+            (format!(r#"{rest},"id":"#), Some("}"))
+        }
+    };
+    Ok(format!("{before}{id}{}", after.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_request_the_id_alone_changes() {
+        #[track_caller]
+        fn check(request: &str, expected: &str) {
+            let sent = with_id(request, &json!(7)).expect("it is an object of JSON");
+            assert_eq!(sent, expected);
+        }
+        check(r#"{"id":3,"method":"a"}"#, r#"{"id":7,"method":"a"}"#);
+        check(
+            r#"{"method":"a","id":"long","jsonrpc":"2.0"}"#,
+            r#"{"method":"a","id":7,"jsonrpc":"2.0"}"#,
+        );
+        check(
+            r#"{"params":{"id":3},"id":3}"#,
+            r#"{"params":{"id":3},"id":7}"#,
+        );
+        // One that was taken out.
+        check(r#"{"params":{"id":3}}"#, r#"{"params":{"id":3},"id":7}"#);
+        check("{}", r#"{"id":7}"#);
+        // What a number or an object of a program would lose.
+        for written in [
+            "123456789012345678901234567890",
+            "0.10000000000000000001",
+            "1e400",
+            "1.50",
+            r#"{"z":1,"a":2,"z":3}"#,
+            r#""\u0041 \\\" \t  é""#,
+        ] {
+            let line = |id: &str| format!(r#"{{"z":{written},"id":{id},"a":[{written}]}}"#);
+            check(&line("3"), &line("7"));
+            // What is shown of it is the same.
+            check(&indented(&line("3")), &indented(&line("7")));
+        }
     }
 }

@@ -131,6 +131,24 @@ fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
     }
 }
 
+#[test]
+fn an_edited_request_is_sent_as_it_is_written() {
+    let written = r#""method":"askback/none","params":{"b":0.10000000000000000001,"a":123456789012345678901234567890}"#;
+    let lines = format!("/wire edit 1\n{{{written},\"id\":\"mine\",\"jsonrpc\":\"2.0\"}}\n\n");
+    let run = Run::new("wire-edit-written", &["open", "--protocol", "2026-07-28"]).input(&lines);
+    let seen = run.scratch.path("seen");
+    let script = r#"tee -a seen | "$0" serve travel"#;
+    let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
+    let ran = run.run().expect(0);
+    let _ran = ran.prints("\"code\": -32601,");
+    let seen = fs::read_to_string(seen).expect("the server wrote it");
+    let sent = format!("{{{written},\"id\":");
+    let sent = seen.lines().find_map(|line| line.strip_prefix(&sent));
+    let sent = sent.unwrap_or_else(|| panic!("it is not in {seen}"));
+    assert!(!sent.contains("mine"), "{sent}");
+    assert!(sent.ends_with(r#","jsonrpc":"2.0"}"#), "{sent}");
+}
+
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
 struct Agency(Child);
 

@@ -5,7 +5,7 @@ const INLINE: usize = 60;
 
 /// Indents JSON. Only blanks between its parts change: names that occur twice, and numbers however they
 /// are written, stay as they came.
-pub(crate) fn indented(json: &str) -> String {
+pub fn indented(json: &str) -> String {
     let mut out = String::with_capacity(json.len().saturating_mul(2));
     let mut depth = 0_usize;
     let mut rest = json.trim();

@@ -6,7 +6,7 @@
 
 mod export;
 mod gist;
-pub(crate) mod indent;
+mod indent;
 mod show;
 mod state;
 
@@ -20,6 +20,7 @@ use askback::transport::{WireEvent, WireHeader};
 use self::gist::{Gist, Outcome};
 pub use self::{
     export::{line, time},
+    indent::indented,
     show::{Row, Shown, list, put, whole},
 };
 
