@@ -15,7 +15,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::Repl;
+use super::{Repl, shown::Shown};
 use crate::{
     check::greet,
     error::{Error, Kind},
@@ -55,8 +55,11 @@ impl Repl<'_> {
         if let Some(status) = seen.reply.status {
             page.say(Style::Plain, words!("HTTP status {}", status));
         }
-        page.quote(came(&seen.reply));
-        Ok(self.session.host.print(page.take().trimmed())?)
+        self.session.host.print(page.take().trimmed())?;
+        let mut shown = Shown::new(came(&seen.reply), None);
+        self.show_result(&mut shown)?;
+        self.shown = Some(shown);
+        Ok(())
     }
 
     /// The text of the request of this number, indented and otherwise as it was sent.
