@@ -58,7 +58,7 @@ impl Repl<'_> {
         self.session.host.print(page.take().trimmed())?;
         let mut shown = Shown::new(came(&seen.reply), None);
         self.show_result(&mut shown)?;
-        self.shown = Some(shown);
+        self.known.shown = Some(shown);
         Ok(())
     }
 
