@@ -299,3 +299,40 @@ fn forget(path: &Path) -> Result<(), Error> {
 fn failed(error: io::Error) -> Error {
     Error::usage(words!("the call cannot wait in its file: {}", given(error)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use super::*;
+
+    #[test]
+    fn a_late_call_is_forgotten_by_whoever_takes_it() {
+        let folder = env::temp_dir().join(format!("askback-parked-{}", std::process::id()));
+        let parking = Parking(folder.clone());
+        let asked = r#"{"resultType":"input_required","requestState":"s"}"#;
+        let call = Parked {
+            line: Vec::new(),
+            folder: PathBuf::new(),
+            server: "s".to_owned(),
+            tool: "t".to_owned(),
+            arguments: Map::new(),
+            asked: RawValue::from_string(asked.to_owned()).expect("it is JSON"),
+            answers: BTreeMap::new(),
+            since: 7,
+        };
+        let id = parking.keep(&call).expect("the folder can be written");
+        let path = parking.path(&id);
+        assert!(path.exists());
+        assert!(parking.take(&id).is_err());
+        let left = path.exists();
+        let in_time = Parked {
+            since: now(),
+            ..call
+        };
+        let id = parking.keep(&in_time).expect("the folder can be written");
+        let is_taken = parking.take(&id).is_ok();
+        let _ = fs::remove_dir_all(folder);
+        assert_eq!((left, is_taken), (false, true));
+    }
+}

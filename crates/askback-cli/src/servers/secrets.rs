@@ -178,7 +178,9 @@ impl Concealing<'_> {
     }
 
     fn url(&mut self, url: &mut String) {
-        if let Some((before, query)) = url.split_once('?') {
+        if let Some((before, query)) = url.split_once('?')
+            && !is_in(&literal(before), is_setting)
+        {
             let pairs = query.split('&').map(|pair| {
                 let Some((key, value)) = pair.split_once('=') else {
                     return pair.to_owned();
@@ -420,7 +422,7 @@ mod tests {
             ],
         );
         check(
-            json!({"url": "https://u:x@a.test/mcp"}),
+            json!({"url": "https://u:x@a.test/mcp?key=x"}),
             json!({"url": "${MY_GIT_URL}"}),
             &["MY_GIT_URL"],
         );

@@ -306,7 +306,7 @@ fn servers_are_imported_without_their_secrets() {
 fn secrets_of_any_place_are_neither_listed_nor_imported() {
     let place = Place::new("anywhere");
     place.write(
-        "project/.mcp.json",
+        "user/.cursor/mcp.json",
         r#"{"mcpServers": {
             "args": {
                 "command": "docker",

@@ -128,7 +128,7 @@ fn make(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.recursive(false).create(folder)
 }
 
 fn write(file: &Path, text: &str) -> io::Result<()> {

@@ -147,7 +147,7 @@ fn secrets_are_left_out() {
         .expect(0);
     let ran = ran
         .prints("hush-hush")
-        .says("left out, since it may be secret | apiKey, cookie, password, path, the command of the server\n");
+        .says("left out, since it may be secret | apiKey, cookie, password, path, the command\n");
     let suite = recorded(&ran);
     assert!(!suite.contains("hush"), "{suite}");
     assert!(suite.contains("user: ada\n"), "{suite}");
