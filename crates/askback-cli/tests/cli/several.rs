@@ -148,7 +148,7 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
     let line = format!("cd '{folder}' && exec '{ASKBACK}' open --protocol 2025-11-25");
     let mut terminal = Terminal::run("sh", &["-c", &line], 80, &[("XDG_STATE_HOME", &state)]);
     for name in ["a", "b", "gone"] {
-        terminal.until(&format!("says of {name}:"));
+        terminal.until(&format!("of {name}:"));
         terminal.until("yes or no");
         for server in ["a", "b"] {
             let count = fs::read_to_string(scratch.path(&format!("{server}/count")));
