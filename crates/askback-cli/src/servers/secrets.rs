@@ -202,15 +202,16 @@ impl Concealing<'_> {
 
     /// The secret of a client is read from the variable that `clientSecretEnv` names.
     fn sign_in(&mut self, settings: &mut Map<String, Value>) {
-        if let Some(secret) = settings.remove("clientSecret") {
-            if !secret.is_null() && !settings.contains_key("clientSecretEnv") {
-                let variable = joined(self.server, "client_secret");
-                settings.insert("clientSecretEnv".to_owned(), variable.clone().into());
-                self.concealed.push(Concealed {
-                    member: "oauth",
-                    variable,
-                });
-            }
+        if let Some(secret) = settings.remove("clientSecret")
+            && !secret.is_null()
+            && !settings.contains_key("clientSecretEnv")
+        {
+            let variable = joined(self.server, "client_secret");
+            settings.insert("clientSecretEnv".to_owned(), variable.clone().into());
+            self.concealed.push(Concealed {
+                member: "oauth",
+                variable,
+            });
         }
         for (name, value) in settings {
             self.other(name, value, "oauth");
