@@ -73,7 +73,7 @@ pub struct AnswerArgs {
     pub json: bool,
 }
 
-/// What the command line says of a question. It is read before the file of the call, so that what is
+/// The answer on the command line. It is read before the file of the call, so that what is
 /// kept there is sent again only by a line that says nothing.
 enum Said {
     /// Nothing.

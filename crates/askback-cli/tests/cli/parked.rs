@@ -16,7 +16,7 @@ use crate::{
 /// A user with a folder of their own.
 struct User(Scratch);
 
-/// What a command came to.
+/// The end of a command, and all that it wrote.
 struct Came {
     exit: Option<i32>,
     stdout: String,

@@ -1,8 +1,8 @@
 //! Renewing tokens: by one of all who need them, on all machines.
 //!
-//! Whoever finds that a token ends soon leases its record, asks the provider, and writes what it gave; the write counts
-//! only if the record still is what was leased. All others use the token of before while it is good, and then wait. A
-//! token is handed out as it is read from the store, so that its refresh token is safe before its first use.
+//! A task that finds a token near its end leases the record. It asks the provider and writes the new token. The write
+//! counts only if the record is still the one that was leased. The other tasks use the old token while it is good, and
+//! then wait. A token is handed out as the store holds it, so that its refresh token is kept before its first use.
 
 use std::time::Duration;
 

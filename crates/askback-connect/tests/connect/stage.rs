@@ -1,4 +1,4 @@
-//! What the tests play on: stores, a clock that is turned by hand, and a provider.
+//! The stage of the tests: stores, a clock that is turned by hand, and a provider.
 
 use std::{
     future::ready,
@@ -136,7 +136,7 @@ pub(crate) fn tokens(number: usize) -> Granted {
 
 /// A provider that does as it is told.
 pub(crate) struct Provider {
-    /// What it says to renewals, the first first; then it gives tokens.
+    /// The errors of the first renewals, in their order. Those after them get tokens.
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
     /// Whether it can be told to revoke.
     pub(crate) is_down: Mutex<bool>,
