@@ -48,6 +48,9 @@ pub struct Parked {
     pub asked: Box<RawValue>,
     /// The answers so far, by the keys of their questions.
     pub answers: BTreeMap<String, Value>,
+    /// Whether a question of an earlier round got a no.
+    #[serde(default)]
+    pub refused: bool,
     /// When the result came, in seconds since 1970.
     pub since: u64,
 }
@@ -100,9 +103,9 @@ impl Parked {
         self.answers.get(key)?["action"].as_str()
     }
 
-    /// Whether an answer is no yes.
+    /// Whether an answer is no yes, of this round or an earlier one.
     pub fn refuses(&self) -> bool {
-        self.answers.values().any(|it| it["action"] != "accept")
+        self.refused || self.answers.values().any(|it| it["action"] != "accept")
     }
 
     /// The question that an answer without a key is for: the only one, or the only one without an
@@ -319,6 +322,7 @@ mod tests {
             arguments: Map::new(),
             asked: RawValue::from_string(asked.to_owned()).expect("it is JSON"),
             answers: BTreeMap::new(),
+            refused: false,
             since: 7,
         };
         let id = parking.keep(&call).expect("the folder can be written");

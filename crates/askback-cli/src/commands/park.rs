@@ -167,6 +167,7 @@ pub(super) async fn begin(
         arguments,
         asked: Box::default(),
         answers: BTreeMap::new(),
+        refused: false,
         since: now(),
     };
     // Before the server does anything, it is known that the question can be kept.
@@ -254,6 +255,7 @@ fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
     let mut next = Parked {
         asked,
         answers: BTreeMap::new(),
+        refused: call.refuses(),
         since: now(),
         ..call.clone()
     };

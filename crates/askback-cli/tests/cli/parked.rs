@@ -239,6 +239,18 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
 
 #[cfg(unix)]
 #[test]
+fn a_no_counts_in_every_round_after_it() {
+    let user = User::new("no-before");
+    let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
+    user.0.file("again", "");
+    let next = user.run(&["answer", id(&parked), "--decline"]).parked();
+    fs::remove_file(user.0.path("again")).expect("it is ours");
+    user.run(&["answer", id(&next), "--accept"])
+        .expect(3, r#"told: {"k":{"action":"accept""#);
+}
+
+#[cfg(unix)]
+#[test]
 fn of_several_answers_one_is_replaced_before_and_after_a_delivery() {
     let user = User::new("several");
     let parked = user.call(&format!(r#"{{"a":{SURE},"b":{SURE}}}"#)).parked();
