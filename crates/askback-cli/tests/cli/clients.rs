@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, is_in_wrapped};
 
 /// The files of clients, each with its path below the folder of the test.
 const FILES: &[(&str, &str)] = &[
@@ -454,11 +454,11 @@ fn servers_are_exported_and_written() {
     let written = place.read("user/.codex/config.toml");
     assert!(written.starts_with(before), "{written}");
     for client in ["codex", "vscode"] {
-        place.says(
-            &["inspect", "--server", "tool", "--from", client],
-            2,
-            &["ROOT/project/bin/tool"],
-        );
+        let output = place.output(&["inspect", "--server", "tool", "--from", client]);
+        let said = String::from_utf8(output.stderr).expect("it writes text");
+        let tool = place.path("project/bin/tool").display().to_string();
+        assert!(is_in_wrapped(&tool, &said), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
     }
     export("cursor", &["--write"], 0, &["mcp.json is written."]);
     export("gemini", &["--write"], 0, &["settings.json is written."]);

@@ -48,7 +48,7 @@ fn a_result_is_saved_as_it_is() {
         "/call draw\n/save DIR/one 1\n/save DIR/two 2\n/read a://b\n/save DIR/text.json\n",
     );
     let folder = ran.scratch.path("");
-    let ran = ran.expect(0).says("3 bytes are in ");
+    let ran = ran.expect(0).says("3 bytes are in");
     assert_eq!(
         fs::read(folder.join("one")).unwrap(),
         b"one",

@@ -55,7 +55,7 @@ fn nothing_is_wrong_with_the_agency() {
     assert_eq!(steps(&ran), expected);
     assert_eq!(ran.json()["warnings"], json!([]));
     let run = Run::new("doctor-words", &["doctor"]).on_travel().expect(0);
-    run.prints("✓ program        ok, ")
+    run.prints("✓ program        ok,")
         .prints("each request by itself, in 2026-07-28, 2025-11-25")
         .prints("tools 4, prompts 4, resources 1, templates 2")
         .prints("| askback-travel 0.1.0");

@@ -31,6 +31,15 @@ impl Scratch {
     }
 }
 
+/// Whether a text is in another, however the other is wrapped: the path of a test may not fit a line.
+pub(crate) fn is_in_wrapped(text: &str, wrapped: &str) -> bool {
+    let squeezed = |text: &str| {
+        let kept = text.chars().filter(|c| !c.is_whitespace() && *c != '|');
+        kept.collect::<String>()
+    };
+    squeezed(wrapped).contains(&squeezed(text))
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);

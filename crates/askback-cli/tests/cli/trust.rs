@@ -10,7 +10,7 @@ use std::{
 
 use askback_cli::trust::{Agreement, Agreements};
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, is_in_wrapped};
 
 /// Two servers that are none; that they were started is seen.
 const FILE: &str = r#"{"mcpServers": {
@@ -59,7 +59,8 @@ impl Place {
         let (exit, stderr, started) = self.run(words);
         assert_eq!((exit, started), (Some(2), false), "{stderr}");
         for says in says {
-            assert!(stderr.contains(says), "{says} is not in\n{stderr}");
+            let is_in = is_in_wrapped(says, &stderr);
+            assert!(is_in, "{says} is not in\n{stderr}");
         }
     }
 
