@@ -1,5 +1,6 @@
 //! The contract of [`VaultStore`], as a test of it.
 
+mod intents;
 mod outbox;
 mod records;
 mod tenants;
@@ -14,8 +15,8 @@ use askback_core::{
 use tokio::task::JoinSet;
 
 use crate::vault::{
-    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, Lease, Revocation, Sealed,
-    TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
+    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRow, Lease, Revocation,
+    Sealed, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
 };
 
 /// Checks that a store keeps to the rules of [`VaultStore`].
@@ -120,6 +121,12 @@ const RULES: &[(&str, Rule)] = &[
         "the audit tells of what was changed and of nothing else",
         |stores| Box::pin(outbox::audited(stores)),
     ),
+    ("an intent is added once, to so many", |stores| {
+        Box::pin(intents::added(stores))
+    }),
+    ("of many who change an intent one does", |stores| {
+        Box::pin(intents::advanced(stores))
+    }),
     ("any moment may be given", |stores| {
         Box::pin(outbox::any_time(stores))
     }),

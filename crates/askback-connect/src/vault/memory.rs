@@ -11,8 +11,8 @@ use askback_core::ask::{Millis, keys::KeyId};
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEntry, AuditRecord};
 use super::store::{
-    Fence, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore, Wrapped,
-    Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
+    Wrapped, Written,
 };
 
 /// Keeps the vault's records for as long as the process lives: for tests, and for servers whose accounts may be
@@ -28,6 +28,7 @@ struct Tables {
     keys: BTreeMap<Option<String>, Vec<TenantKey>>,
     records: BTreeMap<AccountKey, VaultRecord>,
     revocations: BTreeMap<[u8; 16], Revocation>,
+    intents: BTreeMap<[u8; 16], IntentRow>,
     audit: BTreeMap<u64, AuditRecord>,
     /// The number of the last line of the audit.
     audited: u64,
@@ -343,6 +344,48 @@ impl VaultStore for MemoryVault {
             let is_other = |account: &AccountKey| account.holder.tenant.as_deref() != tenant;
             tables.records.retain(|account, _| is_other(account));
             tables.revocations.retain(|_, it| is_other(&it.account));
+            let intents = &mut tables.intents;
+            intents.retain(|_, it| it.holder.tenant.as_deref() != tenant);
+            tables.append(audit);
+            true
+        })
+    }
+
+    fn add_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        most: usize,
+        now: Millis,
+    ) -> VaultFuture<'a, bool> {
+        self.with(move |tables| {
+            let intents = &mut tables.intents;
+            intents.retain(|_, it| it.expires > now);
+            let of_person = intents.values().filter(|it| it.holder == intent.holder);
+            let is_new = of_person.count() < most && !intents.contains_key(&intent.id);
+            if is_new {
+                intents.insert(intent.id, intent.clone());
+            }
+            is_new
+        })
+    }
+
+    fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
+        self.with(move |tables| tables.intents.get(&id).cloned())
+    }
+
+    fn advance_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        expected: u64,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool> {
+        self.with(move |tables| {
+            let kept = tables.intents.get_mut(&intent.id);
+            let Some(kept) = kept.filter(|kept| kept.version == expected) else {
+                return false;
+            };
+            kept.version = intent.version;
+            kept.body.clone_from(&intent.body);
             tables.append(audit);
             true
         })

@@ -101,6 +101,6 @@ pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;
 pub use store::{
-    Fence, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore, Wrapped,
-    Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
+    Wrapped, Written,
 };

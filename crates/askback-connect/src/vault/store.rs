@@ -131,10 +131,31 @@ pub trait VaultStore: Send + Sync + 'static {
     /// Drops a tenant's key, unless it is the newest or something is sealed under it. Returns whether it did.
     fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool>;
 
-    /// Deletes the keys, the records and the revocations of a tenant. Its audit stays. Returns whether there was a key.
+    /// Deletes the keys, the records, the intents and the revocations of a tenant. Its audit stays. Returns whether there was a key.
     fn delete_tenant<'a>(
         &'a self,
         tenant: Option<&'a str>,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Adds an intent whose id is not there, for a person who has fewer than `most` that end after `now`, and removes
+    /// those of anybody that have ended. Returns whether it did.
+    fn add_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        most: usize,
+        now: Millis,
+    ) -> VaultFuture<'a, bool>;
+
+    /// Returns the intent of this id, ended or not.
+    fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>>;
+
+    /// Puts an intent in place of the one that has its id and the version `expected`. Its person and its end stay.
+    /// Returns whether there was one.
+    fn advance_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        expected: u64,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool>;
 
@@ -232,6 +253,21 @@ pub struct Revocation {
     pub attempts: u32,
 }
 
+/// An intent: something that a person is asked to do on a page. What it is about is for the pages alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IntentRow {
+    /// Its id, which is random.
+    pub id: [u8; 16],
+    /// The person who was asked.
+    pub holder: Holder,
+    /// When it ends.
+    pub expires: Millis,
+    /// Another one after each change.
+    pub version: u64,
+    /// The rest.
+    pub body: Vec<u8>,
+}
+
 /// A tenant's data key, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantKey {
@@ -248,6 +284,15 @@ pub struct Wrapped {
     pub kek_id: String,
     /// The encrypted key.
     pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for IntentRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntentRow")
+            .field("expires", &self.expires)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Sealed {

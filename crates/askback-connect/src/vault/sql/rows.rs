@@ -6,7 +6,7 @@ use super::Value;
 use crate::vault::account::{AccountKey, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
-use crate::vault::store::{Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped};
+use crate::vault::store::{IntentRow, Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped};
 
 /// The values of a row, taken from left to right.
 pub(super) struct Row(std::vec::IntoIter<Value>);
@@ -66,13 +66,29 @@ impl Row {
     /// The columns `tenant, issuer, subject, provider, account`.
     fn account(&mut self) -> Read<AccountKey> {
         Ok(AccountKey {
-            holder: Holder {
-                tenant: read_name(&self.text()?),
-                issuer: read_name(&self.text()?),
-                subject: self.text()?,
-            },
+            holder: self.holder()?,
             provider: self.text()?,
             account: self.text()?,
+        })
+    }
+
+    /// All columns of an intent.
+    pub(super) fn intent(mut self) -> Read<IntentRow> {
+        Ok(IntentRow {
+            id: self.array()?,
+            holder: self.holder()?,
+            expires: self.number()?,
+            version: self.number()?,
+            body: self.bytes()?,
+        })
+    }
+
+    /// The columns `tenant, issuer, subject`.
+    fn holder(&mut self) -> Read<Holder> {
+        Ok(Holder {
+            tenant: read_name(&self.text()?),
+            issuer: read_name(&self.text()?),
+            subject: self.text()?,
         })
     }
 

@@ -81,6 +81,18 @@ const STEPS: &[&str] = &["
     )TABLE;
     CREATE INDEX askback_vault_audit_tenant ON askback_vault_audit (tenant, number);
     CREATE INDEX askback_vault_audit_at ON askback_vault_audit (at);
+", "
+    CREATE TABLE askback_vault_intents (
+        id BYTES NOT NULL PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        expires NUMBER NOT NULL,
+        version NUMBER NOT NULL,
+        body BYTES NOT NULL
+    )TABLE;
+    CREATE INDEX askback_vault_intents_holder ON askback_vault_intents (tenant, issuer, subject);
+    CREATE INDEX askback_vault_intents_expires ON askback_vault_intents (expires);
 "];
 
 /// The version of the newest tables.

@@ -2,21 +2,22 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
+use super::intents;
 use super::rows::{self, Row, bytes, name, number, text};
 use super::{Batch, Changed, Database, Statement, Value};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
-    Fence, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore, Wrapped,
-    Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
+    Wrapped, Written,
 };
 
-fn statement(text: &'static str, values: Vec<Value>) -> Statement {
+pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
     Statement { text, values }
 }
 
-fn batch(deciding: Statement) -> Batch {
+pub(super) fn batch(deciding: Statement) -> Batch {
     Batch {
         before: Vec::new(),
         deciding,
@@ -30,9 +31,13 @@ impl Batch {
         self
     }
 
-    fn audited(mut self, audit: &AuditRecord) -> Self {
-        self.then.push(appended(audit));
+    pub(super) fn then(mut self, statement: Statement) -> Self {
+        self.then.push(statement);
         self
+    }
+
+    pub(super) fn audited(self, audit: &AuditRecord) -> Self {
+        self.then(appended(audit))
     }
 }
 
@@ -45,7 +50,7 @@ fn appended(audit: &AuditRecord) -> Statement {
     )
 }
 
-fn count(most: usize) -> Value {
+pub(super) fn count(most: usize) -> Value {
     number(most as u64)
 }
 
@@ -398,6 +403,9 @@ impl<D: Database> VaultStore for D {
             .before(of_tenant(
                 "DELETE FROM askback_vault_revocations WHERE tenant = $1",
             ))
+            .before(of_tenant(
+                "DELETE FROM askback_vault_intents WHERE tenant = $1",
+            ))
             .audited(audit)
         };
         Box::pin(async move {
@@ -410,6 +418,32 @@ impl<D: Database> VaultStore for D {
             }
             Err(VaultError::Conflict)
         })
+    }
+
+    fn add_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        most: usize,
+        now: Millis,
+    ) -> VaultFuture<'a, bool> {
+        Box::pin(changed(self, intents::added(intent, most, now)))
+    }
+
+    fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
+        Box::pin(async move {
+            let found = read(self, intents::of_id(id), Row::intent).await?;
+            Ok(found.into_iter().next())
+        })
+    }
+
+    fn advance_intent<'a>(
+        &'a self,
+        intent: &'a IntentRow,
+        expected: u64,
+        audit: &'a AuditRecord,
+    ) -> VaultFuture<'a, bool> {
+        let advanced = intents::advanced(intent, expected, audit);
+        Box::pin(changed(self, advanced))
     }
 
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {

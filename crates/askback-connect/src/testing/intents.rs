@@ -1,0 +1,73 @@
+//! Rules on intents.
+
+use super::*;
+
+fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
+    IntentRow {
+        id: [id; 16],
+        holder: holder(Some("t"), None, subject),
+        expires,
+        version: 1,
+        body: vec![id, 0, 255],
+    }
+}
+
+pub(super) async fn added(stores: Stores) -> Kept {
+    let (one, other) = (&stores.one, &stores.other);
+    let (first, second) = (intent(1, "ada", NOW + 10), intent(2, "ada", NOW + 20));
+    expect("added", one.add_intent(&first, 2, NOW).await?, true)?;
+    let found = other.intent(first.id).await?;
+    expect("the intent", found, Some(first.clone()))?;
+    expect("no intent", other.intent([9; 16]).await?, None)?;
+    let twice = IntentRow {
+        holder: holder(None, None, "bob"),
+        ..intent(1, "bob", NOW + 99)
+    };
+    expect(
+        "added twice",
+        other.add_intent(&twice, 2, NOW).await?,
+        false,
+    )?;
+    let kept = one.intent(first.id).await?;
+    expect("the intent still", kept, Some(first))?;
+    expect("one more", other.add_intent(&second, 2, NOW).await?, true)?;
+    let third = intent(3, "ada", NOW + 30);
+    expect("one too many", one.add_intent(&third, 2, NOW).await?, false)?;
+    let others = intent(4, "bob", NOW + 30);
+    expect("of another", one.add_intent(&others, 1, NOW).await?, true)?;
+    let later = one.add_intent(&third, 2, NOW + 10).await?;
+    expect("once one has ended", later, true)?;
+    let ended = other.intent([1; 16]).await?;
+    expect("the one that has ended", ended, None)?;
+    Ok(())
+}
+
+pub(super) async fn advanced(stores: Stores) -> Kept {
+    with_key(&stores).await?;
+    stores
+        .one
+        .add_intent(&intent(1, "ada", NOW), 1, NOW - 1)
+        .await?;
+    let changed = at_a_time(&stores, |store, at| async move {
+        let mut changed = intent(1, "bob", NOW + 99);
+        (changed.version, changed.body) = (2, vec![at]);
+        let changed = store.advance_intent(&changed, 1, &granted()).await?;
+        Ok(changed.then_some(at))
+    });
+    let changed: Vec<_> = changed.await?.into_iter().flatten().collect();
+    expect("how many did", changed.len(), 1)?;
+    let wanted = IntentRow {
+        version: 2,
+        body: changed,
+        ..intent(1, "ada", NOW)
+    };
+    let found = stores.other.intent([1; 16]).await?;
+    expect("the intent", found, Some(wanted))?;
+    let lines = stores.other.audit(Some("t"), 0, 9).await?;
+    expect("the lines of the audit", lines.len(), 1)?;
+    let deleted = audit(AuditEvent::TenantDeleted);
+    stores.one.delete_tenant(Some("t"), &deleted).await?;
+    let gone = stores.other.intent([1; 16]).await?;
+    expect("the intent of a deleted tenant", gone, None)?;
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! Intents in statements.
+
+use askback_core::ask::Millis;
+
+use super::rows::{self, bytes, number};
+use super::statements::{batch, count, statement};
+use super::{Batch, Statement};
+use crate::vault::audit::AuditRecord;
+use crate::vault::store::IntentRow;
+
+/// Adds one, and removes those that have ended.
+pub(super) fn added(intent: &IntentRow, most: usize, now: Millis) -> Batch {
+    let mut values = vec![bytes(&intent.id)];
+    values.extend(rows::holder(&intent.holder));
+    values.extend([number(intent.expires), number(intent.version)]);
+    values.extend([bytes(&intent.body), count(most), number(now)]);
+    let insert = statement(
+        "INSERT INTO askback_vault_intents (id, tenant, issuer, subject, expires, version, body)
+         SELECT $1, $2, $3, $4, $5, $6, $7
+         WHERE (SELECT count(*) FROM askback_vault_intents
+             WHERE tenant = $2 AND issuer = $3 AND subject = $4 AND expires > $9) < $8
+         ON CONFLICT (id) DO NOTHING",
+        values,
+    );
+    let ended = statement(
+        "DELETE FROM askback_vault_intents WHERE expires <= $1",
+        vec![number(now)],
+    );
+    batch(insert).then(ended)
+}
+
+/// Reads one.
+pub(super) fn of_id(id: [u8; 16]) -> Statement {
+    statement(
+        "SELECT id, tenant, issuer, subject, expires, version, body
+         FROM askback_vault_intents WHERE id = $1",
+        vec![bytes(&id)],
+    )
+}
+
+/// Puts one in place of its version before.
+pub(super) fn advanced(intent: &IntentRow, expected: u64, audit: &AuditRecord) -> Batch {
+    let update = statement(
+        "UPDATE askback_vault_intents SET version = $2, body = $3 WHERE id = $1 AND version = $4",
+        vec![
+            bytes(&intent.id),
+            number(intent.version),
+            bytes(&intent.body),
+            number(expected),
+        ],
+    );
+    batch(update).audited(audit)
+}
