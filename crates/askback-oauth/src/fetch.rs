@@ -204,6 +204,24 @@ impl Fetcher {
             .await
     }
 
+    /// Sends a request of any kind. No redirection is followed. JSON is asked for, unless the
+    /// headers ask for something else.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]; an answer with the status of an error is an answer.
+    pub async fn request(
+        &self,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Fetched, FetchError> {
+        headers.entry(ACCEPT).or_insert(JSON);
+        self.in_time(self.once(method, url, headers, body.into()))
+            .await
+    }
+
     async fn send_body(
         &self,
         url: &Url,

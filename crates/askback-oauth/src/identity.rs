@@ -45,6 +45,21 @@ impl RegisteredClient {
         self
     }
 
+    /// Returns its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns its secret, where it has one: for third parties that take it in ways of their own.
+    #[must_use]
+    pub fn secret(&self) -> Option<&Secret> {
+        match &self.proof {
+            Proof::Secret(secret) => Some(secret),
+            Proof::None | Proof::Key(_) => None,
+        }
+    }
+
     /// Sets its secret, which is sent as the issuer wants: `client_secret_basic` where it takes
     /// that, else `client_secret_post`.
     #[must_use]

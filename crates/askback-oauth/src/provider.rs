@@ -6,6 +6,7 @@ use url::Url;
 use crate::{
     fetch::{Answer, Fetcher, Redirects, document},
     reach::{Reach, is_plain},
+    shape::AnswerShape,
     shown::shown,
 };
 
@@ -17,10 +18,13 @@ pub struct Provider {
     pub(crate) authorization_endpoint: Option<Url>,
     pub(crate) token_endpoint: Url,
     pub(crate) revocation_endpoint: Option<Url>,
+    pub(crate) device_endpoint: Option<Url>,
     /// Whether each of its answers names it.
     pub(crate) names_issuer: bool,
     /// How it lets a client show who it is, where it says so.
     pub(crate) methods: Option<Vec<String>>,
+    /// How its answers differ from those of the standard.
+    pub(crate) shape: AnswerShape,
 }
 
 impl Provider {
@@ -42,8 +46,10 @@ impl Provider {
             authorization_endpoint: Some(browsed(&Reach::anywhere(), authorization_endpoint)?),
             token_endpoint: endpoint(&Reach::anywhere(), TOKEN_ENDPOINT, token_endpoint)?,
             revocation_endpoint: None,
+            device_endpoint: None,
             names_issuer: false,
             methods: None,
+            shape: AnswerShape::default(),
         })
     }
 
@@ -95,8 +101,13 @@ impl Provider {
             authorization_endpoint: browsed.map(|url| self::browsed(reach, url)).transpose()?,
             token_endpoint: at(TOKEN_ENDPOINT, document.token_endpoint.as_ref())?.ok_or(lacks)?,
             revocation_endpoint: at(REVOCATION_ENDPOINT, document.revocation_endpoint.as_ref())?,
+            device_endpoint: at(
+                DEVICE_ENDPOINT,
+                document.device_authorization_endpoint.as_ref(),
+            )?,
             names_issuer: document.authorization_response_iss_parameter_supported,
             methods: document.token_endpoint_auth_methods_supported,
+            shape: AnswerShape::default(),
             issuer: document.issuer,
         })
     }
@@ -109,6 +120,40 @@ impl Provider {
     pub fn revocation_endpoint(mut self, url: &str) -> Result<Self, AuthorizationError> {
         self.revocation_endpoint = Some(endpoint(&Reach::anywhere(), REVOCATION_ENDPOINT, url)?);
         Ok(self)
+    }
+
+    /// Sets where a device asks for its codes (RFC 8628).
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Url`] as for [`Provider::new`].
+    pub fn device_endpoint(mut self, url: &str) -> Result<Self, AuthorizationError> {
+        self.device_endpoint = Some(endpoint(&Reach::anywhere(), DEVICE_ENDPOINT, url)?);
+        Ok(self)
+    }
+
+    /// Reads the scopes in its answers with commas between them, as some providers write them.
+    #[must_use]
+    pub fn comma_scopes(mut self) -> Self {
+        self.shape.has_commas = true;
+        self
+    }
+
+    /// Takes tokens of this type for tokens that are sent as `Bearer`, for providers that name them
+    /// otherwise.
+    #[must_use]
+    pub fn token_type(mut self, name: impl Into<String>) -> Self {
+        self.shape.types.push(name.into());
+        self
+    }
+
+    /// Sets where in the answer to a code the tokens are (RFC 6901), for providers that give several
+    /// at once. There are none where the answer holds nothing there. The answer to a renewal holds
+    /// them at its top.
+    #[must_use]
+    pub fn code_tokens_at(mut self, pointer: impl Into<String>) -> Self {
+        self.shape.code_tokens_at = Some(pointer.into());
+        self
     }
 
     /// Sets how the token endpoint lets a client show who it is, by the names of RFC 8414
@@ -127,6 +172,12 @@ impl Provider {
         self
     }
 
+    /// Whether it takes tokens back (RFC 7009).
+    #[must_use]
+    pub fn takes_tokens_back(&self) -> bool {
+        self.revocation_endpoint.is_some()
+    }
+
     /// Returns the name of the issuer.
     #[must_use]
     pub fn issuer(&self) -> &str {
@@ -138,6 +189,7 @@ const ISSUER: &str = "the authorization server's metadata";
 const AUTHORIZATION_ENDPOINT: &str = "the authorization endpoint";
 const TOKEN_ENDPOINT: &str = "the token endpoint";
 const REVOCATION_ENDPOINT: &str = "the revocation endpoint";
+const DEVICE_ENDPOINT: &str = "the device authorization endpoint";
 
 fn endpoint(reach: &Reach, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
     let bad = || AuthorizationError::Url {

@@ -39,6 +39,8 @@ pub struct Tokens {
     pub expires_at: Option<u64>,
     /// The scopes that were granted, if the issuer said so; else those that were asked for.
     pub scopes: Option<Scopes>,
+    /// The token in which an issuer of OpenID Connect says who signed in. It is not verified yet.
+    pub id_token: Option<Secret>,
 }
 
 /// A request to a token endpoint.
@@ -68,6 +70,7 @@ pub(crate) struct Given {
     expires_in: Option<Value>,
     refresh_token: Option<String>,
     scope: Option<String>,
+    id_token: Option<String>,
     pub(crate) issued_token_type: Option<String>,
 }
 
@@ -196,6 +199,7 @@ pub(crate) fn granted(
         refresh_token: given.refresh_token.map(Secret::new),
         expires_at: lifetime.map(|lifetime| now.saturating_add(lifetime)),
         scopes: scopes.and_then(|scopes| Scopes::parse(scopes).ok()),
+        id_token: given.id_token.map(Secret::new),
     })
 }
 

@@ -23,8 +23,8 @@ use crate::{
 /// takes it), a key (`private_key_jwt`), or nothing.
 #[derive(Clone)]
 pub struct TokenEndpoint {
-    fetcher: Fetcher,
-    provider: Provider,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) provider: Provider,
     client: Client,
     clock: Arc<dyn Clock>,
 }
@@ -68,7 +68,8 @@ impl TokenEndpoint {
     /// [`AuthorizationError::Refused`] where the provider says no,
     /// [`AuthorizationError::Fetch`] where it is not reached: the code may be used up then.
     pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
-        self.tokens(code.form()).await
+        let pointer = self.provider.shape.code_tokens_at.as_deref();
+        self.tokens(code.form(), pointer).await
     }
 
     /// Gets the next tokens for a refresh token (RFC 6749, 6). A provider may let each be used only
@@ -82,7 +83,7 @@ impl TokenEndpoint {
         let form = Form::default()
             .with("grant_type", "refresh_token")
             .with_secret("refresh_token", refresh_token.clone());
-        self.tokens(form).await
+        self.tokens(form, None).await
     }
 
     /// Gets a token for the client itself (RFC 6749, 4.4).
@@ -95,7 +96,7 @@ impl TokenEndpoint {
         scopes: Option<&Scopes>,
     ) -> Result<Tokens, AuthorizationError> {
         let form = Form::default().with("grant_type", "client_credentials");
-        self.tokens(form.with_scopes(scopes)).await
+        self.tokens(form.with_scopes(scopes), None).await
     }
 
     /// Gives a token back (RFC 7009). With a refresh token go those that came of it.
@@ -120,13 +121,20 @@ impl TokenEndpoint {
         }
     }
 
-    async fn tokens(&self, form: Form) -> Result<Tokens, AuthorizationError> {
+    pub(crate) async fn tokens(
+        &self,
+        form: Form,
+        at: Option<&str>,
+    ) -> Result<Tokens, AuthorizationError> {
         let endpoint = self.provider.token_endpoint.clone();
-        let answer = self.post(endpoint, form, token::WHAT).await?;
+        let mut answer = self.post(endpoint, form, token::WHAT).await?;
+        answer.json = answer
+            .json
+            .map(|json| self.provider.shape.straightened(json, at));
         token::granted(Ok(answer), false, self.now())
     }
 
-    async fn post(
+    pub(crate) async fn post(
         &self,
         endpoint: Url,
         form: Form,

@@ -62,6 +62,9 @@ pub struct AuthorizationServer {
     /// Where tokens are given back (RFC 7009).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
+    /// Where a device asks for the codes by which a person authorizes it (RFC 8628).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_authorization_endpoint: Option<String>,
     /// Where a server asks what a token is worth (RFC 7662).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,

@@ -7,6 +7,7 @@ use crate::{
     identity::Client,
     provider::Provider,
     reach::is_plain,
+    shape::AnswerShape,
     shown::shown,
     token::TokenRequest,
 };
@@ -26,8 +27,10 @@ impl Flow {
             authorization_endpoint: Some(url),
             token_endpoint: site.token_endpoint.clone(),
             revocation_endpoint: None,
+            device_endpoint: None,
             names_issuer: site.issuer.authorization_response_iss_parameter_supported,
             methods: None,
+            shape: AnswerShape::default(),
         };
         let mut request = AuthorizationRequest::new(&provider, &client.id, redirect)?
             .parameter("resource", &site.resource.name);

@@ -1,0 +1,223 @@
+//! The device authorization grant: a person authorizes a program at another screen (RFC 8628).
+
+use std::{fmt, time::Duration};
+
+use askback_core::{
+    ask::Millis,
+    auth::{AuthorizationError, Scopes},
+};
+use serde::Deserialize;
+use url::Url;
+
+use crate::{
+    Secret, TokenEndpoint, Tokens,
+    fetch::Answer,
+    reach::is_plain,
+    token::{Form, refused},
+};
+
+const WHAT: &str = "the device authorization";
+
+/// The time between two polls, where the provider names none (RFC 8628, 3.2).
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// How much longer it becomes when the provider asks for that (RFC 8628, 3.5).
+const SLOWER: Duration = Duration::from_secs(5);
+
+/// The shortest time between two polls, whatever the provider says.
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The longest time between two polls.
+const MOST_INTERVAL: Duration = Duration::from_secs(300);
+
+/// The longest code that a person is asked to type, in bytes.
+const MOST_CODE: usize = 64;
+
+/// The codes of a device: one for the person to type, and one that the program polls with.
+///
+/// The person's code is not bound to anybody: whoever types it authorizes this program. So it must
+/// be shown only to the person that the tokens are for.
+#[derive(Clone)]
+pub struct DeviceAuthorization {
+    device_code: Secret,
+    user_code: String,
+    page: Url,
+    page_with_code: Option<Url>,
+    expires: Millis,
+    interval: Duration,
+    next: Millis,
+}
+
+/// The state of a device authorization.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DevicePoll {
+    /// The person has not answered yet.
+    Pending {
+        /// When to ask again; the provider is not asked before.
+        next: Millis,
+    },
+    /// The person said yes.
+    Granted(Tokens),
+}
+
+/// The answer of a device authorization endpoint (RFC 8628, 3.2).
+#[derive(Deserialize)]
+struct Given {
+    device_code: String,
+    user_code: String,
+    verification_uri: String,
+    verification_uri_complete: Option<String>,
+    expires_in: u64,
+    interval: Option<u64>,
+}
+
+impl TokenEndpoint {
+    /// Asks for the codes of a device (RFC 8628, 3.1).
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Unsupported`] where the provider has no endpoint for it,
+    /// [`AuthorizationError::Refused`] where it says no, and [`AuthorizationError::Document`] where
+    /// its answer cannot be shown to a person.
+    pub async fn begin_device(
+        &self,
+        scopes: Option<&Scopes>,
+        now: Millis,
+    ) -> Result<DeviceAuthorization, AuthorizationError> {
+        let endpoint = self.provider.device_endpoint.clone();
+        let endpoint = endpoint.ok_or_else(|| AuthorizationError::Unsupported {
+            issuer: self.provider.issuer.clone(),
+            lacks: "has no device authorization endpoint".to_owned(),
+        })?;
+        let form = Form::default().with_scopes(scopes);
+        let answer = self.post(endpoint, form, WHAT).await?;
+        let says_no = answer
+            .json
+            .as_ref()
+            .is_some_and(|it| it["error"].is_string());
+        if !answer.is_success() || says_no {
+            return Err(refused(WHAT, &answer));
+        }
+        self.read(answer, now)
+    }
+
+    /// Asks whether the person has answered (RFC 8628, 3.4), unless it is too early for that. Where
+    /// the provider is not reached, the next poll is later.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Refused`] where the person said no (`access_denied`) or the codes have
+    /// ended (`expired_token`).
+    pub async fn poll_device(
+        &self,
+        device: &mut DeviceAuthorization,
+        now: Millis,
+    ) -> Result<DevicePoll, AuthorizationError> {
+        if now >= device.expires {
+            return Err(AuthorizationError::Refused {
+                what: WHAT,
+                code: "expired_token".to_owned(),
+                description: String::new(),
+            });
+        }
+        if now < device.next {
+            return Ok(DevicePoll::Pending { next: device.next });
+        }
+        let form = Form::default()
+            .with("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
+            .with_secret("device_code", device.device_code.clone());
+        match self.tokens(form, None).await {
+            Ok(tokens) => return Ok(DevicePoll::Granted(tokens)),
+            Err(AuthorizationError::Refused { code, .. }) if code == "authorization_pending" => {}
+            Err(AuthorizationError::Refused { code, .. }) if code == "slow_down" => {
+                device.interval += SLOWER;
+            }
+            Err(AuthorizationError::Fetch { .. }) => device.interval *= 2,
+            Err(error) => return Err(error),
+        }
+        device.interval = device.interval.min(MOST_INTERVAL);
+        device.next = after(now, device.interval);
+        Ok(DevicePoll::Pending { next: device.next })
+    }
+
+    fn read(&self, answer: Answer, now: Millis) -> Result<DeviceAuthorization, AuthorizationError> {
+        let wrong = || AuthorizationError::Document {
+            what: WHAT,
+            why: "the answer holds no codes that can be shown".to_owned(),
+        };
+        let given = answer.json.and_then(|json| Given::deserialize(json).ok());
+        let given = given.ok_or_else(wrong)?;
+        let may_be_shown = |code: &str| {
+            let is_ascii = code
+                .bytes()
+                .all(|byte| byte == b' ' || byte.is_ascii_graphic());
+            !code.trim().is_empty() && code.len() <= MOST_CODE && is_ascii
+        };
+        let page = |raw: &str| {
+            let url = self.fetcher.reach().url(raw);
+            url.filter(|_| is_plain(raw))
+        };
+        if !may_be_shown(&given.user_code) || given.device_code.is_empty() {
+            return Err(wrong());
+        }
+        let interval = given.interval.map_or(INTERVAL, Duration::from_secs);
+        let interval = interval.clamp(LEAST_INTERVAL, MOST_INTERVAL);
+        Ok(DeviceAuthorization {
+            device_code: Secret::new(given.device_code),
+            user_code: given.user_code,
+            page: page(&given.verification_uri).ok_or_else(wrong)?,
+            page_with_code: given.verification_uri_complete.as_deref().and_then(page),
+            expires: now.saturating_add(given.expires_in.saturating_mul(1000)),
+            interval,
+            next: after(now, interval),
+        })
+    }
+}
+
+impl DeviceAuthorization {
+    /// Returns the code for the person to type.
+    #[must_use]
+    pub fn user_code(&self) -> &str {
+        &self.user_code
+    }
+
+    /// Returns the page where the person types it.
+    #[must_use]
+    pub fn page(&self) -> &Url {
+        &self.page
+    }
+
+    /// Returns the page with the code in its address, where the provider has one: for a picture of
+    /// the address.
+    #[must_use]
+    pub fn page_with_code(&self) -> Option<&Url> {
+        self.page_with_code.as_ref()
+    }
+
+    /// Returns when the codes end.
+    #[must_use]
+    pub fn expires(&self) -> Millis {
+        self.expires
+    }
+
+    /// Returns when the provider may be asked next.
+    #[must_use]
+    pub fn next(&self) -> Millis {
+        self.next
+    }
+}
+
+impl fmt::Debug for DeviceAuthorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceAuthorization")
+            .field("expires", &self.expires)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
+
+fn after(now: Millis, duration: Duration) -> Millis {
+    let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    now.saturating_add(milliseconds)
+}
