@@ -28,6 +28,9 @@
 //! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and which scopes
 //! they need.
 //!
+//! An [`IdTokenVerifier`] is for pages beside the endpoint, at which a person signs in with OpenID
+//! Connect: it tells that they are the same person as the one whom access tokens name.
+//!
 //! Handlers see the [`Principal`](crate::Principal) and never the token: it is taken out of the
 //! request before anybody else sees it, so that it cannot be passed on to another server.
 
@@ -45,7 +48,7 @@ pub use access::{Access, PresentedToken, Rejected, TokenVerifier};
 pub use development::{BadToken, DevelopmentTokens};
 pub use fetch::UnusableUrl;
 pub use introspection::Introspection;
-pub use jwt::{BadKeys, JwtVerifier, SigningAlgorithm};
+pub use jwt::{BadKeys, IdToken, IdTokenVerifier, JwtVerifier, SignInCheck, SigningAlgorithm};
 pub use protection::{BadProtection, Protection};
 
 pub(crate) use admission::{Granted, Refusal};

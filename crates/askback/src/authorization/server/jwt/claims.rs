@@ -92,12 +92,25 @@ impl Claims {
         issuer: &str,
         tenant_claim: Option<&str>,
     ) -> Result<Principal, Rejected> {
+        Ok(Principal {
+            client_id: self.client()?.map(str::to_owned),
+            ..self.person(issuer, "sub", tenant_claim)?
+        })
+    }
+
+    /// The same without a client, by the claim that holds the subject.
+    pub(super) fn person(
+        &self,
+        issuer: &str,
+        subject_claim: &str,
+        tenant_claim: Option<&str>,
+    ) -> Result<Principal, Rejected> {
         let tenant = tenant_claim.map(|name| self.text(name)).transpose()?;
         Ok(Principal {
             tenant: tenant.map(str::to_owned),
             issuer: Some(issuer.to_owned()),
-            subject: self.text("sub")?.to_owned(),
-            client_id: self.client()?.map(str::to_owned),
+            subject: self.text(subject_claim)?.to_owned(),
+            client_id: None,
         })
     }
 

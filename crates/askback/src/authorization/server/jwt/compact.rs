@@ -39,6 +39,23 @@ impl Header {
         SigningAlgorithm::named(&self.alg)
     }
 
+    /// The algorithm, if it is one of these and the header wants nothing else.
+    pub(super) fn accepted(
+        &self,
+        algorithms: &[SigningAlgorithm],
+    ) -> Result<SigningAlgorithm, Rejected> {
+        let algorithm = self
+            .algorithm()
+            .filter(|algorithm| algorithms.contains(algorithm))
+            .ok_or_else(|| invalid("it is signed by an algorithm that is not accepted"))?;
+        if self.has_extensions() {
+            return Err(invalid(
+                "it wants extensions understood that are not (`crit`)",
+            ));
+        }
+        Ok(algorithm)
+    }
+
     /// Whether it wants extensions understood (`crit`): none is.
     pub(crate) fn has_extensions(&self) -> bool {
         self.has_crit

@@ -3,6 +3,7 @@
 mod algorithm;
 mod claims;
 mod compact;
+mod id_token;
 mod keys;
 mod source;
 
@@ -13,6 +14,7 @@ use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 pub use algorithm::SigningAlgorithm;
 pub(super) use claims::{Claims, Expected};
 pub(super) use compact::{Compact, Header};
+pub use id_token::{IdToken, IdTokenVerifier, SignInCheck};
 pub use keys::BadKeys;
 pub(super) use keys::Key;
 
@@ -30,6 +32,11 @@ const ACCESS_TOKENS: [&str; 2] = ["at+jwt", "application/at+jwt"];
 
 /// The type many issuers give to all their tokens.
 const PLAIN: [&str; 2] = ["JWT", "application/jwt"];
+
+/// Whether a type is one of these. Their letters may be large or small (RFC 7515, 4.1.9).
+fn is_among(known: &[&str], typ: &str) -> bool {
+    known.iter().any(|known| known.eq_ignore_ascii_case(typ))
+}
 
 /// Checks tokens that are signed by one issuer.
 ///
@@ -157,34 +164,15 @@ impl JwtVerifier {
     }
 
     async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
-        let invalid = |why: &str| Rejected::Invalid(why.to_owned());
         let compact = Compact::parse(token.reveal())?;
         let algorithm = self.algorithm(&compact.header)?;
-        let kid = compact.header.kid.as_deref();
-        let keys = self.source.keys_for(kid, algorithm, token.now()).await?;
-        let mut claims = Err(invalid("no key of the issuer fits it"));
-        for key in keys.find(kid, algorithm) {
-            claims = compact.verify(key, algorithm);
-            if claims.is_ok() {
-                break;
-            }
-        }
-        self.judge(&claims?, token)
+        let claims = self.source.signed(&compact, algorithm, token.now()).await?;
+        self.judge(&claims, token)
     }
 
     /// The algorithm of a token that is not refused for its header alone.
     fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, Rejected> {
-        let invalid = |why: &str| Rejected::Invalid(why.to_owned());
-        let algorithm = header
-            .algorithm()
-            .filter(|algorithm| self.algorithms.contains(algorithm))
-            .ok_or_else(|| invalid("it is signed by an algorithm that is not accepted"))?;
-        if header.has_extensions() {
-            return Err(invalid(
-                "it wants extensions understood that are not (`crit`)",
-            ));
-        }
-        let is_among = |known: &[&str], it: &str| known.iter().any(|k| k.eq_ignore_ascii_case(it));
+        let algorithm = header.accepted(&self.algorithms)?;
         let is_access_token = match header.typ.as_deref() {
             Some(typ) => is_among(&ACCESS_TOKENS, typ) || self.plain_type && is_among(&PLAIN, typ),
             None => self.plain_type,
@@ -192,7 +180,9 @@ impl JwtVerifier {
         if is_access_token {
             Ok(algorithm)
         } else {
-            Err(invalid("it is no access token (`typ`)"))
+            Err(Rejected::Invalid(
+                "it is no access token (`typ`)".to_owned(),
+            ))
         }
     }
 

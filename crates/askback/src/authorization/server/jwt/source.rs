@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use url::Url;
 
 use super::{
-    SigningAlgorithm,
+    Claims, Compact, SigningAlgorithm,
     keys::{BadKeys, KeySet},
 };
 use crate::{
@@ -139,6 +139,25 @@ impl Source {
         }
         let keys = self.known(now);
         keys.ok_or_else(|| Rejected::Unavailable(Missed::Paused.to_string()))
+    }
+
+    /// The claims of a token that a key of the issuer has signed.
+    pub(super) async fn signed(
+        self: &Arc<Self>,
+        token: &Compact<'_>,
+        algorithm: SigningAlgorithm,
+        now: Millis,
+    ) -> Result<Claims, Rejected> {
+        let id = token.header.kid.as_deref();
+        let keys = self.keys_for(id, algorithm, now).await?;
+        let mut claims = Err(Rejected::Invalid("no key of the issuer fits it".to_owned()));
+        for key in keys.find(id, algorithm) {
+            claims = token.verify(key, algorithm);
+            if claims.is_ok() {
+                break;
+            }
+        }
+        claims
     }
 
     /// The keys, if they are good still.

@@ -1,0 +1,241 @@
+//! Identity tokens: the word of an issuer that a person has signed in at a client
+//! (OpenID Connect Core 1.0, 2 and 3.1.3.7).
+
+use std::{sync::Arc, time::Duration};
+
+use askback_core::ask::{Millis, Principal};
+use askback_oauth::Fetcher;
+use serde_json::Value;
+
+use super::{
+    BadKeys, Claims, Compact, Expected, LEEWAY, PLAIN, SigningAlgorithm, is_among, keys::KeySet,
+    source::Source,
+};
+use crate::{
+    authorization::server::{access::Rejected, fetch::usable},
+    clock::millis,
+};
+
+/// Checks the identity tokens of one issuer for one client.
+///
+/// A token is good if it is signed with a key of the issuer by an algorithm that is not symmetric,
+/// if it is from that issuer (`iss`, compared as text), for this client (`aud`, `azp`), an answer to
+/// this very sign-in (`nonce`), about somebody (`sub`), if it has not ended (`exp`), and if the
+/// person signed in as lately as is wanted (`auth_time`). Keys are fetched and kept as by a
+/// [`JwtVerifier`](super::JwtVerifier).
+///
+/// It knows nothing of access tokens, and takes none.
+#[derive(Debug, Clone)]
+pub struct IdTokenVerifier {
+    issuer: String,
+    client_id: String,
+    source: Arc<Source>,
+    leeway: Duration,
+}
+
+/// The sign-in that an identity token must be of.
+#[derive(Debug, Clone, Copy)]
+pub struct SignInCheck<'a> {
+    /// The nonce that was sent with it.
+    pub nonce: &'a str,
+    /// How long ago the person may have signed in, where that was asked for (`max_age`).
+    pub max_age: Option<Duration>,
+    /// The time.
+    pub now: Millis,
+}
+
+/// An identity token that was found good.
+///
+/// `Debug` does not print who it is.
+#[derive(Clone)]
+pub struct IdToken {
+    issuer: String,
+    claims: Arc<Claims>,
+    auth_time: Option<Millis>,
+}
+
+impl IdTokenVerifier {
+    /// Tokens of the issuer with this URL for the client with this id. The issuer's document says
+    /// where its keys are.
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where the URL cannot be used.
+    pub fn discover(
+        fetcher: &Fetcher,
+        issuer: impl Into<String>,
+        client_id: impl Into<String>,
+    ) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let source = Source::of_issuer(fetcher.clone(), &issuer)?;
+        Ok(Self::new(issuer, client_id.into(), source))
+    }
+
+    /// Tokens of the issuer with this name, whose keys are at this URL (`jwks_uri`).
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where a URL cannot be used.
+    pub fn with_jwks_url(
+        fetcher: &Fetcher,
+        issuer: impl Into<String>,
+        client_id: impl Into<String>,
+        url: &str,
+    ) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let source = Source::at(fetcher.clone(), usable(url)?);
+        Ok(Self::new(issuer, client_id.into(), source))
+    }
+
+    /// Tokens of the issuer with this name and these keys, a JSON Web Key Set.
+    ///
+    /// # Errors
+    ///
+    /// [`BadKeys`] where the issuer has no usable URL, or the set no key that signs tokens.
+    pub fn with_jwks(
+        issuer: impl Into<String>,
+        client_id: impl Into<String>,
+        jwks: &str,
+    ) -> Result<Self, BadKeys> {
+        let issuer = issuer.into();
+        usable(&issuer)?;
+        let source = Source::fixed(KeySet::parse(jwks.as_bytes())?);
+        Ok(Self::new(issuer, client_id.into(), source))
+    }
+
+    fn new(issuer: String, client_id: String, source: Source) -> Self {
+        Self {
+            issuer,
+            client_id,
+            source: Arc::new(source),
+            leeway: LEEWAY,
+        }
+    }
+
+    /// Returns the name of the issuer.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Sets how far the clocks of this machine and of the issuer may differ; by default 30 s.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// Verifies a token of a sign-in.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`]: it is not good for this, or the keys of the issuer cannot be had.
+    pub async fn verify(&self, token: &str, check: SignInCheck<'_>) -> Result<IdToken, Rejected> {
+        let compact = Compact::parse(token)?;
+        let algorithm = compact.header.accepted(&SigningAlgorithm::ALL)?;
+        let typ = compact.header.typ.as_deref();
+        if typ.is_some_and(|typ| !is_among(&PLAIN, typ)) {
+            return Err(invalid("it is no identity token (`typ`)"));
+        }
+        let claims = self.source.signed(&compact, algorithm, check.now).await?;
+        claims.check(&Expected {
+            issuer: &self.issuer,
+            resource: &self.client_id,
+            audiences: &[],
+            now: check.now,
+            leeway: self.leeway,
+        })?;
+        self.check_party(&claims)?;
+        if claims.text("nonce")? != check.nonce {
+            return Err(invalid("it is of another sign-in (`nonce`)"));
+        }
+        claims.text("sub")?;
+        Ok(IdToken {
+            auth_time: self.auth_time(&claims, check)?,
+            issuer: self.issuer.clone(),
+            claims: Arc::new(claims),
+        })
+    }
+
+    /// Whether it was given to this client and to no other that it is also for.
+    fn check_party(&self, claims: &Claims) -> Result<(), Rejected> {
+        let has_several = claims
+            .get("aud")
+            .and_then(Value::as_array)
+            .is_some_and(|all| all.len() > 1);
+        match claims.get("azp") {
+            Some(Value::String(party)) if *party == self.client_id => Ok(()),
+            None if !has_several => Ok(()),
+            _ => Err(invalid("it was given to another client (`azp`)")),
+        }
+    }
+
+    fn auth_time(
+        &self,
+        claims: &Claims,
+        check: SignInCheck<'_>,
+    ) -> Result<Option<Millis>, Rejected> {
+        let time = claims.moment("auth_time")?;
+        let leeway = millis(self.leeway);
+        if time.is_some_and(|time| time > check.now.saturating_add(leeway)) {
+            return Err(invalid("its sign-in has not been yet (`auth_time`)"));
+        }
+        let Some(max_age) = check.max_age else {
+            return Ok(time);
+        };
+        let Some(begun) = time else {
+            return Err(invalid(
+                "it does not say when the person signed in (`auth_time`)",
+            ));
+        };
+        let ends = begun.saturating_add(millis(max_age)).saturating_add(leeway);
+        match check.now > ends {
+            true => Err(invalid("the person signed in too long ago (`auth_time`)")),
+            false => Ok(time),
+        }
+    }
+}
+
+impl IdToken {
+    /// Returns a claim that is text, and not empty.
+    #[must_use]
+    pub fn text(&self, claim: &str) -> Option<&str> {
+        self.claims.text(claim).ok()
+    }
+
+    /// Returns when the person signed in, where the issuer says so.
+    #[must_use]
+    pub fn auth_time(&self) -> Option<Millis> {
+        self.auth_time
+    }
+
+    /// Returns the person as a principal without a client: by the claim that holds the subject, and
+    /// the one that holds the tenant, if one does.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected::Invalid`] where a claim is missing or is no text.
+    pub fn principal(
+        &self,
+        subject_claim: &str,
+        tenant_claim: Option<&str>,
+    ) -> Result<Principal, Rejected> {
+        self.claims
+            .person(&self.issuer, subject_claim, tenant_claim)
+    }
+}
+
+impl std::fmt::Debug for IdToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IdToken")
+            .field("issuer", &self.issuer)
+            .field("auth_time", &self.auth_time)
+            .finish_non_exhaustive()
+    }
+}
+
+fn invalid(why: &str) -> Rejected {
+    Rejected::Invalid(why.to_owned())
+}
