@@ -1,8 +1,13 @@
 //! Accounts at third parties, for servers of the Model Context Protocol.
 //!
 //! A tool that works for a person at a third party, such as GitHub, needs a credential of that very person. This crate
-//! keeps them: [`vault`].
+//! keeps them ([`vault`]), gets them from the third party ([`providers`]), and tells who sits at the browser that
+//! connects one ([`sign_in`]).
 
+mod clock;
+mod hidden;
+pub mod providers;
+pub mod sign_in;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod vault;

@@ -1,6 +1,6 @@
 //! The vault itself.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc};
 
 use askback_core::{
     ask::{Millis, Principal},
@@ -19,6 +19,7 @@ use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
 use super::settings::VaultSettings;
 use super::store::{Sealed, VaultRecord, VaultStore, Written};
+use crate::clock::SystemClock;
 
 /// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
 #[derive(Clone)]
@@ -62,16 +63,6 @@ pub(super) const TRIES: usize = 8;
 
 /// The most records or keys that are sealed anew at a time.
 pub(super) const BATCH: usize = 128;
-
-/// The clock of the machine.
-struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Millis {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-    }
-}
 
 impl Wanted {
     /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.

@@ -1,0 +1,203 @@
+//! Whose account it is: the name by which a third party knows it.
+
+use std::fmt;
+
+use askback_oauth::{FetchError, Fetcher, Secret, Tokens};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{
+    HeaderMap, HeaderValue, Method,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
+use serde_json::Value;
+use url::Url;
+
+use super::error::ConnectError;
+use super::headers::{bearer, operators};
+use crate::hidden::is_hidden;
+
+/// The longest name of an account, in bytes.
+const MOST: usize = 256;
+
+/// The place where a third party says whose account was connected. The name tells a person's accounts apart, and
+/// is shown to them; so it should be one that they know.
+#[derive(Clone)]
+pub struct AccountSource(Place);
+
+#[derive(Clone)]
+enum Place {
+    Constant(String),
+    Document {
+        url: Url,
+        /// The JSON to post; without it, the document is fetched.
+        body: Option<Value>,
+        pointer: String,
+    },
+    Claim(String),
+}
+
+impl AccountSource {
+    /// The same name for every account, for a third party that does not say. A person then has one account there.
+    #[must_use]
+    pub fn constant(name: impl Into<String>) -> Self {
+        Self(Place::Constant(name.into()))
+    }
+
+    /// The value at a pointer (RFC 6901) of a JSON document, which is fetched with the token.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Description`] where the URL may not be used.
+    pub fn document(url: &str, pointer: impl Into<String>) -> Result<Self, ConnectError> {
+        Self::at(url, None, pointer.into())
+    }
+
+    /// The same of the answer to JSON that is posted with the token, such as a query of GraphQL.
+    ///
+    /// # Errors
+    ///
+    /// As for [`AccountSource::document`].
+    pub fn answer(
+        url: &str,
+        body: Value,
+        pointer: impl Into<String>,
+    ) -> Result<Self, ConnectError> {
+        Self::at(url, Some(body), pointer.into())
+    }
+
+    /// A claim of the identity token that comes with the tokens, such as `email`. The scope `openid` must be among
+    /// the default scopes.
+    #[must_use]
+    pub fn claim(name: impl Into<String>) -> Self {
+        Self(Place::Claim(name.into()))
+    }
+
+    fn at(url: &str, body: Option<Value>, pointer: String) -> Result<Self, ConnectError> {
+        let url = operators("where the account is named", url)?;
+        Ok(Self(Place::Document { url, body, pointer }))
+    }
+
+    /// Returns the name of the account that the tokens are of.
+    pub(super) async fn of_tokens(
+        &self,
+        fetcher: &Fetcher,
+        tokens: &Tokens,
+    ) -> Result<String, Unnamed> {
+        match &self.0 {
+            Place::Claim(name) => {
+                let token = tokens.id_token.as_ref();
+                let claims = token.and_then(claims).ok_or(Unnamed::NoIdToken)?;
+                named(claims.get(name))
+            }
+            _ => {
+                let header = bearer(&tokens.access_token).ok_or(Unnamed::Missing)?;
+                let headers = HeaderMap::from_iter([(AUTHORIZATION, header)]);
+                self.with_headers(fetcher, headers).await
+            }
+        }
+    }
+
+    /// Returns the name of the account, as it is told to whoever sends these headers.
+    pub(super) async fn with_headers(
+        &self,
+        fetcher: &Fetcher,
+        mut headers: HeaderMap,
+    ) -> Result<String, Unnamed> {
+        let Place::Document { url, body, pointer } = &self.0 else {
+            return match &self.0 {
+                Place::Constant(name) => Ok(name.clone()),
+                _ => Err(Unnamed::NoIdToken),
+            };
+        };
+        let fetched = match body {
+            None => fetcher.get_with(url, headers).await?,
+            Some(body) => {
+                const JSON: HeaderValue = HeaderValue::from_static("application/json");
+                headers.insert(CONTENT_TYPE, JSON);
+                let body = body.to_string().into_bytes();
+                fetcher.request(Method::POST, url, headers, body).await?
+            }
+        };
+        match fetched.status {
+            200..=299 => named(fetched.json().as_ref().and_then(|it| it.pointer(pointer))),
+            status => Err(Unnamed::Status(status)),
+        }
+    }
+}
+
+/// Why an account has no name.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unnamed {
+    #[error("{0}")]
+    Fetch(#[from] FetchError),
+    #[error("it answers with status {0}")]
+    Status(u16),
+    #[error("its answer has no name where one should be")]
+    Missing,
+    #[error("the name is too long, or has characters that cannot be shown")]
+    Unfit,
+    #[error("no identity token came with the tokens: ask for the scope `openid`")]
+    NoIdToken,
+}
+
+impl fmt::Debug for AccountSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::Constant(_) => f.write_str("AccountSource::constant"),
+            Place::Document { url, pointer, .. } => {
+                write!(f, "AccountSource({url} {pointer})")
+            }
+            Place::Claim(name) => write!(f, "AccountSource::claim({name})"),
+        }
+    }
+}
+
+/// Takes a name as it stands or not at all: two accounts must not become one by what is left out of their names.
+fn named(value: Option<&Value>) -> Result<String, Unnamed> {
+    let name = match value {
+        Some(Value::String(name)) => name.clone(),
+        Some(Value::Number(number)) if number.is_u64() => number.to_string(),
+        _ => return Err(Unnamed::Missing),
+    };
+    match name.trim().is_empty() {
+        true => Err(Unnamed::Missing),
+        false if name.len() > MOST || name.chars().any(is_hidden) => Err(Unnamed::Unfit),
+        false => Ok(name),
+    }
+}
+
+/// Returns the claims of an identity token that the token endpoint itself gave. It came by TLS from the provider, so
+/// that nobody else's word is in it (OpenID Connect Core 1.0, 3.1.3.7, 6); and nobody is let in by it.
+fn claims(token: &Secret) -> Option<Value> {
+    let claims = token.expose().split('.').nth(1)?;
+    let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
+    serde_json::from_slice(&claims).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_taken_as_they_are_or_not_at_all() {
+        let long = "x".repeat(MOST + 1);
+        for (value, expected) in [
+            (json!("octocat"), Some("octocat")),
+            (json!("Jürgen @ home"), Some("Jürgen @ home")),
+            (json!(42), Some("42")),
+            (json!(-1), None),
+            (json!(""), None),
+            (json!(" "), None),
+            (json!(null), None),
+            (json!(["octocat"]), None),
+            (json!("octo\ncat"), None),
+            (json!("octo\u{202e}cat"), None),
+            (json!("octo\u{200b}cat"), None),
+            (json!(long), None),
+            (json!(long[1..]), Some(&long[1..])),
+        ] {
+            assert_eq!(named(Some(&value)).ok().as_deref(), expected, "{value}");
+        }
+    }
+}

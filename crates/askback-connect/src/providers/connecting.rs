@@ -1,0 +1,225 @@
+//! Connecting an account: the way to the third party and back.
+
+use std::fmt;
+
+use askback_core::auth::Scopes;
+use askback_oauth::{
+    AuthorizationError, AuthorizationRequest, Fetcher, PendingAuthorization, Secret, TokenEndpoint,
+    Tokens,
+};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::account::Unnamed;
+use super::connected::Connected;
+use super::error::ConnectError;
+use super::scopes::ScopeRules;
+use super::third_party::{Means, ThirdParty};
+use crate::vault::Granted;
+
+/// The word of an authorization server for a person who said no (RFC 6749, 4.1.2.1).
+const DENIED: &str = "access_denied";
+
+/// A request at a third party whose answer has not come yet: what is needed to check the answer.
+///
+/// It is secret. Where the answer may come to another process, it is written and read; and it is kept where only the
+/// browser that it was begun for can use it, such as in a sealed cookie.
+pub struct PendingConnection {
+    pending: PendingAuthorization,
+    provider: String,
+    asked: Scopes,
+}
+
+/// The same as it is written.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    provider: String,
+    asked: Scopes,
+    pending: String,
+}
+
+impl ThirdParty {
+    /// Begins to connect an account, with these scopes beside the default ones. Returns the URL to send the person's
+    /// browser to, and what to keep until it comes back to the redirect URI.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::OtherWay`] where accounts are connected in another way, and
+    /// [`ConnectError::Authorization`] where the redirect URI may not be used.
+    pub fn begin(
+        &self,
+        scopes: &Scopes,
+        redirect_uri: &str,
+    ) -> Result<(Url, PendingConnection), ConnectError> {
+        let oauth = self.as_oauth(false)?;
+        let inner = &self.inner;
+        let asked = inner.scopes.union(scopes)?;
+        let mut request =
+            AuthorizationRequest::new(&oauth.provider, oauth.client.id(), redirect_uri)?;
+        if !asked.is_empty() {
+            request = request.parameter(&inner.rules.parameter, inner.rules.written(&asked));
+        }
+        for (name, value) in &inner.parameters {
+            request = request.parameter(name, value);
+        }
+        let (url, pending) = request.begin()?;
+        let pending = PendingConnection {
+            pending,
+            provider: inner.name.clone(),
+            asked,
+        };
+        Ok((url, pending))
+    }
+
+    /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and asks
+    /// whose account it is. Each request to the provider ends in the time that the fetcher has for one.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Declined`] where the person said no, [`ConnectError::FewerScopes`] where they allowed less,
+    /// and others where the answer is not accepted or the provider fails. The code is used up then.
+    pub async fn finish(
+        &self,
+        fetcher: &Fetcher,
+        pending: PendingConnection,
+        redirected: &str,
+    ) -> Result<Connected, ConnectError> {
+        let oauth = self.as_oauth(false)?;
+        if pending.provider != self.inner.name {
+            return Err(ConnectError::OtherProvider {
+                provider: self.inner.name.clone(),
+            });
+        }
+        let endpoint = TokenEndpoint::new(fetcher, &oauth.provider, &oauth.client)?;
+        let code = pending.pending.accept(redirected);
+        let code = code.map_err(|error| self.said_no(error))?;
+        let tokens = endpoint.exchange(code).await?;
+        self.connected(fetcher, tokens, &pending.asked).await
+    }
+
+    /// Takes a key that the person entered, if the third party does.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::KeyRefused`] where it does not, or the text is no key.
+    pub async fn accept_key(
+        &self,
+        fetcher: &Fetcher,
+        entered: &Secret,
+    ) -> Result<Connected, ConnectError> {
+        let inner = &self.inner;
+        let Means::ApiKey(key) = &inner.means else {
+            return Err(self.other_way());
+        };
+        let (key, headers) = key.checked(fetcher, &inner.name, entered).await?;
+        let account = inner.account.with_headers(fetcher, headers).await;
+        Ok(Connected {
+            account: account.map_err(|why| self.unnamed(why))?,
+            granted: Granted::api_key(key),
+        })
+    }
+
+    /// The account of new tokens, if they are good for all that was asked for.
+    pub(super) async fn connected(
+        &self,
+        fetcher: &Fetcher,
+        tokens: Tokens,
+        asked: &Scopes,
+    ) -> Result<Connected, ConnectError> {
+        let inner = &self.inner;
+        let granted = inner.rules.granted(asked, tokens.scopes.as_ref())?;
+        let missing = ScopeRules::missing(asked, &granted)?;
+        let account = inner.account.of_tokens(fetcher, &tokens).await;
+        let connected = Connected {
+            account: account.map_err(|why| self.unnamed(why))?,
+            granted: Granted::from(tokens).scopes(granted),
+        };
+        match missing.is_empty() {
+            true => Ok(connected),
+            false => Err(ConnectError::FewerScopes {
+                missing,
+                connected: Box::new(connected),
+            }),
+        }
+    }
+
+    pub(super) fn said_no(&self, error: AuthorizationError) -> ConnectError {
+        match error {
+            AuthorizationError::Refused { code, .. } if code == DENIED => ConnectError::Declined {
+                provider: self.inner.name.clone(),
+            },
+            error => error.into(),
+        }
+    }
+
+    fn unnamed(&self, why: Unnamed) -> ConnectError {
+        let provider = self.inner.name.clone();
+        match why {
+            Unnamed::Fetch(why) => ConnectError::Fetch { provider, why },
+            why => ConnectError::Account {
+                provider,
+                why: why.to_string(),
+            },
+        }
+    }
+}
+
+impl PendingConnection {
+    /// Returns the state of the request: the parameter `state` of the URL that the browser comes back to.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        self.pending.state()
+    }
+
+    /// Returns the name of the third party.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// Returns the scopes that were asked for.
+    #[must_use]
+    pub fn asked(&self) -> &Scopes {
+        &self.asked
+    }
+
+    /// Writes it as one line of text, to be kept where secrets are.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Store`].
+    pub fn write(&self) -> Result<Secret, AuthorizationError> {
+        let kept = Kept {
+            provider: self.provider.clone(),
+            asked: self.asked.clone(),
+            pending: self.pending.write()?.expose().to_owned(),
+        };
+        let written = serde_json::to_string(&kept).map(Secret::new);
+        written.map_err(|error| AuthorizationError::Store(error.to_string()))
+    }
+
+    /// Reads what [`PendingConnection::write`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthorizationError::Store`] if it is not that.
+    pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
+        // An error of the parser may quote what is secret.
+        let unreadable = |_| AuthorizationError::Store("it is not as it was written".to_owned());
+        let kept: Kept = serde_json::from_str(kept.expose()).map_err(unreadable)?;
+        Ok(Self {
+            pending: PendingAuthorization::read(&Secret::new(kept.pending))?,
+            provider: kept.provider,
+            asked: kept.asked,
+        })
+    }
+}
+
+impl fmt::Debug for PendingConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingConnection")
+            .field("provider", &self.provider)
+            .field("asked", &self.asked)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! Why an account is not connected.
+
+use askback_core::auth::{BadScopes, Scopes};
+use askback_oauth::{AuthorizationError, FetchError};
+
+use super::connected::Connected;
+
+/// Why an account at a third party is not connected. No message holds a code, a token or a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The person said no at the third party.
+    #[error("the person did not allow it at {provider}")]
+    Declined {
+        /// The third party, by its name.
+        provider: String,
+    },
+    /// The person allowed less than was asked for. What was allowed is there, to be kept or given back.
+    #[error("the person allowed less than was asked for: {missing} is missing")]
+    FewerScopes {
+        /// The scopes that were asked for and not granted.
+        missing: Scopes,
+        /// The account, with the scopes that were granted.
+        connected: Box<Connected>,
+    },
+    /// The answer belongs to a request at another third party.
+    #[error("the answer is to a request of another provider, and not of {provider}: begin again")]
+    OtherProvider {
+        /// The third party that was asked to finish.
+        provider: String,
+    },
+    /// The third party does not say whose account it is, in words that can be shown.
+    #[error("{provider} does not say which account it is: {why}")]
+    Account {
+        /// The third party, by its name.
+        provider: String,
+        /// The fault.
+        why: String,
+    },
+    /// The third party does not take a key.
+    #[error("{provider} does not take this key: check that it was copied whole")]
+    KeyRefused {
+        /// The third party, by its name.
+        provider: String,
+    },
+    /// A third party is used in a way that is not its own, such as a form for a key where it has an
+    /// authorization server. The program is to blame.
+    #[error("{provider} is connected in another way: see `ThirdParty::way`")]
+    OtherWay {
+        /// The third party, by its name.
+        provider: String,
+    },
+    /// A third party cannot be described like this. The operator is to blame.
+    #[error("the provider {provider:?} cannot be used: {why}")]
+    Description {
+        /// The third party, by its name.
+        provider: String,
+        /// The fault, and what to do.
+        why: String,
+    },
+    /// Scopes cannot be asked for.
+    #[error(transparent)]
+    Scopes(#[from] BadScopes),
+    /// The third party cannot be asked whose account it is, or whether it takes a key.
+    #[error("{provider} cannot be asked: {why}")]
+    Fetch {
+        /// The third party, by its name.
+        provider: String,
+        /// The failure.
+        why: FetchError,
+    },
+    /// The authorization server refused, or its answer was not accepted.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
+}

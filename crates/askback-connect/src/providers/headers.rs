@@ -1,0 +1,37 @@
+//! Headers that hold secrets, and URLs that the operator gives.
+
+use askback_oauth::{Reach, Secret};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::HeaderValue;
+use url::Url;
+
+use super::error::ConnectError;
+
+/// Returns a header that no log shows; none where the secret cannot be sent.
+pub(super) fn secret(text: &Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text.expose()).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The value of `Authorization` for a token (RFC 6750, 2.1).
+pub(super) fn bearer(token: &Secret) -> Option<HeaderValue> {
+    secret(&Secret::new(format!("Bearer {}", token.expose())))
+}
+
+/// The value of `Authorization` for a name and a password (RFC 7617).
+pub(super) fn basic(name: &str, password: &Secret) -> Option<HeaderValue> {
+    let pair = Secret::new(format!("{name}:{}", password.expose()));
+    let pair = Secret::new(STANDARD.encode(pair.expose()));
+    secret(&Secret::new(format!("Basic {}", pair.expose())))
+}
+
+/// Reads a URL that the operator wrote: `https`, or of this machine.
+pub(super) fn operators(what: &str, url: &str) -> Result<Url, ConnectError> {
+    Reach::anywhere()
+        .url(url)
+        .ok_or_else(|| ConnectError::Description {
+            provider: what.to_owned(),
+            why: format!("the URL {url:?} is neither https nor on this machine"),
+        })
+}

@@ -1,0 +1,150 @@
+//! How third parties take tokens back.
+
+use askback_oauth::{
+    AuthorizationError, FetchError, Fetched, Fetcher, Provider, RegisteredClient, Secret,
+    TokenEndpoint,
+};
+use http::{
+    HeaderMap, HeaderValue, Method,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
+use serde_json::json;
+use url::Url;
+
+use super::error::ConnectError;
+use super::headers::{basic, bearer, operators};
+use crate::vault::TokenKind;
+
+/// The place in a URL where the id of the client goes.
+const CLIENT_ID: &str = "{client_id}";
+
+/// The way in which a third party takes tokens back.
+#[derive(Debug, Clone)]
+pub struct Revocation(Way);
+
+#[derive(Debug, Clone)]
+enum Way {
+    None,
+    Standard,
+    Bearer(Url),
+    Client(String),
+}
+
+impl Revocation {
+    /// It takes none back: a token is forgotten here, and is good there until it ends.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Way::None)
+    }
+
+    /// At the provider's revocation endpoint (RFC 7009).
+    #[must_use]
+    pub fn standard() -> Self {
+        Self(Way::Standard)
+    }
+
+    /// By an empty POST to a URL with the access token in its header (`Authorization: Bearer`).
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Description`] where the URL may not be used.
+    pub fn bearer(url: &str) -> Result<Self, ConnectError> {
+        Ok(Self(Way::Bearer(operators("the revocation", url)?)))
+    }
+
+    /// By a DELETE of a URL as the client, with its secret (`Authorization: Basic`) and the access token in JSON.
+    /// `{client_id}` in the URL stands for the id of the client.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Description`] where the URL may not be used.
+    pub fn by_client(url: &str) -> Result<Self, ConnectError> {
+        operators("the revocation", &url.replace(CLIENT_ID, "c-1"))?;
+        Ok(Self(Way::Client(url.to_owned())))
+    }
+
+    /// Gives a token back. One that the provider does not know is given back.
+    pub(super) async fn revoke(
+        &self,
+        fetcher: &Fetcher,
+        provider: &Provider,
+        client: &RegisteredClient,
+        token: &Secret,
+        kind: TokenKind,
+    ) -> Result<(), NotRevoked> {
+        match (&self.0, kind) {
+            (Way::None, _) => Ok(()),
+            (Way::Standard, _) => {
+                let endpoint = TokenEndpoint::new(fetcher, provider, client)?;
+                match endpoint.revoke(token).await {
+                    // Some say so of a token that has ended or was given back before.
+                    Err(AuthorizationError::Refused { code, .. }) if code == "invalid_token" => {
+                        Ok(())
+                    }
+                    revoked => Ok(revoked?),
+                }
+            }
+            // These know access tokens alone.
+            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => Ok(()),
+            (Way::Bearer(url), TokenKind::Access) => {
+                let value = bearer(token).ok_or(NotRevoked::Unsendable)?;
+                let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
+                let sent = fetcher.request(Method::POST, url, headers, Vec::new());
+                judged(&sent.await?, &[401])
+            }
+            (Way::Client(url), TokenKind::Access) => {
+                let answer = as_client(fetcher, url, client, token).await?;
+                judged(&answer, &[404, 422])
+            }
+        }
+    }
+}
+
+/// Why a token is not given back yet.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotRevoked {
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("it answers with status {0}")]
+    Status(u16),
+    #[error("its client has no secret, or an id that no URL may hold")]
+    Client,
+    #[error("the token cannot be sent")]
+    Unsendable,
+}
+
+async fn as_client(
+    fetcher: &Fetcher,
+    url: &str,
+    client: &RegisteredClient,
+    token: &Secret,
+) -> Result<Fetched, NotRevoked> {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let id = Some(client.id()).filter(|id| id.bytes().all(is_plain));
+    let id = id.ok_or(NotRevoked::Client)?;
+    let url = fetcher.url(&url.replace(CLIENT_ID, id));
+    let url = url.ok_or(NotRevoked::Client)?;
+    let value = client.secret().and_then(|secret| basic(id, secret));
+    let value = value.ok_or(NotRevoked::Client)?;
+    let headers = HeaderMap::from_iter([(AUTHORIZATION, value), (CONTENT_TYPE, JSON)]);
+    let body = Secret::new(json!({"access_token": token.expose()}).to_string());
+    let body = body.expose().as_bytes().to_vec();
+    Ok(fetcher.request(Method::DELETE, &url, headers, body).await?)
+}
+
+/// Whether an answer says that a token is good for nothing any more: with 2xx, or with a status that means that
+/// there is no such token.
+fn judged(answer: &Fetched, unknown: &[u16]) -> Result<(), NotRevoked> {
+    const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];
+    let json = answer.json().unwrap_or_default();
+    let is_gone = json["error"].as_str().is_some_and(|it| GONE.contains(&it));
+    match answer.status {
+        // Some say no with the status of a yes.
+        200..=299 if json["ok"] != false || is_gone => Ok(()),
+        status if unknown.contains(&status) => Ok(()),
+        status => Err(NotRevoked::Status(status)),
+    }
+}

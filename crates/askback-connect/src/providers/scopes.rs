@@ -1,0 +1,114 @@
+//! How a third party writes scopes, and what its answers mean.
+
+use askback_core::auth::{BadScopes, Scopes};
+
+/// The rules of a third party for its scopes.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeRules {
+    /// The parameter of the request that holds them.
+    pub(super) parameter: String,
+    /// The character between two of them in a request.
+    pub(super) separator: char,
+    /// Scopes that come with another one, and are not named beside it in an answer.
+    pub(super) implied: Vec<(String, Vec<String>)>,
+    /// Scopes that no answer names.
+    pub(super) unlisted: Scopes,
+    /// The beginning that a scope may have or lack without another meaning.
+    pub(super) prefix: Option<String>,
+}
+
+impl Default for ScopeRules {
+    fn default() -> Self {
+        Self {
+            parameter: "scope".to_owned(),
+            separator: ' ',
+            implied: Vec::new(),
+            unlisted: Scopes::new(),
+            prefix: None,
+        }
+    }
+}
+
+impl ScopeRules {
+    /// Writes scopes as a request holds them.
+    pub(super) fn written(&self, scopes: &Scopes) -> String {
+        let all: Vec<_> = scopes.iter().collect();
+        all.join(&self.separator.to_string())
+    }
+
+    /// Returns the scopes of a grant: those that were answered, and those of the ones asked for that they stand
+    /// for. Where the answer names none, they are those that were asked for (RFC 6749, 5.1).
+    pub(super) fn granted(
+        &self,
+        asked: &Scopes,
+        answered: Option<&Scopes>,
+    ) -> Result<Scopes, BadScopes> {
+        let Some(answered) = answered else {
+            return Ok(asked.clone());
+        };
+        let implied = asked.iter().filter(|scope| self.covers(answered, scope));
+        Scopes::of(answered.iter().chain(implied))
+    }
+
+    /// Returns the scopes that were asked for and are not granted.
+    pub(super) fn missing(asked: &Scopes, granted: &Scopes) -> Result<Scopes, BadScopes> {
+        Scopes::of(asked.iter().filter(|scope| !granted.contains(scope)))
+    }
+
+    /// Whether an answer stands for a scope.
+    fn covers(&self, answered: &Scopes, scope: &str) -> bool {
+        let is_same = |other: &str| self.bare(other) == self.bare(scope);
+        let brings = |(bigger, smaller): &(String, Vec<String>)| {
+            answered.contains(bigger) && smaller.iter().any(|it| it == scope)
+        };
+        self.unlisted.contains(scope)
+            || answered.iter().any(is_same)
+            || self.implied.iter().any(brings)
+    }
+
+    fn bare<'a>(&self, scope: &'a str) -> &'a str {
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        scope.strip_prefix(prefix).unwrap_or(scope)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_by_the_rules_of_the_third_party() {
+        let scopes = |text: &str| Scopes::parse(text).expect("scopes");
+        let rules = ScopeRules {
+            implied: vec![("user".to_owned(), vec!["user:email".to_owned()])],
+            unlisted: scopes("offline_access"),
+            prefix: Some("https://graph.example/".to_owned()),
+            ..ScopeRules::default()
+        };
+        for (asked, answered, granted, missing) in [
+            ("a b", None, "a b", ""),
+            ("a b", Some("a"), "a", "b"),
+            ("a", Some("a b"), "a b", ""),
+            ("a", Some(""), "", "a"),
+            ("user:email", Some("user"), "user user:email", ""),
+            // It is not so the other way round.
+            ("user", Some("user:email"), "user:email", "user"),
+            ("a offline_access", Some("a"), "a offline_access", ""),
+            (
+                "https://graph.example/Mail.Read",
+                Some("Mail.Read"),
+                "Mail.Read https://graph.example/Mail.Read",
+                "",
+            ),
+        ] {
+            let asked = scopes(asked);
+            let answered = answered.map(scopes);
+            let found = rules
+                .granted(&asked, answered.as_ref())
+                .expect("few scopes");
+            assert_eq!(found, scopes(granted), "{asked} {answered:?}");
+            let lacking = ScopeRules::missing(&asked, &found).expect("few scopes");
+            assert_eq!(lacking, scopes(missing), "{asked} {answered:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! All third parties of a server.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use askback_core::future::BoxFuture;
+use askback_oauth::{AuthorizationError, Fetcher, Secret, TokenEndpoint};
+
+use super::error::ConnectError;
+use super::third_party::{Means, ThirdParty};
+use crate::vault::{
+    AccountKey, Granted, RenewalError, Renewer, RevocationFailed, Revoker, TokenKind,
+};
+
+/// The third parties of a server by their names, and the fetcher that reaches them. It renews and revokes for the
+/// vault. A clone is the same set.
+#[derive(Debug, Clone)]
+pub struct Providers {
+    fetcher: Fetcher,
+    parties: Arc<BTreeMap<String, ThirdParty>>,
+}
+
+impl Providers {
+    /// No third parties yet.
+    #[must_use]
+    pub fn new(fetcher: Fetcher) -> Self {
+        Self {
+            fetcher,
+            parties: Arc::default(),
+        }
+    }
+
+    /// Adds a third party.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Description`] where another has its name.
+    pub fn with(mut self, party: ThirdParty) -> Result<Self, ConnectError> {
+        let parties = Arc::make_mut(&mut self.parties);
+        let name = party.name().to_owned();
+        if parties.contains_key(&name) {
+            return Err(ConnectError::Description {
+                provider: name,
+                why: "there are two of this name: rename one".to_owned(),
+            });
+        }
+        parties.insert(name, party);
+        Ok(self)
+    }
+
+    /// Returns the third party of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ThirdParty> {
+        self.parties.get(name)
+    }
+
+    /// Returns all third parties, by their names.
+    pub fn iter(&self) -> impl Iterator<Item = &ThirdParty> {
+        self.parties.values()
+    }
+
+    /// Returns the fetcher.
+    #[must_use]
+    pub fn fetcher(&self) -> &Fetcher {
+        &self.fetcher
+    }
+
+    async fn renewed(&self, provider: &str, refresh: &Secret) -> Result<Granted, RenewalError> {
+        const FAILED: RenewalError = RenewalError::Failed { retry_after: None };
+        let Some(party) = self.get(provider) else {
+            tracing::warn!(
+                provider,
+                "an account is kept of a provider that is not there"
+            );
+            return Err(FAILED);
+        };
+        let Means::OAuth(oauth) = &party.inner.means else {
+            return Err(FAILED);
+        };
+        let renewed = async {
+            let endpoint = TokenEndpoint::new(&self.fetcher, &oauth.provider, &oauth.client)?;
+            endpoint.refresh(refresh).await
+        };
+        match renewed.await {
+            Ok(tokens) => {
+                let mut granted = Granted::from(tokens);
+                // They are those of before (RFC 6749, 6), which were read by the rules of the provider.
+                granted.scopes = None;
+                Ok(granted)
+            }
+            Err(AuthorizationError::Refused { code, .. }) if party.refuses(&code) => {
+                Err(RenewalError::Refused)
+            }
+            Err(error) => {
+                tracing::warn!(provider, %error, "a token could not be renewed");
+                Err(FAILED)
+            }
+        }
+    }
+
+    async fn revoked(
+        &self,
+        provider: &str,
+        token: &Secret,
+        kind: TokenKind,
+    ) -> Result<(), RevocationFailed> {
+        let Some(party) = self.get(provider) else {
+            tracing::warn!(
+                provider,
+                "a token is to be revoked at a provider that is not there"
+            );
+            return Err(RevocationFailed);
+        };
+        let Means::OAuth(oauth) = &party.inner.means else {
+            return Ok(());
+        };
+        let revocation = &party.inner.revocation;
+        let revoked = revocation.revoke(&self.fetcher, &oauth.provider, &oauth.client, token, kind);
+        revoked.await.map_err(|error| {
+            tracing::warn!(provider, %error, "a token could not be revoked");
+            RevocationFailed
+        })
+    }
+}
+
+impl ThirdParty {
+    /// Whether an error code says that a refresh token is no longer good.
+    fn refuses(&self, code: &str) -> bool {
+        code == "invalid_grant" || self.inner.refusals.iter().any(|it| it == code)
+    }
+}
+
+impl Renewer for Providers {
+    fn renew<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        Box::pin(self.renewed(&account.provider, refresh))
+    }
+}
+
+impl Revoker for Providers {
+    fn revoke<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        token: &'a Secret,
+        kind: TokenKind,
+    ) -> BoxFuture<'a, Result<(), RevocationFailed>> {
+        Box::pin(self.revoked(&account.provider, token, kind))
+    }
+}

@@ -1,0 +1,220 @@
+//! Signing a person in.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use askback::authorization::server::{IdTokenVerifier, SignInCheck};
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::{AuthorizationError, Scopes},
+    clock::Clock,
+};
+use askback_oauth::{AuthorizationRequest, Fetcher, Provider, RegisteredClient, TokenEndpoint};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use url::Url;
+
+use super::begun::PendingSignIn;
+use super::error::SignInFailed;
+use crate::clock::SystemClock;
+use crate::hidden::is_hidden;
+
+/// How long ago a person may have signed in.
+const MAX_AGE: Duration = Duration::from_secs(600);
+
+/// The longest name of a person that is shown, in characters.
+const MOST_NAME: usize = 128;
+
+/// Signs persons in at the pages of a server, by one issuer of OpenID Connect. A clone is the same.
+#[derive(Clone)]
+pub struct WebSignIn {
+    provider: Provider,
+    client: RegisteredClient,
+    verifier: IdTokenVerifier,
+    scopes: Scopes,
+    subject_claim: String,
+    tenant_claim: Option<String>,
+    max_age: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+/// A person who has signed in.
+///
+/// `Debug` does not print who it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The person: tenant, issuer and subject, and no client.
+    pub principal: Principal,
+    /// The name to show, if the issuer gives one.
+    pub name: Option<String>,
+    /// When the person signed in.
+    pub signed_in: Millis,
+}
+
+impl WebSignIn {
+    /// Creates the sign-in of an issuer that describes itself (RFC 8414, or OpenID Connect Discovery), for a client
+    /// that is registered with it. The issuer's name must be the one that the endpoint's protection has.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailed::Authorization`] where the document cannot be fetched or used, and [`SignInFailed::Keys`]
+    /// where the issuer's name cannot be used.
+    pub async fn discover(
+        fetcher: &Fetcher,
+        issuer: &str,
+        client: RegisteredClient,
+    ) -> Result<Self, SignInFailed> {
+        let verifier = IdTokenVerifier::discover(fetcher, issuer, client.id())?;
+        let provider = Provider::discover(fetcher, issuer).await?;
+        Self::new(provider, client, verifier)
+    }
+
+    /// Creates the sign-in of an issuer that is given by hand.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailed::Authorization`] where the verifier is for another issuer than the provider.
+    pub fn new(
+        provider: Provider,
+        client: RegisteredClient,
+        verifier: IdTokenVerifier,
+    ) -> Result<Self, SignInFailed> {
+        if verifier.issuer() != provider.issuer() {
+            return Err(SignInFailed::Authorization(
+                AuthorizationError::OtherIssuer {
+                    wanted: provider.issuer().to_owned(),
+                    found: verifier.issuer().to_owned(),
+                },
+            ));
+        }
+        let scopes = Scopes::of(["openid", "profile"]).unwrap_or_default();
+        Ok(Self {
+            provider,
+            client,
+            verifier,
+            scopes,
+            subject_claim: "sub".to_owned(),
+            tenant_claim: None,
+            max_age: MAX_AGE,
+            clock: Arc::new(SystemClock),
+        })
+    }
+
+    /// Sets the claim that holds the subject, where access tokens name persons by another one than `sub`. It must be
+    /// stable, and never be given to another person.
+    #[must_use]
+    pub fn subject_claim(mut self, name: impl Into<String>) -> Self {
+        self.subject_claim = name.into();
+        self
+    }
+
+    /// Sets the claim that holds the tenant, as the endpoint's protection has it. An identity token without it is
+    /// then refused.
+    #[must_use]
+    pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
+        self.tenant_claim = Some(name.into());
+        self
+    }
+
+    /// Sets how long ago a person may have signed in; by default ten minutes.
+    #[must_use]
+    pub fn max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = max_age;
+        self
+    }
+
+    /// Sets the clock; without it, that of the machine is used.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Returns the name of the issuer.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        self.provider.issuer()
+    }
+
+    /// Begins a sign-in. Returns the URL to send the browser to, and what to keep until it comes back.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailed::Authorization`] where the redirect URI may not be used, or there are no random bytes.
+    pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), SignInFailed> {
+        let mut nonce = [0; 32];
+        getrandom::fill(&mut nonce).map_err(|error| {
+            AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
+        })?;
+        let nonce = URL_SAFE_NO_PAD.encode(nonce);
+        let request = AuthorizationRequest::new(&self.provider, self.client.id(), redirect_uri)?
+            .scopes(&self.scopes)
+            .parameter("nonce", &nonce)
+            .parameter("max_age", self.max_age.as_secs().to_string());
+        let (url, pending) = request.begin()?;
+        Ok((url, PendingSignIn { pending, nonce }))
+    }
+
+    /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and
+    /// verifies the identity token.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInFailed`]: nobody is signed in then.
+    pub async fn finish(
+        &self,
+        fetcher: &Fetcher,
+        pending: PendingSignIn,
+        redirected: &str,
+    ) -> Result<Person, SignInFailed> {
+        let code = pending.pending.accept(redirected);
+        let code = code.map_err(|error| match error {
+            AuthorizationError::Refused { code, .. } if is_no(&code) => SignInFailed::Declined,
+            error => error.into(),
+        })?;
+        let endpoint = TokenEndpoint::new(fetcher, &self.provider, &self.client)?;
+        let tokens = endpoint.exchange(code).await?;
+        let token = tokens.id_token.ok_or(SignInFailed::NoIdToken)?;
+        let check = SignInCheck {
+            nonce: &pending.nonce,
+            max_age: Some(self.max_age),
+            now: self.clock.now(),
+        };
+        let token = self.verifier.verify(token.expose(), check).await?;
+        let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;
+        let names = ["name", "preferred_username", "email"];
+        let name = names.into_iter().find_map(|claim| token.text(claim));
+        Ok(Person {
+            principal,
+            name: name.map(shown),
+            signed_in: token.auth_time().unwrap_or(check.now),
+        })
+    }
+}
+
+/// Whether an error means that the person did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6).
+fn is_no(code: &str) -> bool {
+    const NO: [&str; 3] = ["access_denied", "login_required", "interaction_required"];
+    NO.contains(&code)
+}
+
+/// The beginning of a name, without control characters and those that cannot be seen.
+fn shown(name: &str) -> String {
+    let seen = name.chars().filter(|char| !is_hidden(*char));
+    seen.take(MOST_NAME).collect()
+}
+
+impl fmt::Debug for WebSignIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebSignIn")
+            .field("issuer", &self.issuer())
+            .field("client", &self.client.id())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Person {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Person")
+            .field("signed_in", &self.signed_in)
+            .finish_non_exhaustive()
+    }
+}
