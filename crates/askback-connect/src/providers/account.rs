@@ -30,7 +30,7 @@ enum Place {
         url: Url,
         /// The JSON to post; without it, the document is fetched.
         body: Option<Value>,
-        pointer: String,
+        pointers: Vec<String>,
     },
     Claim(String),
 }
@@ -42,13 +42,14 @@ impl AccountSource {
         Self(Place::Constant(name.into()))
     }
 
-    /// The value at a pointer (RFC 6901) of a JSON document, which is fetched with the token.
+    /// The value at a pointer (RFC 6901) of a JSON document, which is fetched with the token. Where one name is not
+    /// enough to tell accounts apart, [`AccountSource::and`] adds another.
     ///
     /// # Errors
     ///
     /// [`ConnectError::Description`] where the URL may not be used.
     pub fn document(url: &str, pointer: impl Into<String>) -> Result<Self, ConnectError> {
-        Self::at(url, None, pointer.into())
+        Self::at(url, None, vec![pointer.into()])
     }
 
     /// The same of the answer to JSON that is posted with the token, such as a query of GraphQL.
@@ -61,7 +62,7 @@ impl AccountSource {
         body: Value,
         pointer: impl Into<String>,
     ) -> Result<Self, ConnectError> {
-        Self::at(url, Some(body), pointer.into())
+        Self::at(url, Some(body), vec![pointer.into()])
     }
 
     /// A claim of the identity token that comes with the tokens, such as `email`. The scope `openid` must be among
@@ -71,9 +72,26 @@ impl AccountSource {
         Self(Place::Claim(name.into()))
     }
 
-    fn at(url: &str, body: Option<Value>, pointer: String) -> Result<Self, ConnectError> {
+    /// Adds the value at another pointer of the same document, such as the name of a workspace.
+    #[must_use]
+    pub fn and(mut self, pointer: impl Into<String>) -> Self {
+        if let Place::Document { pointers, .. } = &mut self.0 {
+            pointers.push(pointer.into());
+        }
+        self
+    }
+
+    pub(super) fn at(
+        url: &str,
+        body: Option<Value>,
+        pointers: Vec<String>,
+    ) -> Result<Self, ConnectError> {
         let url = operators("where the account is named", url)?;
-        Ok(Self(Place::Document { url, body, pointer }))
+        Ok(Self(Place::Document {
+            url,
+            body,
+            pointers,
+        }))
     }
 
     /// Returns the name of the account that the tokens are of.
@@ -102,7 +120,12 @@ impl AccountSource {
         fetcher: &Fetcher,
         mut headers: HeaderMap,
     ) -> Result<String, Unnamed> {
-        let Place::Document { url, body, pointer } = &self.0 else {
+        let Place::Document {
+            url,
+            body,
+            pointers,
+        } = &self.0
+        else {
             return match &self.0 {
                 Place::Constant(name) => Ok(name.clone()),
                 _ => Err(Unnamed::NoIdToken),
@@ -118,7 +141,12 @@ impl AccountSource {
             }
         };
         match fetched.status {
-            200..=299 => named(fetched.json().as_ref().and_then(|it| it.pointer(pointer))),
+            200..=299 => {
+                let json = fetched.json().unwrap_or_default();
+                let names = pointers.iter().map(|it| named(json.pointer(it)));
+                let names: Result<Vec<_>, _> = names.collect();
+                Ok(names?.join(" / "))
+            }
             status => Err(Unnamed::Status(status)),
         }
     }
@@ -143,8 +171,8 @@ impl fmt::Debug for AccountSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Place::Constant(_) => f.write_str("AccountSource::constant"),
-            Place::Document { url, pointer, .. } => {
-                write!(f, "AccountSource({url} {pointer})")
+            Place::Document { url, pointers, .. } => {
+                write!(f, "AccountSource({url} {pointers:?})")
             }
             Place::Claim(name) => write!(f, "AccountSource::claim({name})"),
         }
