@@ -5,9 +5,19 @@
 //! connects one ([`sign_in`]).
 
 mod clock;
+mod connection;
+mod connections;
+mod ctx;
 mod hidden;
+mod intents;
+mod pages;
 pub mod providers;
 pub mod sign_in;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod vault;
+
+pub use connection::Connection;
+pub use connections::{BadConnections, Connections, ConnectionsBuilder};
+pub use ctx::{AskPage, AskSecret, Connect, ConnectExt};
+pub use pages::{BadBrand, Brand, PageRefused, PageVisit, Pages};

@@ -60,11 +60,29 @@ pub enum AuditEvent {
     RevocationFailed,
     /// A tenant was deleted with all that it had.
     TenantDeleted,
+    /// A person was given a link to a page.
+    Asked,
+    /// The person agreed on the page.
+    Consented,
+    /// The provider's answer came to the browser that was sent there.
+    Answered,
+    /// The provider gave what was agreed to, and it is kept.
+    Connected,
+    /// The person declined on the page.
+    Declined,
+    /// The page was opened by another person than the one who was asked.
+    WrongPerson,
+    /// The page was opened by other persons so often that its link ended.
+    Burned,
+    /// The answer of a provider was refused: it fits no consent of this browser, or the provider is another one.
+    CallbackRefused,
+    /// The provider gave nothing, or not what was agreed to.
+    NotGranted,
 }
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 12] = [
+    const NAMES: [(Self, &'static str); 21] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -77,6 +95,15 @@ impl AuditEvent {
         (Self::Revoked, "revoked"),
         (Self::RevocationFailed, "revocation failed"),
         (Self::TenantDeleted, "tenant deleted"),
+        (Self::Asked, "asked"),
+        (Self::Consented, "consented"),
+        (Self::Answered, "answered"),
+        (Self::Connected, "connected"),
+        (Self::Declined, "declined"),
+        (Self::WrongPerson, "wrong person"),
+        (Self::Burned, "link burned"),
+        (Self::CallbackRefused, "callback refused"),
+        (Self::NotGranted, "not granted"),
     ];
 
     /// Returns its name: the same in every version.

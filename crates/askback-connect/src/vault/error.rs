@@ -62,7 +62,7 @@ impl VaultError {
 }
 
 /// Random bytes from the operating system, of cryptographic quality.
-pub(super) fn entropy<const N: usize>() -> Result<[u8; N], VaultError> {
+pub(crate) fn entropy<const N: usize>() -> Result<[u8; N], VaultError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| VaultError::NoEntropy(error.into()))?;
     Ok(bytes)

@@ -77,6 +77,12 @@ impl Wanted {
         }
     }
 
+    /// Returns the provider.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
     /// Requires these scopes.
     #[must_use]
     pub fn scopes(mut self, scopes: Scopes) -> Self {
@@ -320,7 +326,10 @@ impl Inner {
     }
 
     /// The keys of an account's tenant, with at least one.
-    async fn sealing_keys(&self, tenant: Option<&str>) -> Result<Arc<DataKeys>, VaultError> {
+    pub(super) async fn sealing_keys(
+        &self,
+        tenant: Option<&str>,
+    ) -> Result<Arc<DataKeys>, VaultError> {
         for _ in 0..TRIES {
             let keys = self.data_keys(tenant).await?;
             if keys.newest().is_some() {

@@ -171,6 +171,11 @@ impl DataKeys {
         self.keys.first()
     }
 
+    /// Returns all of them, the newest first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Key> {
+        self.keys.iter()
+    }
+
     /// Returns the key of this name.
     pub(super) fn find(&self, id: KeyId) -> Option<&Key> {
         self.keys.iter().find(|key| key.id() == id)

@@ -70,6 +70,7 @@
 //! down is not handed out.
 
 mod account;
+mod aside;
 mod audit;
 mod credential;
 mod error;
@@ -92,6 +93,7 @@ pub use account::{AccountKey, AccountState, Holder};
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
 pub use credential::{Credential, Granted, GrantedKind};
 pub use error::VaultError;
+pub(crate) use error::entropy;
 pub use handle::{ConnectedAccount, Vault, Wanted};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use memory::MemoryVault;

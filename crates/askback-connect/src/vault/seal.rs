@@ -26,6 +26,8 @@ pub(super) enum Place<'a> {
     Column(&'a AccountKey, Column),
     /// The data key of a tenant.
     TenantKey(Option<&'a str>, KeyId),
+    /// A cookie of this name.
+    Cookie(&'a str),
 }
 
 /// The columns with secrets.
@@ -129,6 +131,10 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
             out.push(2);
             write_optional(&mut out, tenant);
             out.extend(id.0);
+        }
+        Place::Cookie(name) => {
+            out.push(3);
+            write_text(&mut out, name);
         }
     }
     out

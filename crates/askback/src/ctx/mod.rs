@@ -417,6 +417,17 @@ impl Ctx {
         &self.0.backing.states
     }
 
+    /// Returns a clone of a state of the server, for those who extend the context. A handler takes it as a parameter
+    /// ([`State`](crate::State)), so that a server without it is not built.
+    ///
+    /// # Errors
+    ///
+    /// Where [`ServerBuilder::state`](crate::ServerBuilder::state) was not given one of this type.
+    pub fn state<T: Clone + Send + Sync + 'static>(&self) -> Result<T> {
+        let among = crate::State::among(self.states());
+        among.map(|crate::State(state)| state)
+    }
+
     /// The request as it came.
     #[must_use]
     pub fn incoming(&self) -> &Incoming {

@@ -1,0 +1,325 @@
+//! The kit: a vault, the third parties, and the pages on which persons connect accounts.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use askback::Principal;
+use askback_core::http::guard::{BadName, Guard};
+use askback_oauth::Fetcher;
+use tokio::sync::Notify;
+use url::{Host, Url};
+
+use crate::intents::{IntentId, Kept, Stage};
+use crate::pages::Brand;
+use crate::providers::Providers;
+use crate::sign_in::WebSignIn;
+use crate::vault::{Renewer, Revoker, Vault, VaultError};
+
+/// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
+///
+/// A clone is the same value. Give one to [`ServerBuilder::state`](askback::ServerBuilder::state), and serve its
+/// [`pages`](Connections::pages). Handlers then call [`ctx.connect`](crate::ConnectExt::connect).
+#[derive(Clone)]
+pub struct Connections(pub(crate) Arc<Kit>);
+
+/// The settings of [`Connections`], until they are complete.
+#[must_use = "it does nothing until it is built"]
+pub struct ConnectionsBuilder {
+    vault: Vault,
+    providers: Providers,
+    url: String,
+    door: Door,
+    brand: Brand,
+    by_error: bool,
+}
+
+pub(crate) struct Kit {
+    pub(crate) vault: Vault,
+    pub(crate) providers: Arc<Providers>,
+    pub(crate) place: Address,
+    pub(crate) door: Door,
+    pub(crate) brand: Brand,
+    /// Whether clients of 2025-11-25 are told of links by an error.
+    pub(crate) by_error: bool,
+    /// Whoever waits for an intent looks at it again.
+    changed: Notify,
+}
+
+/// The way in which a visitor of the pages is known.
+pub(crate) enum Door {
+    /// They sign in.
+    SignIn(Box<WebSignIn>),
+    /// They are the one user of this machine, whom the secret in a link's path was given to.
+    Machine,
+}
+
+/// The address of the pages.
+pub(crate) struct Address {
+    /// The scheme, the host and the port.
+    pub(crate) origin: String,
+    /// The path before that of a page; no slash at its end.
+    pub(crate) path: String,
+    /// The path before that of pages for a visitor who is known by it.
+    pub(crate) inner: String,
+    /// Whether it is reached by TLS.
+    pub(crate) is_secure: bool,
+    pub(crate) guard: Guard,
+}
+
+/// Why a kit cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadConnections {
+    /// The URL of the pages is not one.
+    #[error("the pages cannot be at {url:?}: {why}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// Its fault.
+        why: &'static str,
+    },
+    /// The host of the URL cannot be one.
+    #[error(transparent)]
+    Host(#[from] BadName),
+    /// There are no random bytes.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// The user of this machine, where nobody else calls the server.
+const USER: &str = "this computer's user";
+
+/// How long an intent is not looked at while another machine may have changed it.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Connections {
+    /// A kit whose pages are at a public URL, such as `https://tools.example/connect`, and whose visitors sign in.
+    ///
+    /// The sign-in must be with the issuer of the tokens that the server takes, so that the subject on the page is the
+    /// subject of the call.
+    pub fn at(
+        url: impl Into<String>,
+        sign_in: WebSignIn,
+        vault: Vault,
+        providers: Providers,
+    ) -> ConnectionsBuilder {
+        let door = Door::SignIn(Box::new(sign_in));
+        ConnectionsBuilder::new(url.into(), door, vault, providers)
+    }
+
+    /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
+    ///
+    /// Nobody signs in: a visitor is known by a secret in the path of the link, which is another one in each process.
+    /// A caller whom the server has authenticated is refused: such a server has several users.
+    pub fn on_this_machine(
+        url: impl Into<String>,
+        vault: Vault,
+        providers: Providers,
+    ) -> ConnectionsBuilder {
+        ConnectionsBuilder::new(url.into(), Door::Machine, vault, providers)
+    }
+
+    /// Returns the vault.
+    #[must_use]
+    pub fn vault(&self) -> &Vault {
+        &self.0.vault
+    }
+
+    /// Returns the third parties.
+    #[must_use]
+    pub fn providers(&self) -> &Providers {
+        &self.0.providers
+    }
+
+    /// Tells providers to revoke the tokens of accounts that were disconnected, and returns how many revocations were
+    /// done. A server calls this every minute or so; a disconnection on the pages calls it, too.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub async fn revoke_due(&self) -> Result<usize, VaultError> {
+        self.0.vault.revoke_due(self.0.revoker()).await
+    }
+}
+
+impl ConnectionsBuilder {
+    fn new(url: String, door: Door, vault: Vault, providers: Providers) -> Self {
+        Self {
+            vault,
+            providers,
+            url,
+            door,
+            brand: Brand::default(),
+            by_error: false,
+        }
+    }
+
+    /// Sets the name, the colour and the logo of the pages.
+    pub fn brand(mut self, brand: Brand) -> Self {
+        self.brand = brand;
+        self
+    }
+
+    /// Tells clients of 2025-11-25 of links by the error -32042, and not by a question: the call ends, and the client
+    /// repeats it once it was told that the page is done.
+    pub fn by_error(mut self) -> Self {
+        self.by_error = true;
+        self
+    }
+
+    /// Builds the kit.
+    ///
+    /// # Errors
+    ///
+    /// [`BadConnections`] where the URL is none for pages: `https`, or `http` at a loopback address of this machine,
+    /// without a query, a fragment or a user.
+    pub fn build(self) -> Result<Connections, BadConnections> {
+        let place = Address::read(&self.url, &self.door)?;
+        Ok(Connections(Arc::new(Kit {
+            vault: self.vault,
+            providers: Arc::new(self.providers),
+            place,
+            door: self.door,
+            brand: self.brand,
+            by_error: self.by_error,
+            changed: Notify::new(),
+        })))
+    }
+}
+
+impl Address {
+    fn read(given: &str, door: &Door) -> Result<Self, BadConnections> {
+        let bad = |why| BadConnections::Url {
+            url: given.to_owned(),
+            why,
+        };
+        let url = Url::parse(given).map_err(|_| bad("it is no URL"))?;
+        let is_loopback = match url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        };
+        let is_secure = url.scheme() == "https";
+        if !is_secure && !(url.scheme() == "http" && is_loopback) {
+            return Err(bad("it must be https, or http at a loopback address"));
+        }
+        if matches!(door, Door::Machine) && !is_loopback {
+            return Err(bad(
+                "pages for the user of this machine are at a loopback address",
+            ));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(bad("it must have no query and no fragment"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(bad("it must name no user"));
+        }
+        let path = url.path().trim_end_matches('/').to_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
+        if !path.chars().all(is_plain) {
+            return Err(bad("its path must be letters, digits and -_.~"));
+        }
+        let origin = url.origin().ascii_serialization();
+        let host = origin.split("://").nth(1).unwrap_or_default();
+        let inner = match door {
+            Door::SignIn(_) => path.clone(),
+            Door::Machine => format!("{path}/{}", IntentId::random()?),
+        };
+        Ok(Self {
+            guard: Guard::none().allow_host(host)?.allow_origin(&origin)?,
+            origin,
+            path,
+            inner,
+            is_secure,
+        })
+    }
+}
+
+impl Kit {
+    /// The caller whose accounts are meant: the one that the server has authenticated, or the user of this machine.
+    pub(crate) fn caller(&self, principal: Option<&Principal>) -> Result<Principal, &'static str> {
+        match (&self.door, principal) {
+            (Door::SignIn(_), Some(principal)) => Ok(principal.clone()),
+            (Door::SignIn(_), None) => Err(
+                "this server does not know who you are: it needs callers to be authorized before it can keep accounts \
+                 for them",
+            ),
+            (Door::Machine, None) => Ok(Self::user()),
+            (Door::Machine, Some(_)) => Err(
+                "this server keeps accounts for the one user of its machine, and was called by somebody else",
+            ),
+        }
+    }
+
+    /// Whether visitors sign in.
+    pub(crate) fn has_sign_in(&self) -> bool {
+        matches!(self.door, Door::SignIn(_))
+    }
+
+    pub(crate) fn fetcher(&self) -> &Fetcher {
+        self.providers.fetcher()
+    }
+
+    /// The user of this machine.
+    pub(crate) fn user() -> Principal {
+        Principal::new(USER)
+    }
+
+    pub(crate) fn renewer(&self) -> Arc<dyn Renewer> {
+        Arc::clone(&self.providers) as Arc<dyn Renewer>
+    }
+
+    pub(crate) fn revoker(&self) -> &dyn Revoker {
+        &*self.providers
+    }
+
+    /// The link to the page of an intent.
+    pub(crate) fn link(&self, id: IntentId) -> String {
+        let Address { origin, inner, .. } = &self.place;
+        format!("{origin}{inner}/c/{id}")
+    }
+
+    /// The page on which a person sees their accounts.
+    pub(crate) fn accounts_url(&self) -> String {
+        let Address { origin, inner, .. } = &self.place;
+        format!("{origin}{inner}/accounts")
+    }
+
+    /// The address to which a provider sends the person back: one of its own for each provider.
+    pub(crate) fn redirect_uri(&self, provider: &str) -> String {
+        let Address { origin, path, .. } = &self.place;
+        format!("{origin}{path}/cb/{provider}")
+    }
+
+    /// Has whoever waits look at their intents.
+    pub(crate) fn notify(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until nothing can happen to an intent any more, and returns its last stage; none where it has ended by
+    /// itself. Whoever waits may stop at any time.
+    pub(crate) async fn settled(&self, id: IntentId) -> Result<Option<Stage>, VaultError> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let Some(kept) = Kept::find(&self.vault, id).await? else {
+                return Ok(None);
+            };
+            if kept.intent.stage.is_final() {
+                return Ok(Some(kept.intent.stage));
+            }
+            if kept.intent.is_over(self.vault.now()) {
+                return Ok(None);
+            }
+            // Another machine cannot notify this one.
+            let _ = tokio::time::timeout(LOOK, changed).await;
+        }
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,431 @@
+//! What handlers ask for: an account, a secret, a page.
+
+use std::{
+    future::{Future, IntoFuture},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use askback::{Answer, Ctx, Error, Principal, Result};
+use askback_core::{auth::Scopes, protocol::ElicitUrlParams};
+use askback_oauth::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+use crate::connections::{Connections, Kit};
+use crate::intents::{Intent, IntentId, Kept, Purpose, Stage, Unkept};
+use crate::providers::ThirdParty;
+use crate::vault::{AuditEvent, Credential, Holder, VaultError, Wanted};
+
+/// Accounts and secrets of the person for whom a handler works.
+///
+/// Each leads the person to a page of [`Connections`], which the server was given as its state, unless the vault has
+/// what is needed already. Nothing of it passes through the client.
+pub trait ConnectExt {
+    /// Connects an account of the caller at a third party, or finds the one that is connected.
+    ///
+    /// ```
+    /// use askback::{Ctx, Result};
+    /// use askback_connect::ConnectExt;
+    ///
+    /// async fn repositories(ctx: Ctx) -> Result<String> {
+    ///     let github = ctx.connect("github").scopes(["repo"]).await?;
+    ///     let answer = github.get("https://api.github.com/user/repos").await?;
+    ///     Ok(format!("{} bytes", answer.body.len()))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Tells the caller in words what to do where the person declines, the link ends, or the client opens no links.
+    fn connect(&self, provider: impl Into<String>) -> Connect;
+
+    /// Asks the person for a secret of this name, such as an API key, on a page; or finds the one that they gave.
+    ///
+    /// # Errors
+    ///
+    /// As [`ConnectExt::connect`].
+    fn ask_secret(&self, name: impl Into<String>) -> AskSecret;
+
+    /// Asks the person to use a page of the author's at this path of the site, which only they can use. The page says
+    /// when it is done: see [`Connections::asked`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ConnectExt::connect`].
+    fn ask_page(&self, message: impl Into<String>, path: impl Into<String>) -> AskPage;
+}
+
+/// An account that is to be connected: see [`ConnectExt::connect`].
+#[must_use = "it does nothing until it is awaited"]
+pub struct Connect {
+    ctx: Ctx,
+    provider: String,
+    scopes: Vec<String>,
+    account: Option<String>,
+    message: Option<String>,
+}
+
+/// A secret that is to be entered: see [`ConnectExt::ask_secret`].
+#[must_use = "it does nothing until it is awaited"]
+pub struct AskSecret {
+    ctx: Ctx,
+    name: String,
+    title: Option<String>,
+}
+
+/// A page that is to be used: see [`ConnectExt::ask_page`].
+#[must_use = "it does nothing until it is awaited"]
+pub struct AskPage {
+    ctx: Ctx,
+    message: String,
+    path: String,
+}
+
+type Asked<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+impl ConnectExt for Ctx {
+    fn connect(&self, provider: impl Into<String>) -> Connect {
+        Connect {
+            ctx: self.clone(),
+            provider: provider.into(),
+            scopes: Vec::new(),
+            account: None,
+            message: None,
+        }
+    }
+
+    fn ask_secret(&self, name: impl Into<String>) -> AskSecret {
+        AskSecret {
+            ctx: self.clone(),
+            name: name.into(),
+            title: None,
+        }
+    }
+
+    fn ask_page(&self, message: impl Into<String>, path: impl Into<String>) -> AskPage {
+        AskPage {
+            ctx: self.clone(),
+            message: message.into(),
+            path: path.into(),
+        }
+    }
+}
+
+impl Connect {
+    /// Requires these scopes, beside the default ones of the third party.
+    pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
+        self.scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Requires this account, where the person may have several.
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+
+    /// Sets the message of the question, in place of "Connect your GitHub account."
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    async fn connected(self) -> Result<Connection> {
+        let desk = Desk::new(&self.ctx)?;
+        let party = desk.kit.providers.get(&self.provider);
+        let party = party.cloned().ok_or_else(|| {
+            let name = &self.provider;
+            Error::internal(format!(
+                "the handler connects `{name}`, and the server has no such provider: add it to its `Providers`"
+            ))
+        })?;
+        let scopes = Scopes::parse(&self.scopes.join(" ")).map_err(Error::internal)?;
+        let mut wanted = Wanted::new(&desk.caller, party.name()).scopes(scopes.clone());
+        if let Some(account) = &self.account {
+            wanted = wanted.account(account);
+        }
+        let purpose = Purpose::Account {
+            provider: party.name().to_owned(),
+            scopes: scopes.to_string(),
+        };
+        let title = party.display_title();
+        let message = self
+            .message
+            .unwrap_or_else(|| format!("Connect your {title} account."));
+        desk.obtain(&wanted, title, message, purpose).await?;
+        Ok(Connection::new(Arc::clone(&desk.kit), party, wanted))
+    }
+}
+
+impl AskSecret {
+    /// Sets what the secret is for the person, such as "Stripe API key", in place of its name.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    async fn secret(self) -> Result<Secret> {
+        let desk = Desk::new(&self.ctx)?;
+        if desk.kit.providers.get(&self.name).is_some() {
+            return Err(Error::internal(format!(
+                "the handler asks for a secret called `{}`, which is the name of a provider: use another",
+                self.name
+            )));
+        }
+        let title = self.title.unwrap_or_else(|| self.name.replace('_', " "));
+        let wanted = Wanted::new(&desk.caller, &self.name);
+        let purpose = Purpose::Secret {
+            name: self.name.clone(),
+            title: title.clone(),
+        };
+        let message = format!("Enter your {title} on a page of its own.");
+        let found = desk.obtain(&wanted, &title, message, purpose).await?;
+        Ok(found.secret)
+    }
+}
+
+impl AskPage {
+    async fn done(self) -> Result<()> {
+        let desk = Desk::new(&self.ctx)?;
+        let purpose = Purpose::Page {
+            name: "page".to_owned(),
+            path: self.path,
+        };
+        desk.ask(self.message, "the page", purpose).await
+    }
+}
+
+impl IntoFuture for Connect {
+    type Output = Result<Connection>;
+    type IntoFuture = Asked<Connection>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.connected())
+    }
+}
+
+impl IntoFuture for AskSecret {
+    type Output = Result<Secret>;
+    type IntoFuture = Asked<Secret>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.secret())
+    }
+}
+
+impl IntoFuture for AskPage {
+    type Output = Result<()>;
+    type IntoFuture = Asked<()>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.done())
+    }
+}
+
+/// One call, and the kit that serves it.
+struct Desk {
+    ctx: Ctx,
+    kit: Arc<Kit>,
+    caller: Principal,
+}
+
+impl Desk {
+    fn new(ctx: &Ctx) -> Result<Self> {
+        let Connections(kit) = ctx.state::<Connections>()?;
+        let caller = kit.caller(ctx.principal()).map_err(Error::new)?;
+        Ok(Self {
+            ctx: ctx.clone(),
+            kit,
+            caller,
+        })
+    }
+
+    /// Finds what is wanted, or has the person give it.
+    async fn obtain(
+        &self,
+        wanted: &Wanted,
+        title: &str,
+        message: String,
+        purpose: Purpose,
+    ) -> Result<Credential> {
+        let name = purpose.name().to_owned();
+        // Recorded: a handler that is run again asks what it asked before.
+        let there = {
+            let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
+            let look = move || async move { is_there(&kit, &wanted).await };
+            self.ctx.run(format!("connected to {name}"), look).await?
+        };
+        if !there {
+            self.ask(message, title, purpose).await?;
+        }
+        let found = self.kit.vault.get(wanted, &self.kit.renewer()).await;
+        found.map_err(|error| match error {
+            VaultError::NotConnected => Error::new(format!(
+                "the {title} account that was connected is not the one that is needed: call again, and choose the other"
+            )),
+            error => not_had(error, title),
+        })
+    }
+
+    /// Leads the person to a page, and goes on when it is done.
+    async fn ask(&self, message: String, title: &str, purpose: Purpose) -> Result<()> {
+        if !self.ctx.can_elicit_url() {
+            return Err(self.without_links(title, &purpose));
+        }
+        let id = IntentId(self.ctx.random_bytes());
+        let name = purpose.name().to_owned();
+        let intent = {
+            let (holder, client) = (Holder::from(&self.caller), self.caller.client_id.clone());
+            Intent::new(holder, client, purpose, self.kit.vault.now())
+        };
+        let added = {
+            let kit = Arc::clone(&self.kit);
+            let add = move || async move {
+                let added = Kept::add(&kit.vault, id, &intent).await;
+                added.map_err(Error::internal)
+            };
+            self.ctx.run(format!("link for {name}"), add).await?
+        };
+        if !added {
+            return Err(Error::new(
+                "too many links are open already: finish or decline one of them, or wait ten minutes",
+            ));
+        }
+        let link = self.kit.link(id);
+        if self.kit.by_error && self.knows_url_errors() {
+            self.watch(id);
+            let params = ElicitUrlParams {
+                message,
+                url: link,
+                elicitation_id: Some(id.to_string()),
+                ..ElicitUrlParams::default()
+            };
+            return Err(Error::url_required(params, []));
+        }
+        let wait = {
+            let kit = Arc::clone(&self.kit);
+            move |_: Duration| {
+                let kit = Arc::clone(&kit);
+                async move {
+                    kit.settled(id).await.map_err(Error::internal)?;
+                    Ok(true)
+                }
+            }
+        };
+        let question = self.ctx.elicit_url(message, link).id(id.to_string());
+        let answer = question.key(format!("connect_{name}")).until(wait).await?;
+        let is_accepted = matches!(answer, Answer::Accepted(()));
+        // Recorded: the intent does not outlive its ten minutes.
+        let end = {
+            let (kit, notice) = (
+                Arc::clone(&self.kit),
+                self.ctx.completion_notice(id.to_string()),
+            );
+            let look = move || async move {
+                let end = end_of(&kit, id, is_accepted)
+                    .await
+                    .map_err(Error::internal)?;
+                notice.send();
+                Ok(end)
+            };
+            self.ctx.run(format!("end of {name}"), look).await?
+        };
+        answer.accepted()?;
+        match end {
+            End::Done => Ok(()),
+            End::Declined => Err(Error::new(format!(
+                "the person declined on the page for {title}, so nothing was done"
+            ))),
+            End::Late => Err(Error::new(format!(
+                "the page for {title} was not finished in time: call again to be given another link"
+            ))),
+        }
+    }
+
+    /// Whether an error may name links in the revision of this call.
+    fn knows_url_errors(&self) -> bool {
+        let facts = self.ctx.incoming().revision().facts();
+        facts.url_elicitation_error
+    }
+
+    /// Tells the client once the page is done, for a call that has ended with an error.
+    fn watch(&self, id: IntentId) {
+        let notice = self.ctx.completion_notice(id.to_string());
+        let kit = Arc::clone(&self.kit);
+        tokio::spawn(async move {
+            if let Ok(Some(Stage::Done)) = kit.settled(id).await {
+                notice.send();
+            }
+        });
+    }
+
+    fn without_links(&self, title: &str, purpose: &Purpose) -> Error {
+        let what = match purpose {
+            Purpose::Account { .. } => format!("it needs your {title} account"),
+            Purpose::Secret { .. } => format!("it needs your {title}"),
+            Purpose::Page { .. } => "it needs you to use a page".to_owned(),
+        };
+        let party = self.kit.providers.get(purpose.name()).map(ThirdParty::name);
+        let there = match party {
+            Some(_) => format!(
+                " What is connected is listed at {}.",
+                self.kit.accounts_url()
+            ),
+            None => String::new(),
+        };
+        Error::new(format!(
+            "{what}, and this client cannot open links for a server. Call it once from a client that can: what is \
+             kept then is used by this one, too.{there}"
+        ))
+    }
+}
+
+/// How a page ended.
+#[derive(Serialize, Deserialize)]
+enum End {
+    Done,
+    Declined,
+    Late,
+}
+
+/// Reads how a page has ended. A link that the person declined to open does nothing any more.
+async fn end_of(kit: &Kit, id: IntentId, is_accepted: bool) -> Result<End, VaultError> {
+    let Some(mut kept) = Kept::find(&kit.vault, id).await? else {
+        return Ok(End::Late);
+    };
+    if !is_accepted && kept.intent.decline() {
+        return match kept.write(&kit.vault, AuditEvent::Declined).await {
+            Ok(()) | Err(Unkept::Changed) => Ok(End::Declined),
+            Err(Unkept::Vault(error)) => Err(error),
+        };
+    }
+    Ok(match kept.intent.stage {
+        Stage::Done => End::Done,
+        Stage::Declined => End::Declined,
+        _ => End::Late,
+    })
+}
+
+/// Whether the vault has what is wanted, or only the person can give it.
+async fn is_there(kit: &Kit, wanted: &Wanted) -> Result<bool> {
+    match kit.vault.get(wanted, &kit.renewer()).await {
+        Ok(_) => Ok(true),
+        Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(false),
+        Err(error) => Err(not_had(error, wanted.provider())),
+    }
+}
+
+/// The error of a credential that is not to be had.
+pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
+    match error {
+        VaultError::NotConnected | VaultError::NeedsReconnect => Error::new(format!(
+            "the {title} account has to be connected again: call again to be asked"
+        )),
+        VaultError::Unavailable { .. } => Error::new(format!(
+            "{title} gives no access at the moment: try again in a minute"
+        )),
+        error => Error::internal(error),
+    }
+}

@@ -1,0 +1,153 @@
+//! Intents in the vault's store.
+
+use std::fmt;
+
+use askback_core::ask::Millis;
+use serde::{Deserialize, Serialize};
+
+use super::{Intent, IntentId, Purpose, Stage};
+use crate::vault::{AuditEvent, Holder, IntentRow, Vault, VaultError};
+
+/// An intent as it was read, which may be put in place of what was read.
+pub(crate) struct Kept {
+    pub(crate) id: IntentId,
+    pub(crate) intent: Intent,
+    version: u64,
+}
+
+/// Why an intent was not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unkept {
+    /// It was changed at the same time.
+    #[error("it was changed at the same time")]
+    Changed,
+    /// The store failed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// The part of an intent that the store does not look at.
+#[derive(Serialize, Deserialize)]
+struct Body {
+    client: Option<String>,
+    purpose: Purpose,
+    stage: Stage,
+    mismatches: u32,
+}
+
+impl IntentId {
+    /// One that nobody guesses.
+    pub(crate) fn random() -> Result<Self, VaultError> {
+        crate::vault::entropy().map(Self)
+    }
+
+    /// Reads the 32 hexadecimal digits of a link, in small letters.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let is_digit = |c: &u8| c.is_ascii_digit() || (b'a'..=b'f').contains(c);
+        if text.len() != 32 || !text.as_bytes().iter().all(|c| is_digit(c)) {
+            return None;
+        }
+        u128::from_str_radix(text, 16)
+            .ok()
+            .map(|id| Self(id.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for IntentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// The id of a link is not printed: whoever has it may spoil it.
+impl fmt::Debug for IntentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IntentId")
+    }
+}
+
+impl Kept {
+    /// Adds an intent. Returns whether the person has room for it; one of this id may be there already, from the same
+    /// step done twice.
+    pub(crate) async fn add(
+        vault: &Vault,
+        id: IntentId,
+        intent: &Intent,
+    ) -> Result<bool, VaultError> {
+        let row = row(id, intent, 1)?;
+        let added = vault.add_intent(&row).await?;
+        if added {
+            let mut line = vault.line(&intent.holder, intent.purpose.name(), AuditEvent::Asked);
+            line.client = intent.client.clone();
+            vault.append(&line).await?;
+        }
+        Ok(added)
+    }
+
+    /// Reads the intent of this id.
+    pub(crate) async fn find(vault: &Vault, id: IntentId) -> Result<Option<Self>, VaultError> {
+        let Some(row) = vault.intent(id.0).await? else {
+            return Ok(None);
+        };
+        let IntentRow {
+            holder,
+            expires,
+            version,
+            body,
+            ..
+        } = row;
+        let body = serde_json::from_slice(&body).map_err(VaultError::store)?;
+        let intent = read(holder, expires, body);
+        Ok(Some(Self {
+            id,
+            intent,
+            version,
+        }))
+    }
+
+    /// Writes the intent in place of what was read, with a line of the audit.
+    pub(crate) async fn write(&mut self, vault: &Vault, event: AuditEvent) -> Result<(), Unkept> {
+        let version = self.version + 1;
+        let row = row(self.id, &self.intent, version)?;
+        let mut line = vault.line(&self.intent.holder, self.intent.purpose.name(), event);
+        line.client = self.intent.client.clone();
+        if !vault.advance_intent(&row, self.version, &line).await? {
+            return Err(Unkept::Changed);
+        }
+        self.version = version;
+        Ok(())
+    }
+}
+
+fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultError> {
+    let body = Body {
+        client: intent.client.clone(),
+        purpose: intent.purpose.clone(),
+        stage: intent.stage.clone(),
+        mismatches: intent.mismatches,
+    };
+    Ok(IntentRow {
+        id: id.0,
+        holder: intent.holder.clone(),
+        expires: intent.expires,
+        version,
+        body: serde_json::to_vec(&body).map_err(VaultError::store)?,
+    })
+}
+
+fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
+    let Body {
+        client,
+        purpose,
+        stage,
+        mismatches,
+    } = body;
+    Intent {
+        holder,
+        client,
+        purpose,
+        expires,
+        stage,
+        mismatches,
+    }
+}

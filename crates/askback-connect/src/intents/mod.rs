@@ -1,0 +1,370 @@
+//! Intents: what a person was asked to do on a page, from the link until it is done.
+//!
+//! | stage | becomes | when |
+//! |---|---|---|
+//! | open | redirected | the person agrees to an account, and is sent to its provider |
+//! | redirected | redirected | they agree again: an answer to the first is worth nothing |
+//! | redirected | exchanging | the provider's answer comes to the browser that was sent there |
+//! | exchanging | done, or open | the provider gives tokens, or does not |
+//! | open | done | the person has done it on the page itself |
+//! | open, redirected | declined | the person declines |
+//! | any of these | burned | others have opened it five times |
+//!
+//! Each step is written in place of the version that was read, so that of two at a time one is taken.
+
+mod kept;
+
+use askback_core::{ask::Millis, auth::Scopes};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::vault::Holder;
+
+pub(crate) use kept::{Kept, Unkept};
+
+/// How long a link is good, in milliseconds: ten minutes.
+pub(crate) const LIFETIME: Millis = 600_000;
+
+/// The number of times that other persons may open a link.
+const MISMATCHES: u32 = 5;
+
+/// The id of an intent: 128 random bits, all that its link carries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IntentId(pub(crate) [u8; 16]);
+
+/// A page that a person was asked to use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Intent {
+    /// The person who was asked.
+    pub(crate) holder: Holder,
+    /// The client that they were asked through.
+    pub(crate) client: Option<String>,
+    /// The thing to be done.
+    pub(crate) purpose: Purpose,
+    /// When the link ends.
+    pub(crate) expires: Millis,
+    /// How far it is.
+    pub(crate) stage: Stage,
+    mismatches: u32,
+}
+
+/// The thing that a person is asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Purpose {
+    /// An account at a third party.
+    Account {
+        /// Its name.
+        provider: String,
+        /// The scopes, as they are written.
+        scopes: String,
+    },
+    /// A secret that the person types in.
+    Secret {
+        /// Its name.
+        name: String,
+        /// The title for the person.
+        title: String,
+    },
+    /// A page of the author's.
+    Page {
+        /// Its name.
+        name: String,
+        /// The path to which the person is sent.
+        path: String,
+    },
+}
+
+/// How far an intent is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Stage {
+    /// The person has not decided.
+    Open,
+    /// The person was sent to the provider.
+    Redirected {
+        /// The digest of the `state` that the provider is to send back.
+        state: [u8; 32],
+        /// The visit, of one browser, in which that was.
+        visit: [u8; 16],
+    },
+    /// The provider is being asked for tokens.
+    Exchanging,
+    /// It is done.
+    Done,
+    /// The person has declined.
+    Declined,
+    /// Others have opened it too often.
+    Burned,
+}
+
+/// The standing of whoever opens a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visitor {
+    /// The person who was asked.
+    Asked,
+    /// Another one.
+    Other,
+    /// Another one, once too often.
+    OtherAgain,
+}
+
+impl Purpose {
+    /// The provider or the name under which the audit has it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Account { provider, .. } => provider,
+            Self::Secret { name, .. } | Self::Page { name, .. } => name,
+        }
+    }
+
+    /// The scopes that are asked for.
+    pub(crate) fn scopes(&self) -> Scopes {
+        match self {
+            Self::Account { scopes, .. } => Scopes::parse(scopes).unwrap_or_default(),
+            _ => Scopes::new(),
+        }
+    }
+}
+
+impl Stage {
+    /// Whether nothing can happen any more.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Self::Done | Self::Declined | Self::Burned)
+    }
+}
+
+impl Intent {
+    /// One that was asked now.
+    pub(crate) fn new(
+        holder: Holder,
+        client: Option<String>,
+        purpose: Purpose,
+        now: Millis,
+    ) -> Self {
+        Self {
+            holder,
+            client,
+            purpose,
+            expires: now.saturating_add(LIFETIME),
+            stage: Stage::Open,
+            mismatches: 0,
+        }
+    }
+
+    /// Whether its link does nothing any more.
+    pub(crate) fn is_over(&self, now: Millis) -> bool {
+        self.stage.is_final() || now >= self.expires
+    }
+
+    /// Compares whoever has opened the link with the person who was asked.
+    pub(crate) fn opened_by(&mut self, visitor: &Holder) -> Visitor {
+        if *visitor == self.holder {
+            return Visitor::Asked;
+        }
+        self.mismatches = self.mismatches.saturating_add(1);
+        if self.mismatches < MISMATCHES {
+            return Visitor::Other;
+        }
+        self.stage = Stage::Burned;
+        Visitor::OtherAgain
+    }
+
+    /// Notes that the person is sent to the provider, with this `state`. Returns whether that may be.
+    pub(crate) fn redirect(&mut self, state: &str, visit: [u8; 16]) -> bool {
+        let may = matches!(self.stage, Stage::Open | Stage::Redirected { .. });
+        if may {
+            self.stage = Stage::Redirected {
+                state: digest(state),
+                visit,
+            };
+        }
+        may
+    }
+
+    /// Takes the provider's answer, once. Returns whether it is one to the last redirection, in the same visit.
+    pub(crate) fn answered(&mut self, state: &str, visit: [u8; 16]) -> bool {
+        let expected = Stage::Redirected {
+            state: digest(state),
+            visit,
+        };
+        let is_expected = self.stage == expected;
+        if is_expected {
+            self.stage = Stage::Exchanging;
+        }
+        is_expected
+    }
+
+    /// Notes that it is done, or that the provider gave nothing and the person may try again. Returns whether it was
+    /// being exchanged.
+    pub(crate) fn exchanged(&mut self, is_done: bool) -> bool {
+        let was = self.stage == Stage::Exchanging;
+        if was {
+            self.stage = match is_done {
+                true => Stage::Done,
+                false => Stage::Open,
+            };
+        }
+        was
+    }
+
+    /// Notes that the person has done it on a page. Returns whether it was to be done.
+    pub(crate) fn complete(&mut self) -> bool {
+        let was = self.stage == Stage::Open;
+        if was {
+            self.stage = Stage::Done;
+        }
+        was
+    }
+
+    /// Notes that the person has declined. Returns whether they still could.
+    pub(crate) fn decline(&mut self) -> bool {
+        let may = matches!(self.stage, Stage::Open | Stage::Redirected { .. });
+        if may {
+            self.stage = Stage::Declined;
+        }
+        may
+    }
+}
+
+fn digest(state: &str) -> [u8; 32] {
+    Sha256::digest(state.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VISIT: [u8; 16] = [1; 16];
+
+    fn holder(tenant: &str, subject: &str) -> Holder {
+        Holder {
+            tenant: Some(tenant.to_owned()),
+            issuer: Some("i".to_owned()),
+            subject: subject.to_owned(),
+        }
+    }
+
+    fn intent() -> Intent {
+        let purpose = Purpose::Account {
+            provider: "github".to_owned(),
+            scopes: "repo".to_owned(),
+        };
+        Intent::new(holder("t", "ada"), None, purpose, 1000)
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Do {
+        Redirect(&'static str),
+        Answer(&'static str),
+        AnswerElsewhere(&'static str),
+        Exchange(bool),
+        Complete,
+        Decline,
+    }
+
+    fn done(intent: &mut Intent, step: Do) -> bool {
+        match step {
+            Do::Redirect(state) => intent.redirect(state, VISIT),
+            Do::Answer(state) => intent.answered(state, VISIT),
+            Do::AnswerElsewhere(state) => intent.answered(state, [2; 16]),
+            Do::Exchange(is_done) => intent.exchanged(is_done),
+            Do::Complete => intent.complete(),
+            Do::Decline => intent.decline(),
+        }
+    }
+
+    #[track_caller]
+    fn check(steps: &[(Do, bool)], is_final: Option<Stage>) {
+        let mut intent = intent();
+        for (step, taken) in steps {
+            let before = intent.clone();
+            assert_eq!(
+                done(&mut intent, *step),
+                *taken,
+                "{step:?} after {before:?}"
+            );
+            assert!(*taken || intent == before, "{step:?} changed {before:?}");
+        }
+        let ended = intent.stage.is_final().then_some(intent.stage);
+        assert_eq!(ended, is_final);
+    }
+
+    #[test]
+    fn an_answer_of_the_provider_is_taken_once() {
+        use Do::*;
+        let to_answer = [(Redirect("a"), true), (Answer("a"), true)];
+        let then = |more: &[(Do, bool)]| [&to_answer, more].concat();
+        check(&then(&[(Exchange(true), true)]), Some(Stage::Done));
+        check(&then(&[(Answer("a"), false), (Decline, false)]), None);
+        check(&then(&[(Redirect("b"), false), (Complete, false)]), None);
+        check(
+            &then(&[(Exchange(true), true), (Exchange(true), false)]),
+            Some(Stage::Done),
+        );
+        check(
+            &then(&[(Exchange(true), true), (Answer("a"), false)]),
+            Some(Stage::Done),
+        );
+        check(
+            &then(&[(Exchange(true), true), (Redirect("b"), false)]),
+            Some(Stage::Done),
+        );
+        let again = [
+            (Exchange(false), true),
+            (Answer("a"), false),
+            (Redirect("b"), true),
+        ];
+        check(&then(&again), None);
+        check(
+            &[(Redirect("a"), true), (AnswerElsewhere("a"), false)],
+            None,
+        );
+        check(
+            &[
+                (Redirect("a"), true),
+                (Redirect("b"), true),
+                (Answer("a"), false),
+            ],
+            None,
+        );
+        check(&[(Answer("a"), false), (Exchange(true), false)], None);
+        check(&[(Redirect("a"), true), (Complete, false)], None);
+    }
+
+    #[test]
+    fn an_end_is_one() {
+        use Do::*;
+        let others = [(Redirect("a"), false), (Complete, false), (Decline, false)];
+        check(
+            &[&[(Complete, true)], &others[..]].concat(),
+            Some(Stage::Done),
+        );
+        check(
+            &[&[(Decline, true)], &others[..]].concat(),
+            Some(Stage::Declined),
+        );
+        check(
+            &[(Redirect("a"), true), (Decline, true), (Answer("a"), false)],
+            Some(Stage::Declined),
+        );
+    }
+
+    #[test]
+    fn others_burn_a_link() {
+        let mut intent = intent();
+        assert_eq!(intent.opened_by(&holder("t", "ada")), Visitor::Asked);
+        let others = [("t", "bob"), ("u", "ada"), ("t", "Ada"), ("t", "")];
+        for (tenant, subject) in others {
+            assert_eq!(intent.opened_by(&holder(tenant, subject)), Visitor::Other);
+            assert!(!intent.is_over(1000));
+        }
+        assert_eq!(intent.opened_by(&holder("t", "bob")), Visitor::OtherAgain);
+        assert!(intent.is_over(1000) && !intent.redirect("a", VISIT) && !intent.complete());
+    }
+
+    #[test]
+    fn a_link_ends_after_ten_minutes() {
+        let intent = intent();
+        assert!(!intent.is_over(1000 + LIFETIME - 1));
+        assert!(intent.is_over(1000 + LIFETIME));
+    }
+}

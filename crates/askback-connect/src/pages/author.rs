@@ -1,0 +1,165 @@
+//! Pages of the author's own, bound to the person who was asked.
+
+use std::{fmt, sync::Arc};
+
+use askback::Principal;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::HeaderMap;
+
+use super::browser::{Cookie, Visit, is_own_form};
+use crate::connections::{Connections, Kit};
+use crate::intents::{IntentId, Kept, Purpose, Unkept, Visitor};
+use crate::vault::{AuditEvent, VaultError};
+
+/// The person who was asked, on a page of the author's.
+pub struct PageVisit {
+    kit: Arc<Kit>,
+    kept: Kept,
+    visit: Visit,
+}
+
+/// Why a page of the author's is not to be shown. The page says the same for all: it is not for this visitor.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageRefused {
+    /// The link is over, or never was one.
+    #[error("the link is over: the person goes back to their client and starts again there")]
+    Over,
+    /// The visitor is not the person who was asked, or the form is not one of theirs.
+    #[error("the visitor is not the person who was asked")]
+    Wrong,
+    /// The vault failed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+impl Connections {
+    /// Returns the person who was asked to use a page of the author's ([`ConnectExt::ask_page`]), if it is they who
+    /// visit it. `headers` are those of the request, and `asked` is the parameter of this name in its query.
+    ///
+    /// ```
+    /// # use askback_connect::{Connections, PageRefused};
+    /// # async fn page(connections: Connections, headers: http::HeaderMap, asked: &str) -> Result<(), PageRefused> {
+    /// // GET: shows a form with the token in it, and `asked` in the address of the form.
+    /// let page = connections.asked(&headers, asked).await?;
+    /// let token = page.token().await?;
+    ///
+    /// // POST: takes what the person did.
+    /// let page = connections.asked(&headers, asked).await?;
+    /// page.done(&headers, &token).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`PageRefused`]. Whichever it is, show the same page, and name nobody.
+    ///
+    /// [`ConnectExt::ask_page`]: crate::ConnectExt::ask_page
+    pub async fn asked(&self, headers: &HeaderMap, asked: &str) -> Result<PageVisit, PageRefused> {
+        let kit = &self.0;
+        let (id, visit) = asked.split_once('.').unwrap_or((asked, ""));
+        let id = IntentId::read(id).ok_or(PageRefused::Over)?;
+        let visit = match kit.has_sign_in() {
+            true => Cookie::Visit.read(&kit.vault, &kit.place, headers).await,
+            false => opened(kit, id, visit).await,
+        };
+        let visit: Visit = visit.ok_or(PageRefused::Wrong)?;
+        let found = Kept::find(&kit.vault, id).await?;
+        let now = kit.vault.now();
+        let found = found.filter(|kept| !kept.intent.is_over(now));
+        let mut kept = found.ok_or(PageRefused::Over)?;
+        if !matches!(kept.intent.purpose, Purpose::Page { .. }) {
+            return Err(PageRefused::Over);
+        }
+        if kept.intent.opened_by(&visit.holder()) != Visitor::Asked {
+            kept.write(&kit.vault, AuditEvent::WrongPerson).await?;
+            return Err(PageRefused::Wrong);
+        }
+        Ok(PageVisit {
+            kit: Arc::clone(kit),
+            kept,
+            visit,
+        })
+    }
+}
+
+impl PageVisit {
+    /// Returns the person, with the client that asked them.
+    #[must_use]
+    pub fn person(&self) -> Principal {
+        self.visit.principal(self.kept.intent.client.clone())
+    }
+
+    /// Returns the name of the person, to be shown to them.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.visit.name
+    }
+
+    /// Returns the token that the page's form carries, so that no other page can send it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the vault.
+    pub async fn token(&self) -> Result<String, VaultError> {
+        let about = self.kept.id.to_string();
+        self.visit.token(&self.kit.vault, &about).await
+    }
+
+    /// Notes that the person has done what the page is for, so that the call goes on. `headers` and `token` are those
+    /// of the request with the form.
+    ///
+    /// # Errors
+    ///
+    /// [`PageRefused::Wrong`] where the form is not one of the page's, and [`PageRefused::Over`] where it was done
+    /// before.
+    pub async fn done(mut self, headers: &HeaderMap, token: &str) -> Result<(), PageRefused> {
+        let (kit, about) = (&self.kit, self.kept.id.to_string());
+        let is_own = is_own_form(headers, &kit.place);
+        if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
+            return Err(PageRefused::Wrong);
+        }
+        if !self.kept.intent.complete() {
+            return Err(PageRefused::Over);
+        }
+        self.kept.write(&kit.vault, AuditEvent::Consented).await?;
+        self.kit.notify();
+        Ok(())
+    }
+}
+
+impl From<Unkept> for PageRefused {
+    fn from(error: Unkept) -> Self {
+        match error {
+            Unkept::Changed => Self::Over,
+            Unkept::Vault(error) => Self::Vault(error),
+        }
+    }
+}
+
+impl fmt::Debug for PageVisit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageVisit").finish_non_exhaustive()
+    }
+}
+
+/// The parameter with which a person comes to a page of the author's. The user of this machine is known by it, as the
+/// secret of the other pages is not in the path of this one.
+pub(super) async fn written(kit: &Kit, id: IntentId, visit: &Visit) -> Result<String, VaultError> {
+    if kit.has_sign_in() {
+        return Ok(id.to_string());
+    }
+    let visit = serde_json::to_vec(visit).map_err(VaultError::store)?;
+    let sealed = kit.vault.seal_cookie(&name(id), &visit).await?;
+    Ok(format!("{id}.{}", URL_SAFE_NO_PAD.encode(sealed)))
+}
+
+async fn opened(kit: &Kit, id: IntentId, written: &str) -> Option<Visit> {
+    let sealed = URL_SAFE_NO_PAD.decode(written).ok()?;
+    let opened = kit.vault.open_cookie(&name(id), &sealed).await.ok()?;
+    serde_json::from_slice(&opened).ok()
+}
+
+fn name(id: IntentId) -> String {
+    format!("page {id}")
+}

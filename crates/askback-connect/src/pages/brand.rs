@@ -1,0 +1,136 @@
+//! How the pages look.
+
+use bytes::Bytes;
+use http::HeaderValue;
+
+/// The name, the colour and the logo of the pages.
+#[derive(Debug, Clone)]
+pub struct Brand {
+    pub(super) name: String,
+    pub(super) color: [u8; 3],
+    pub(super) logo: Option<(HeaderValue, Bytes)>,
+}
+
+/// Why something cannot be part of a brand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadBrand {
+    /// The colour is not one.
+    #[error("a colour is written as # and six hexadecimal digits")]
+    Color,
+    /// The logo is too large, or no picture that pages show.
+    #[error("a logo is a PNG, JPEG, WebP or SVG picture of at most 64 KiB")]
+    Logo,
+}
+
+/// The longest logo, in bytes.
+const LOGO: usize = 64 << 10;
+
+impl Default for Brand {
+    fn default() -> Self {
+        Self {
+            name: "This server".to_owned(),
+            color: [0x1f, 0x4f, 0xd8],
+            logo: None,
+        }
+    }
+}
+
+impl Brand {
+    /// The look of pages of this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the colour of buttons, such as `#1f4fd8`. The colour of their text is black or white, whichever is
+    /// easier to read on it.
+    ///
+    /// # Errors
+    ///
+    /// [`BadBrand::Color`].
+    pub fn color(mut self, color: &str) -> Result<Self, BadBrand> {
+        let digits = color.strip_prefix('#').filter(|it| it.len() == 6);
+        let digits = digits.filter(|it| it.bytes().all(|c| c.is_ascii_hexdigit()));
+        let number = digits.and_then(|it| u32::from_str_radix(it, 16).ok());
+        let [_, red, green, blue] = number.ok_or(BadBrand::Color)?.to_be_bytes();
+        self.color = [red, green, blue];
+        Ok(self)
+    }
+
+    /// Sets the logo, with its media type.
+    ///
+    /// # Errors
+    ///
+    /// [`BadBrand::Logo`].
+    pub fn logo(mut self, media: &str, bytes: impl Into<Bytes>) -> Result<Self, BadBrand> {
+        const KNOWN: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/svg+xml"];
+        let bytes = bytes.into();
+        let media = KNOWN.iter().find(|known| **known == media);
+        let media = media.filter(|_| bytes.len() <= LOGO);
+        self.logo = Some((
+            HeaderValue::from_static(media.ok_or(BadBrand::Logo)?),
+            bytes,
+        ));
+        Ok(self)
+    }
+
+    /// The style sheet, in these colours.
+    pub(super) fn style(&self) -> String {
+        let [red, green, blue] = self.color;
+        let brand = format!("#{red:02x}{green:02x}{blue:02x}");
+        let is_light = luminance(self.color) > 0.179;
+        let on_brand = if is_light { "#000000" } else { "#ffffff" };
+        include_str!("../../templates/style.css")
+            .replace("ONBRAND", on_brand)
+            .replace("BRAND", &brand)
+    }
+}
+
+/// The relative luminance of a colour (WCAG 2.2). Above 0.179, black has the greater contrast with it.
+fn luminance(color: [u8; 3]) -> f64 {
+    let linear = |part: u8| {
+        let part = f64::from(part) / 255.0;
+        match part <= 0.040_45 {
+            true => part / 12.92,
+            false => ((part + 0.055) / 1.055).powf(2.4),
+        }
+    };
+    let [red, green, blue] = color.map(linear);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_on_a_button_is_easy_to_read() {
+        for (color, expected) in [
+            ("#000000", "--on-brand: #ffffff"),
+            ("#1f4fd8", "--on-brand: #ffffff"),
+            ("#ffffff", "--on-brand: #000000"),
+            ("#ffd500", "--on-brand: #000000"),
+        ] {
+            let style = Brand::new("x").color(color).unwrap().style();
+            assert!(style.contains(expected) && style.contains(&format!("--brand: {color}")));
+        }
+    }
+
+    #[test]
+    fn what_is_no_colour_or_logo_is_refused() {
+        for color in [
+            "", "red", "#fff", "#gggggg", "#1f4fd", "#1f4fd8;", "#+f4fd8",
+        ] {
+            assert_eq!(Brand::new("x").color(color).unwrap_err(), BadBrand::Color);
+        }
+        for (media, length) in [("text/html", 1), ("image/png", LOGO + 1)] {
+            let logo = Brand::new("x").logo(media, vec![0; length]);
+            assert_eq!(logo.unwrap_err(), BadBrand::Logo);
+        }
+        assert!(Brand::new("x").logo("image/png", vec![0; LOGO]).is_ok());
+    }
+}

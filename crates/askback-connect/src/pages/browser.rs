@@ -1,0 +1,288 @@
+//! What a browser brings and keeps: cookies that only this server opens, and proof that a form is of its own pages.
+
+use askback_core::{ask::Millis, ask::Principal};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, header};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+use crate::connections::Address;
+use crate::intents::IntentId;
+use crate::vault::{Holder, Vault, VaultError};
+
+/// How long a person stays signed in on the pages, in seconds.
+const VISIT: u64 = 3600;
+
+/// How long a browser may be away at another page, in seconds.
+const AWAY: u64 = 600;
+
+/// The longest value of a cookie that is read, in bytes; browsers keep 4096.
+const MOST: usize = 8 << 10;
+
+/// A browser in which a person is known.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Visit {
+    /// Random: what is begun in one visit does not end in another.
+    pub(super) id: [u8; 16],
+    tenant: Option<String>,
+    issuer: Option<String>,
+    subject: String,
+    /// The name to show.
+    pub(super) name: String,
+    /// When the person signed in.
+    pub(super) since: Millis,
+}
+
+/// A cookie, by what it is for.
+#[derive(Clone, Copy)]
+pub(super) enum Cookie<'a> {
+    /// The visit.
+    Visit,
+    /// A sign-in that has begun, by its `state`.
+    SignIn(&'a str),
+    /// A request at a provider that has begun, by its `state`.
+    Consent(&'a str),
+}
+
+impl Visit {
+    /// A visit of a person that begins now.
+    pub(super) fn new(
+        person: &Principal,
+        name: Option<String>,
+        since: Millis,
+    ) -> Result<Self, VaultError> {
+        Ok(Self {
+            id: crate::vault::entropy()?,
+            tenant: person.tenant.clone(),
+            issuer: person.issuer.clone(),
+            subject: person.subject.clone(),
+            name: name.unwrap_or_else(|| person.subject.clone()),
+            since,
+        })
+    }
+
+    /// The person.
+    pub(super) fn holder(&self) -> Holder {
+        Holder {
+            tenant: self.tenant.clone(),
+            issuer: self.issuer.clone(),
+            subject: self.subject.clone(),
+        }
+    }
+
+    /// The person, with the client that asked them.
+    pub(super) fn principal(&self, client: Option<String>) -> Principal {
+        Principal {
+            tenant: self.tenant.clone(),
+            issuer: self.issuer.clone(),
+            subject: self.subject.clone(),
+            client_id: client,
+        }
+    }
+
+    /// Whether the person signed in so short a time ago that they are likely to sit there still, and that nobody else
+    /// has signed this browser in for them.
+    pub(super) fn is_fresh(&self, now: Millis) -> bool {
+        now < self.since.saturating_add(AWAY * 1000)
+    }
+
+    /// The token that a form of this visit carries, for one thing to be done.
+    pub(super) async fn token(&self, vault: &Vault, about: &str) -> Result<String, VaultError> {
+        let name = format!("form {about}");
+        let sealed = vault.seal_cookie(&name, &self.id).await?;
+        Ok(URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    /// Whether a form has that token.
+    pub(super) async fn has_token(&self, vault: &Vault, about: &str, token: &str) -> bool {
+        let Some(sealed) = decoded(token) else {
+            return false;
+        };
+        let opened = vault.open_cookie(&format!("form {about}"), &sealed).await;
+        opened.is_ok_and(|opened| **opened == self.id)
+    }
+}
+
+impl Cookie<'_> {
+    /// Its name.
+    pub(super) fn name(self, place: &Address) -> String {
+        let prefix = if place.is_secure { "__Host-" } else { "" };
+        let digest = |state: &str| {
+            let digest = Sha256::digest(state.as_bytes());
+            let (first, _) = digest.split_at(8);
+            first
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
+        match self {
+            Self::Visit => format!("{prefix}connect"),
+            Self::SignIn(state) => format!("{prefix}connect-in-{}", digest(state)),
+            Self::Consent(state) => format!("{prefix}connect-at-{}", digest(state)),
+        }
+    }
+
+    fn path(self, place: &Address) -> String {
+        match self {
+            // The prefix demands it.
+            _ if place.is_secure || place.path == place.inner => "/".to_owned(),
+            Self::Consent(_) => format!("{}/cb", place.path),
+            Self::Visit | Self::SignIn(_) => place.inner.clone(),
+        }
+    }
+
+    fn seconds(self) -> u64 {
+        match self {
+            Self::Visit => VISIT,
+            Self::SignIn(_) | Self::Consent(_) => AWAY,
+        }
+    }
+
+    /// The header that sets it.
+    pub(super) async fn set(
+        self,
+        vault: &Vault,
+        place: &Address,
+        value: &impl Serialize,
+    ) -> Result<HeaderValue, VaultError> {
+        let name = self.name(place);
+        let ends = vault.now().saturating_add(self.seconds() * 1000);
+        let value = serde_json::to_vec(&(ends, value)).map_err(VaultError::store)?;
+        let sealed = URL_SAFE_NO_PAD.encode(vault.seal_cookie(&name, &value).await?);
+        let seconds = self.seconds();
+        self.header(place, &format!("{name}={sealed}"), seconds)
+    }
+
+    /// The header that removes it.
+    pub(super) fn clear(self, place: &Address) -> Result<HeaderValue, VaultError> {
+        self.header(place, &format!("{}=", self.name(place)), 0)
+    }
+
+    fn header(self, place: &Address, pair: &str, seconds: u64) -> Result<HeaderValue, VaultError> {
+        let secure = if place.is_secure { "; Secure" } else { "" };
+        let path = self.path(place);
+        let text =
+            format!("{pair}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        text.parse().map_err(VaultError::store)
+    }
+
+    /// Its value, where the browser has it and it has not ended. A cookie that does not open is none.
+    pub(super) async fn read<T: DeserializeOwned>(
+        self,
+        vault: &Vault,
+        place: &Address,
+        headers: &HeaderMap,
+    ) -> Option<T> {
+        let name = self.name(place);
+        let sealed = decoded(cookie(headers, &name)?)?;
+        let opened = vault.open_cookie(&name, &sealed).await.ok()?;
+        let (ends, value): (Millis, T) = serde_json::from_slice(&opened).ok()?;
+        (vault.now() < ends).then_some(value)
+    }
+}
+
+/// The cookie of this name. Where a browser sends two, neither is taken: somebody else has set one of them.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE).iter();
+    let pairs = all.filter_map(|value| value.to_str().ok());
+    let pairs = pairs.flat_map(|value| value.split(';'));
+    let mut named = pairs.filter_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    });
+    let value = named.next()?;
+    named.next().is_none().then_some(value)
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text = Some(text).filter(|text| text.len() <= MOST)?;
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+/// Whether a form was sent from the pages themselves, as far as the browser says from where.
+pub(super) fn is_own_form(headers: &HeaderMap, place: &Address) -> bool {
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
+    };
+    let site = header("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    let origin = header("origin").is_none_or(|origin| origin == place.origin);
+    site && origin
+}
+
+/// The page to which a person goes once they have signed in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// The page of an intent.
+    Link(IntentId),
+    /// Their accounts.
+    Accounts,
+}
+
+impl Next {
+    /// Reads it; anything else is none.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        match text {
+            "accounts" => Some(Self::Accounts),
+            _ => IntentId::read(text).map(Self::Link),
+        }
+    }
+
+    /// As it stands in a form.
+    pub(super) fn written(self) -> String {
+        match self {
+            Self::Link(id) => id.to_string(),
+            Self::Accounts => "accounts".to_owned(),
+        }
+    }
+
+    /// The path of the page.
+    pub(super) fn path(self, place: &Address) -> String {
+        match self {
+            Self::Link(id) => format!("{}/c/{id}", place.inner),
+            Self::Accounts => format!("{}/accounts", place.inner),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_cookies_of_a_name_neither_is_taken() {
+        for (sent, expected) in [
+            ("connect=a", Some("a")),
+            ("x=y; connect=a", Some("a")),
+            ("connect=a; connect=b", None),
+            ("connectx=a", None),
+            ("", None),
+        ] {
+            let headers = HeaderMap::from_iter([(header::COOKIE, sent.parse().unwrap())]);
+            assert_eq!(cookie(&headers, "connect"), expected, "{sent}");
+        }
+        let two = ["connect=a", "connect=b"].map(|it| (header::COOKIE, it.parse().unwrap()));
+        assert_eq!(cookie(&HeaderMap::from_iter(two), "connect"), None);
+    }
+
+    #[test]
+    fn nobody_is_sent_anywhere_else_after_a_sign_in() {
+        let id = "0123456789abcdef0123456789abcdef";
+        assert_eq!(Next::read("accounts"), Some(Next::Accounts));
+        assert_eq!(Next::read(id).map(Next::written).as_deref(), Some(id));
+        for text in [
+            "",
+            "//evil.test",
+            "https://evil.test",
+            "https:evil.test",
+            "/accounts",
+            "\\evil",
+            "0123456789ABCDEF0123456789abcdef",
+            "+123456789abcdef0123456789abcdef",
+            "0123456789abcdef0123456789abcdef0",
+        ] {
+            assert_eq!(Next::read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The provider's answer.
+
+use askback_oauth::Secret;
+use http::{StatusCode, header};
+
+use super::browser::{Cookie, Visit};
+use super::link::Consented;
+use super::{Refused, Shown, Visited};
+use crate::connections::Kit;
+use crate::intents::{IntentId, Kept};
+use crate::providers::{ConnectError, Connected, PendingConnection};
+use crate::vault::AuditEvent;
+
+impl Visited<'_> {
+    /// Takes the provider's answer: in the browser and the visit that was sent there, from the person who was asked,
+    /// once. All of that is looked at before the code is worth anything.
+    pub(super) async fn callback(&self, provider: &str) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let state = self.state().ok_or(Refused::Wrong)?;
+        let cookie = Cookie::Consent(&state);
+        let consented: Option<Consented> = cookie.read(vault, place, self.headers).await;
+        let shown = match consented {
+            Some(consented) => self.connect(provider, &state, consented).await,
+            None => {
+                self.refused_callback(None, provider).await?;
+                Err(Refused::Wrong)
+            }
+        };
+        let mut answer = match shown {
+            Ok(answer) => answer,
+            Err(refused) => self.refuse(refused).await,
+        };
+        let clear = cookie.clear(place)?;
+        answer.headers_mut().append(header::SET_COOKIE, clear);
+        Ok(answer)
+    }
+
+    async fn connect(&self, provider: &str, state: &str, consented: Consented) -> Shown {
+        let vault = &self.kit.vault;
+        let id = IntentId::read(&consented.link).ok_or(Refused::Wrong)?;
+        // The visit is looked at again: somebody else may have signed in meanwhile.
+        let visit = match self.kit.has_sign_in() {
+            true => self.visit().await?,
+            false => Some(consented.visitor.clone()),
+        };
+        let same = visit.filter(|visit| visit.id == consented.visit);
+        let Some(visit) = same else {
+            self.refused_callback(Some(&consented.visitor), provider)
+                .await?;
+            return Err(Refused::Wrong);
+        };
+        let mut kept = self.asked(id, &visit).await?;
+        let pending = PendingConnection::read(&Secret::new(&*consented.pending));
+        let pending = pending.map_err(crate::vault::VaultError::store)?;
+        let is_same = kept.intent.purpose.name() == provider && pending.provider() == provider;
+        if !is_same || !kept.intent.answered(state, visit.id) {
+            self.refused_callback(Some(&visit), provider).await?;
+            return Err(Refused::Wrong);
+        }
+        let party = self.kit.providers.get(provider).ok_or(Refused::Unknown)?;
+        // From here on nobody else takes this answer.
+        kept.write(vault, AuditEvent::Answered).await?;
+        let redirected = format!("{}?{}", self.kit.redirect_uri(provider), self.query);
+        let finished = party.finish(self.kit.fetcher(), pending, &redirected).await;
+        let connected = match finished {
+            Ok(connected) => connected,
+            Err(error) => {
+                return self
+                    .not_granted(kept, &visit, party.display_title(), error)
+                    .await;
+            }
+        };
+        let Connected { account, granted } = connected;
+        let caller = visit.principal(kept.intent.client.clone());
+        if let Err(error) = vault.put(&caller, provider, &account, granted).await {
+            kept.intent.exchanged(false);
+            kept.write(vault, AuditEvent::NotGranted).await?;
+            return Err(error.into());
+        }
+        kept.intent.exchanged(true);
+        kept.write(vault, AuditEvent::Connected).await?;
+        self.kit.notify();
+        let title = format!("{} is connected", party.display_title());
+        let line = format!("The account is {account}.");
+        let lines = [
+            &*line,
+            "You can close this page and go back to your client.",
+            "If this is not your account, disconnect it.",
+        ];
+        self.say(StatusCode::OK, Some(&visit), (&title, &lines))
+            .await
+    }
+
+    /// Says that the provider gave nothing, or too little; the person may try again.
+    async fn not_granted(
+        &self,
+        mut kept: Kept,
+        visit: &Visit,
+        title: &str,
+        error: ConnectError,
+    ) -> Shown {
+        tracing::warn!(%error, "an account was not connected");
+        kept.intent.exchanged(false);
+        let event = match &error {
+            ConnectError::Declined { .. } => AuditEvent::NotGranted,
+            ConnectError::FewerScopes { .. } => AuditEvent::NotGranted,
+            _ => AuditEvent::CallbackRefused,
+        };
+        kept.write(&self.kit.vault, event).await?;
+        let why = match &error {
+            ConnectError::Declined { .. } => format!("{title} says that you declined."),
+            ConnectError::FewerScopes { missing, .. } => {
+                format!("You allowed less than was asked for. Missing: {missing}.")
+            }
+            _ => format!("{title} gave no account, or the answer was not its own."),
+        };
+        let lines = [
+            &*why,
+            "Nothing was kept. Open the link in your client again to try once more.",
+        ];
+        let said = ("Not connected", &lines[..]);
+        self.say(StatusCode::FORBIDDEN, Some(visit), said).await
+    }
+
+    /// Writes down an answer that was refused.
+    async fn refused_callback(&self, visit: Option<&Visit>, provider: &str) -> Result<(), Refused> {
+        let vault = &self.kit.vault;
+        let known = self.visit().await?;
+        let Some(visit) = visit.or(known.as_ref()) else {
+            tracing::warn!("an answer of a provider came to a browser that nobody sent there");
+            return Ok(());
+        };
+        let name = self.kit.providers.get(provider).map_or("", |it| it.name());
+        let line = vault.line(&visit.holder(), name, AuditEvent::CallbackRefused);
+        Ok(vault.append(&line).await?)
+    }
+}

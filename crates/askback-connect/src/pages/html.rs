@@ -1,0 +1,143 @@
+//! The pages as they are written.
+
+use askama::Template;
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use url::Url;
+
+use super::browser::Visit;
+use crate::connections::Kit;
+use crate::vault::VaultError;
+
+/// The frame of every page.
+pub(super) struct Frame<'a> {
+    name: &'a str,
+    base: &'a str,
+    has_logo: bool,
+    person: Option<ShownPerson<'a>>,
+}
+
+struct ShownPerson<'a> {
+    name: &'a str,
+    sign_out: String,
+}
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+pub(super) struct SignInPage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) next: String,
+    pub(super) is_stale: bool,
+}
+
+#[derive(Template)]
+#[template(path = "consent.html")]
+pub(super) struct ConsentPage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) provider: &'a str,
+    pub(super) user: &'a str,
+    pub(super) scopes: Vec<&'a str>,
+    pub(super) id: String,
+    pub(super) token: String,
+}
+
+#[derive(Template)]
+#[template(path = "key.html")]
+pub(super) struct KeyPage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) title: &'a str,
+    pub(super) user: &'a str,
+    pub(super) hint: Option<&'a str>,
+    pub(super) help: Option<&'a str>,
+    pub(super) problem: Option<&'a str>,
+    pub(super) id: String,
+    pub(super) token: String,
+}
+
+/// A page that leads to another place at once.
+#[derive(Template)]
+#[template(path = "leave.html")]
+pub(super) struct LeavePage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) title: String,
+    pub(super) place: &'a str,
+    pub(super) url: &'a str,
+}
+
+/// A page that says something, and asks for nothing.
+#[derive(Template)]
+#[template(path = "said.html")]
+pub(super) struct SaidPage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) title: &'a str,
+    pub(super) lines: &'a [&'a str],
+    pub(super) offers_accounts: bool,
+}
+
+#[derive(Template)]
+#[template(path = "accounts.html")]
+pub(super) struct AccountsPage<'a> {
+    pub(super) frame: Frame<'a>,
+    pub(super) accounts: Vec<ShownAccount>,
+}
+
+/// An account in the list.
+pub(super) struct ShownAccount {
+    pub(super) id: String,
+    pub(super) provider: String,
+    pub(super) name: String,
+    pub(super) state: &'static str,
+    /// The token of the form that disconnects it, where that can be done.
+    pub(super) token: Option<String>,
+}
+
+/// The answer to a request.
+pub(super) type Answer = Response<Full<Bytes>>;
+
+impl<'a> Frame<'a> {
+    /// The frame of a page for whoever visits.
+    pub(super) async fn new(kit: &'a Kit, visit: Option<&'a Visit>) -> Result<Self, VaultError> {
+        let person = match visit {
+            Some(visit) if kit.has_sign_in() => Some(ShownPerson {
+                name: &visit.name,
+                sign_out: visit.token(&kit.vault, "sign-out").await?,
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            name: &kit.brand.name,
+            base: &kit.place.inner,
+            has_logo: kit.brand.logo.is_some(),
+            person,
+        })
+    }
+}
+
+/// Writes a page. Nothing of it may be kept, framed, or loaded from elsewhere.
+pub(super) fn page(status: StatusCode, page: &impl Template) -> Result<Answer, VaultError> {
+    let text = page.render().map_err(VaultError::store)?;
+    let mut answer = Response::new(Full::new(text.into()));
+    *answer.status_mut() = status;
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    answer.headers_mut().insert(header::CONTENT_TYPE, html);
+    Ok(answer)
+}
+
+/// Leads the browser to a third party: by a page that leaves by itself, as a form may not end at another origin.
+pub(super) fn leave(page_of: &LeavePage<'_>, url: &Url) -> Result<Answer, VaultError> {
+    let mut answer = page(StatusCode::OK, page_of)?;
+    let refresh = format!("0; url={url}");
+    let refresh = refresh.parse().map_err(VaultError::store)?;
+    answer.headers_mut().insert(header::REFRESH, refresh);
+    Ok(answer)
+}
+
+/// Leads the browser to another page of these.
+pub(super) fn see_other(path: &str) -> Result<Answer, VaultError> {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    let path = path.parse().map_err(VaultError::store)?;
+    answer.headers_mut().insert(header::LOCATION, path);
+    Ok(answer)
+}

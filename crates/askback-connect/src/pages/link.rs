@@ -1,0 +1,327 @@
+//! The page of a link: what a person is asked for, and their answer.
+
+use askback_core::ask::Millis;
+use askback_oauth::Secret;
+use http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+
+use super::author;
+use super::browser::{Cookie, Next, Visit, is_own_form};
+use super::html::{Answer, ConsentPage, Frame, KeyPage, LeavePage, leave, page, see_other};
+use super::{Refused, Shown, Visited};
+use crate::connections::Kit;
+use crate::intents::{IntentId, Kept, Purpose, Unkept, Visitor};
+use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
+use crate::vault::{AuditEvent, Granted, VaultError};
+
+/// The account under which a secret is kept that belongs to no provider.
+pub(crate) const OWN_SECRET: &str = "secret";
+
+/// A request at a provider that has begun, as the browser keeps it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Consented {
+    pub(super) link: String,
+    pub(super) visit: [u8; 16],
+    pub(super) pending: String,
+    /// The person and their name, for a page that is known by the secret in its path.
+    pub(super) visitor: Visit,
+}
+
+impl From<Unkept> for Refused {
+    fn from(error: Unkept) -> Self {
+        match error {
+            // Whoever was first has the link.
+            Unkept::Changed => Self::Over,
+            Unkept::Vault(error) => Self::Failed(error),
+        }
+    }
+}
+
+impl Visited<'_> {
+    /// Shows what is asked for.
+    pub(super) async fn show_link(&self, id: IntentId) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let Some(visit) = self.visit().await? else {
+            return self.sign_in_first(Next::Link(id), false).await;
+        };
+        let kept = self.asked(id, &visit).await?;
+        if self.kit.has_sign_in() && !visit.is_fresh(vault.now()) {
+            return self.sign_in_first(Next::Link(id), true).await;
+        }
+        let mut answer = match &kept.intent.purpose {
+            Purpose::Account { .. } => {
+                let party = self.party(&kept)?;
+                match party.way() {
+                    Way::ApiKey(key) => {
+                        let form = KeyForm::of(party, key);
+                        self.key_page(&kept, &visit, form, None).await?
+                    }
+                    _ => self.consent_page(&kept, &visit, party).await?,
+                }
+            }
+            Purpose::Secret { title, .. } => {
+                let form = KeyForm {
+                    title,
+                    ..KeyForm::default()
+                };
+                self.key_page(&kept, &visit, form, None).await?
+            }
+            Purpose::Page { path, .. } => {
+                let separator = if path.contains('?') { '&' } else { '?' };
+                let asked = author::written(self.kit, id, &visit).await?;
+                see_other(&format!("{path}{separator}asked={asked}"))?
+            }
+        };
+        // A visitor who came by the secret of the path keeps their visit.
+        let cookie = Cookie::Visit.set(vault, place, &visit).await?;
+        if !self.kit.has_sign_in() {
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        Ok(answer)
+    }
+
+    /// Takes the answer.
+    pub(super) async fn answer_link(&self, id: IntentId) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+        let token = self.field("token").unwrap_or_default();
+        let about = id.to_string();
+        if !is_own_form(self.headers, place) || !visit.has_token(vault, &about, token).await {
+            return Err(Refused::Wrong);
+        }
+        let mut kept = self.asked(id, &visit).await?;
+        match self.field("answer") {
+            Some("yes") => {}
+            Some("no") => return self.decline(&mut kept, &visit).await,
+            _ => return Err(Refused::Wrong),
+        }
+        match &kept.intent.purpose {
+            Purpose::Account { .. } => {
+                let party = self.party(&kept)?.clone();
+                match party.way() {
+                    Way::ApiKey(key) => self.take_key(kept, &visit, &party, key).await,
+                    _ => self.go_to_provider(kept, &visit, &party).await,
+                }
+            }
+            Purpose::Secret { name, title } => {
+                let (name, title) = (name.clone(), title.clone());
+                self.take_secret(kept, &visit, &name, &title).await
+            }
+            Purpose::Page { .. } => Err(Refused::Wrong),
+        }
+    }
+
+    /// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
+    pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Kept, Refused> {
+        let vault = &self.kit.vault;
+        let kept = Kept::find(vault, id).await?;
+        let now: Millis = vault.now();
+        let mut kept = kept
+            .filter(|kept| !kept.intent.is_over(now))
+            .ok_or(Refused::Over)?;
+        let visitor = visit.holder();
+        let event = match kept.intent.opened_by(&visitor) {
+            Visitor::Asked => return Ok(kept),
+            Visitor::Other => AuditEvent::WrongPerson,
+            Visitor::OtherAgain => AuditEvent::Burned,
+        };
+        let provider = kept.intent.purpose.name().to_owned();
+        kept.write(vault, event).await?;
+        self.kit.notify();
+        // The visitor's own audit has it, too.
+        let line = vault.line(&visitor, &provider, AuditEvent::WrongPerson);
+        vault.append(&line).await?;
+        Err(Refused::Wrong)
+    }
+
+    fn party(&self, kept: &Kept) -> Result<&ThirdParty, Refused> {
+        let name = kept.intent.purpose.name();
+        let party = self.kit.providers.get(name);
+        // Another process of this server may have another configuration.
+        party.ok_or_else(|| {
+            let missing = format!("this process has no provider called `{name}`");
+            Refused::Failed(VaultError::store(missing))
+        })
+    }
+
+    async fn consent_page(&self, kept: &Kept, visit: &Visit, party: &ThirdParty) -> Shown {
+        let scopes = kept.intent.purpose.scopes();
+        let defaults = party.default_scopes().iter();
+        let mut shown: Vec<_> = scopes.iter().collect();
+        shown.extend(defaults.filter(|scope| !scopes.contains(scope)));
+        let id = kept.id.to_string();
+        let consent = ConsentPage {
+            frame: Frame::new(self.kit, Some(visit)).await?,
+            provider: party.display_title(),
+            user: &visit.name,
+            scopes: shown,
+            token: visit.token(&self.kit.vault, &id).await?,
+            id,
+        };
+        Ok(page(StatusCode::OK, &consent)?)
+    }
+
+    async fn key_page(
+        &self,
+        kept: &Kept,
+        visit: &Visit,
+        form: KeyForm<'_>,
+        problem: Option<&str>,
+    ) -> Result<Answer, Refused> {
+        let id = kept.id.to_string();
+        let key = KeyPage {
+            frame: Frame::new(self.kit, Some(visit)).await?,
+            title: form.title,
+            user: &visit.name,
+            hint: form.hint,
+            help: form.help,
+            problem,
+            token: visit.token(&self.kit.vault, &id).await?,
+            id,
+        };
+        let status = match problem {
+            None => StatusCode::OK,
+            Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Ok(page(status, &key)?)
+    }
+
+    async fn decline(&self, kept: &mut Kept, visit: &Visit) -> Shown {
+        if !kept.intent.decline() {
+            return Err(Refused::Over);
+        }
+        kept.write(&self.kit.vault, AuditEvent::Declined).await?;
+        self.kit.notify();
+        let said = (
+            "Declined",
+            &["Nothing was connected. You can close this page and go back to your client."][..],
+        );
+        self.say(StatusCode::OK, Some(visit), said).await
+    }
+
+    /// Sends the browser to the provider.
+    async fn go_to_provider(&self, mut kept: Kept, visit: &Visit, party: &ThirdParty) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let redirect_uri = self.kit.redirect_uri(party.name());
+        let begun = party.begin(&kept.intent.purpose.scopes(), &redirect_uri);
+        let (url, pending) = begun.map_err(VaultError::store)?;
+        if !kept.intent.redirect(pending.state(), visit.id) {
+            return Err(Refused::Over);
+        }
+        let consented = Consented {
+            link: kept.id.to_string(),
+            visit: visit.id,
+            pending: pending
+                .write()
+                .map_err(VaultError::store)?
+                .expose()
+                .to_owned(),
+            visitor: visit.clone(),
+        };
+        let cookie = Cookie::Consent(pending.state());
+        let cookie = cookie.set(vault, place, &consented).await?;
+        kept.write(vault, AuditEvent::Consented).await?;
+        let leaving = LeavePage {
+            frame: Frame::new(self.kit, Some(visit)).await?,
+            title: format!("You are going to {}", party.display_title()),
+            place: party.display_title(),
+            url: url.as_str(),
+        };
+        let mut answer = leave(&leaving, &url)?;
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+        Ok(answer)
+    }
+
+    /// Keeps a key of a provider, once the provider takes it.
+    async fn take_key(&self, kept: Kept, visit: &Visit, party: &ThirdParty, key: &ApiKey) -> Shown {
+        let entered = Secret::new(self.field("secret").unwrap_or_default());
+        let form = KeyForm::of(party, key);
+        let problem = if entered.expose().trim().is_empty() {
+            "Enter the key."
+        } else {
+            match party.accept_key(self.kit.fetcher(), &entered).await {
+                Ok(connected) => {
+                    let account = connected.account;
+                    return self
+                        .keep(kept, visit, party.name(), &account, connected.granted)
+                        .await;
+                }
+                Err(ConnectError::KeyRefused { .. }) => {
+                    "The provider does not take this key. Check that it was copied whole."
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a key could not be checked");
+                    "The key could not be checked. Try again later."
+                }
+            }
+        };
+        self.key_page(&kept, visit, form, Some(problem)).await
+    }
+
+    /// Keeps a secret of no provider.
+    async fn take_secret(&self, kept: Kept, visit: &Visit, name: &str, title: &str) -> Shown {
+        let entered = self.field("secret").unwrap_or_default().trim();
+        let form = KeyForm {
+            title,
+            ..KeyForm::default()
+        };
+        if entered.is_empty() {
+            return self.key_page(&kept, visit, form, Some("Enter it.")).await;
+        }
+        let granted = Granted::api_key(Secret::new(entered));
+        self.keep(kept, visit, name, OWN_SECRET, granted).await
+    }
+
+    async fn keep(
+        &self,
+        mut kept: Kept,
+        visit: &Visit,
+        provider: &str,
+        account: &str,
+        granted: Granted,
+    ) -> Shown {
+        let vault = &self.kit.vault;
+        if !kept.intent.complete() {
+            return Err(Refused::Over);
+        }
+        let caller = visit.principal(kept.intent.client.clone());
+        match vault.put(&caller, provider, account, granted).await {
+            Ok(()) => {}
+            Err(VaultError::Refused { what, why }) => {
+                let line = format!("It cannot be kept: {what} {why}.");
+                let said = ("Not kept", &[&*line][..]);
+                return self
+                    .say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
+                    .await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        kept.write(vault, AuditEvent::Consented).await?;
+        self.kit.notify();
+        let said = (
+            "Saved",
+            &[
+                "It is kept encrypted, for you alone. You can close this page and go back to your client.",
+            ][..],
+        );
+        self.say(StatusCode::OK, Some(visit), said).await
+    }
+}
+
+/// The words of a page for a key.
+#[derive(Default)]
+struct KeyForm<'a> {
+    title: &'a str,
+    hint: Option<&'a str>,
+    help: Option<&'a str>,
+}
+
+impl<'a> KeyForm<'a> {
+    fn of(party: &'a ThirdParty, key: &'a ApiKey) -> Self {
+        Self {
+            title: party.display_title(),
+            hint: key.hint_text(),
+            help: key.page_url().map(url::Url::as_str),
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The pages behind the links: where a person signs in, agrees to an account, enters a key, and sees what is connected.
+//!
+//! | path | does |
+//! |---|---|
+//! | `GET /c/ID` | shows what is asked for, to the very person who was asked |
+//! | `POST /c/ID` | takes the answer: sends the browser to the provider, keeps a key, or declines |
+//! | `GET /cb/PROVIDER` | takes the provider's answer, from the browser that was sent there |
+//! | `POST /sign-in`, `GET /signed-in`, `POST /sign-out` | who visits |
+//! | `GET /accounts`, `POST /disconnect` | what is connected |
+//!
+//! A `GET` changes nothing but what a browser keeps and, where it brings an answer of an issuer or a provider, what
+//! that answer is for. Whatever is wrong with a visitor, the page says the same, and names nobody.
+
+mod accounts;
+mod author;
+mod brand;
+mod browser;
+mod callback;
+mod html;
+mod link;
+mod sign_in;
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{self, HOST, ORIGIN},
+};
+use http_body::Body;
+use http_body_util::{BodyExt, Full};
+use url::form_urlencoded;
+
+pub use author::{PageRefused, PageVisit};
+pub use brand::{BadBrand, Brand};
+pub(crate) use browser::Visit;
+
+use self::browser::{Cookie, Next};
+use self::html::{Answer, Frame, SaidPage, page};
+use crate::connections::{Connections, Door, Kit};
+use crate::intents::IntentId;
+use crate::vault::VaultError;
+
+/// The longest form that is read, in bytes.
+const FORM: usize = 32 << 10;
+
+/// The longest query that is read, in bytes.
+const QUERY: usize = 8 << 10;
+
+/// The policy of all pages: nothing from elsewhere, no scripts, no frames around them, no forms to elsewhere.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+
+/// The pages of a kit, as a tower service. Cheap to clone.
+///
+/// It answers all requests that it is given: route the path of the kit's URL and all below it there.
+#[derive(Clone, Debug)]
+pub struct Pages(pub(crate) Connections);
+
+/// A request, as the pages read it.
+struct Visited<'a> {
+    kit: &'a Kit,
+    headers: &'a HeaderMap,
+    query: &'a str,
+    /// The fields of its form.
+    form: Vec<(String, String)>,
+}
+
+/// Why a request has no page of its own.
+enum Refused {
+    /// There is no such page.
+    Unknown,
+    /// The link does nothing any more, or never did.
+    Over,
+    /// The visitor is not the person who was asked, or the form is not one of theirs.
+    Wrong,
+    /// Something failed on this side.
+    Failed(VaultError),
+}
+
+impl From<VaultError> for Refused {
+    fn from(error: VaultError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+type Shown = Result<Answer, Refused>;
+
+impl Connections {
+    /// Returns the pages, to be routed beside the endpoint.
+    ///
+    /// ```no_run
+    /// # async fn serve(connections: askback_connect::Connections) {
+    /// let pages = connections.pages();
+    /// let router = axum::Router::new()
+    ///     .route_service("/connect", pages.clone())
+    ///     .route_service("/connect/{*path}", pages);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn pages(&self) -> Pages {
+        Pages(self.clone())
+    }
+}
+
+impl Pages {
+    /// Answers a request.
+    pub async fn respond<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
+    where
+        B: Body,
+        B::Data: Buf,
+    {
+        let kit = &*self.0.0;
+        let (parts, body) = request.into_parts();
+        let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
+        let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
+        let host = parts.uri.authority().map(|it| it.as_str().as_bytes());
+        if kit.place.guard.check(bytes(HOST).or(host), origin).is_err() {
+            return finished(plain(StatusCode::MISDIRECTED_REQUEST));
+        }
+        let query = parts.uri.query().unwrap_or_default();
+        if query.len() > QUERY {
+            return finished(plain(StatusCode::URI_TOO_LONG));
+        }
+        let form = match parts.method {
+            Method::POST => match read_form(&parts.headers, body).await {
+                Ok(form) => form,
+                Err(status) => return finished(plain(status)),
+            },
+            _ => Vec::new(),
+        };
+        let visited = Visited {
+            kit,
+            headers: &parts.headers,
+            query,
+            form,
+        };
+        let shown = visited.route(&parts.method, parts.uri.path()).await;
+        let answer = match shown {
+            Ok(answer) => answer,
+            Err(refused) => visited.refuse(refused).await,
+        };
+        finished(answer)
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Pages
+where
+    B: Body + Send + 'static,
+    B::Data: Buf + Send,
+{
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let pages = self.clone();
+        Box::pin(async move { Ok(pages.respond(request).await) })
+    }
+}
+
+impl Visited<'_> {
+    async fn route(&self, method: &Method, path: &str) -> Shown {
+        let place = &self.kit.place;
+        let is_get = *method == Method::GET || *method == Method::HEAD;
+        let is_post = *method == Method::POST;
+        if !is_get && !is_post {
+            return Ok(plain(StatusCode::METHOD_NOT_ALLOWED));
+        }
+        // A provider sends browsers to an address that it knows, without a secret in it.
+        let inside = |prefix: &str| path.strip_prefix(prefix)?.strip_prefix('/');
+        if let Some(provider) = inside(&place.path).and_then(|it| it.strip_prefix("cb/"))
+            && is_get
+        {
+            return self.callback(provider).await;
+        }
+        let inner = inside(&place.inner).ok_or(Refused::Unknown)?;
+        match (inner, is_post) {
+            ("style.css", false) => Ok(self.style()),
+            ("logo", false) => self.logo(),
+            ("sign-in", true) => self.sign_in().await,
+            ("signed-in", false) => self.signed_in().await,
+            ("sign-out", true) => self.sign_out().await,
+            ("accounts", false) => self.accounts().await,
+            ("disconnect", true) => self.disconnect().await,
+            _ => {
+                let id = inner.strip_prefix("c/").and_then(IntentId::read);
+                let id = id.ok_or(Refused::Unknown)?;
+                match is_post {
+                    true => self.answer_link(id).await,
+                    false => self.show_link(id).await,
+                }
+            }
+        }
+    }
+
+    /// The field of the form; none where it stands there twice.
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut named = self.form.iter().filter(|(key, _)| key == name);
+        let (_, value) = named.next()?;
+        named.next().is_none().then_some(value)
+    }
+
+    /// The visit, where the visitor is known: they have signed in, or they have the secret of this machine's user.
+    async fn visit(&self) -> Result<Option<Visit>, VaultError> {
+        let Kit { vault, place, .. } = self.kit;
+        let known = Cookie::Visit.read(vault, place, self.headers).await;
+        match (&self.kit.door, known) {
+            (Door::Machine, None) => {
+                let user = Kit::user();
+                Visit::new(&user, None, vault.now()).map(Some)
+            }
+            (_, known) => Ok(known),
+        }
+    }
+
+    /// The page on which a visitor signs in, before they see another.
+    async fn sign_in_first(&self, next: Next, is_stale: bool) -> Shown {
+        let sign_in = html::SignInPage {
+            frame: Frame::new(self.kit, None).await?,
+            next: next.written(),
+            is_stale,
+        };
+        Ok(page(StatusCode::OK, &sign_in)?)
+    }
+
+    /// A page that says something.
+    async fn say(&self, status: StatusCode, visit: Option<&Visit>, said: (&str, &[&str])) -> Shown {
+        let (title, lines) = said;
+        let said = SaidPage {
+            frame: Frame::new(self.kit, visit).await?,
+            title,
+            lines,
+            offers_accounts: status == StatusCode::OK && visit.is_some(),
+        };
+        Ok(page(status, &said)?)
+    }
+
+    async fn refuse(&self, refused: Refused) -> Answer {
+        let (status, said): (_, (_, &[&str])) = match refused {
+            Refused::Unknown => (
+                StatusCode::NOT_FOUND,
+                (
+                    "There is no such page",
+                    &["Check that the address is whole."],
+                ),
+            ),
+            Refused::Over => (
+                StatusCode::GONE,
+                (
+                    "This link is over",
+                    &[
+                        "It was used, declined or too old, or it never was one.",
+                        "Go back to your client and start again there.",
+                    ],
+                ),
+            ),
+            Refused::Wrong => (
+                StatusCode::FORBIDDEN,
+                (
+                    "This page is not for you",
+                    &[
+                        "It can be used by the person who was asked alone, in one browser.",
+                        "If it was you, sign out here, sign in as the person who uses the client, and open the link again.",
+                    ],
+                ),
+            ),
+            Refused::Failed(error) => {
+                tracing::error!(%error, "a page could not be shown");
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    (
+                        "That did not work",
+                        &["Nothing was changed. Try again later."],
+                    ),
+                )
+            }
+        };
+        let visit = self.visit().await.ok().flatten();
+        let said = self.say(status, visit.as_ref(), said).await;
+        said.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR))
+    }
+
+    fn style(&self) -> Answer {
+        let style = self.kit.brand.style();
+        let mut answer = Response::new(Full::new(style.into()));
+        let css = HeaderValue::from_static("text/css; charset=utf-8");
+        answer.headers_mut().insert(header::CONTENT_TYPE, css);
+        answer
+    }
+
+    fn logo(&self) -> Shown {
+        let (media, bytes) = self.kit.brand.logo.clone().ok_or(Refused::Unknown)?;
+        let mut answer = Response::new(Full::new(bytes));
+        answer.headers_mut().insert(header::CONTENT_TYPE, media);
+        Ok(answer)
+    }
+}
+
+/// Reads the fields of a form.
+async fn read_form<B>(headers: &HeaderMap, body: B) -> Result<Vec<(String, String)>, StatusCode>
+where
+    B: Body,
+{
+    const MEDIA: &[u8] = b"application/x-www-form-urlencoded";
+    let media = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_form = media.is_some_and(|media| {
+        let media = media.split(|c| *c == b';').next().unwrap_or_default();
+        media.trim_ascii().eq_ignore_ascii_case(MEDIA)
+    });
+    if !is_form {
+        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    let mut read = BytesMut::new();
+    let mut body = std::pin::pin!(body);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| StatusCode::BAD_REQUEST)?;
+        let Ok(mut data) = frame.into_data() else {
+            continue;
+        };
+        if read.len() + data.remaining() > FORM {
+            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        while data.has_remaining() {
+            let piece = data.chunk().len();
+            read.extend_from_slice(data.chunk());
+            data.advance(piece);
+        }
+    }
+    Ok(form_urlencoded::parse(&read).into_owned().collect())
+}
+
+/// An answer without a page.
+fn plain(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = status;
+    answer
+}
+
+/// Adds the headers of all answers.
+fn finished(mut answer: Answer) -> Answer {
+    const HEADERS: [(HeaderName, &str); 6] = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        // With `no-referrer`, a browser hides the origin of the pages' own forms.
+        (header::REFERRER_POLICY, "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in HEADERS {
+        answer
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}

@@ -1,0 +1,132 @@
+//! Signing in and out on the pages.
+
+use askback_oauth::Secret;
+use http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+use url::form_urlencoded;
+
+use super::browser::{Cookie, Next, Visit, is_own_form};
+use super::html::{Frame, LeavePage, leave, see_other};
+use super::{Refused, Shown, Visited};
+use crate::connections::{Door, Kit};
+use crate::sign_in::{PendingSignIn, SignInFailed, WebSignIn};
+use crate::vault::VaultError;
+
+/// A sign-in that has begun, as the browser keeps it.
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    next: String,
+    pending: String,
+}
+
+impl Visited<'_> {
+    /// Sends the browser to the issuer.
+    pub(super) async fn sign_in(&self) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let sign_in = self.issuer()?;
+        let next = self.field("next").and_then(Next::read);
+        let next = next.filter(|_| is_own_form(self.headers, place));
+        let next = next.ok_or(Refused::Wrong)?;
+        let begun = sign_in.begin(&self.signed_in_uri());
+        let (url, pending) = begun.map_err(VaultError::store)?;
+        let kept = Begun {
+            next: next.written(),
+            pending: pending
+                .write()
+                .map_err(VaultError::store)?
+                .expose()
+                .to_owned(),
+        };
+        let cookie = Cookie::SignIn(pending.state());
+        let cookie = cookie.set(vault, place, &kept).await?;
+        let leaving = LeavePage {
+            frame: Frame::new(self.kit, None).await?,
+            title: "You are going to the sign-in".to_owned(),
+            place: "the sign-in",
+            url: url.as_str(),
+        };
+        let mut answer = leave(&leaving, &url)?;
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+        Ok(answer)
+    }
+
+    /// Takes the issuer's answer, and shows the page that the person came for.
+    pub(super) async fn signed_in(&self) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let sign_in = self.issuer()?;
+        let state = self.state().ok_or(Refused::Wrong)?;
+        let cookie = Cookie::SignIn(&state);
+        let begun: Option<Begun> = cookie.read(vault, place, self.headers).await;
+        let begun = begun.ok_or(Refused::Wrong)?;
+        let next = Next::read(&begun.next).ok_or(Refused::Wrong)?;
+        let pending = PendingSignIn::read(&Secret::new(begun.pending));
+        let pending = pending.map_err(VaultError::store)?;
+        let redirected = format!("{}?{}", self.signed_in_uri(), self.query);
+        let fetcher = self.kit.fetcher();
+        let person = match sign_in.finish(fetcher, pending, &redirected).await {
+            Ok(person) => person,
+            Err(error) => return self.not_signed_in(&error, cookie).await,
+        };
+        let visit = Visit::new(&person.principal, person.name, person.signed_in)?;
+        let mut answer = see_other(&next.path(place))?;
+        let cookies = [
+            Cookie::Visit.set(vault, place, &visit).await?,
+            cookie.clear(place)?,
+        ];
+        for cookie in cookies {
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        Ok(answer)
+    }
+
+    async fn not_signed_in(&self, error: &SignInFailed, cookie: Cookie<'_>) -> Shown {
+        tracing::warn!(%error, "a person could not sign in on the pages");
+        let lines: &[&str] = match error {
+            SignInFailed::Declined => &["The sign-in was declined, so nothing was changed."],
+            _ => &[
+                "The sign-in failed, so nothing was changed.",
+                "Open the link again. If it goes on, tell the operator of this server.",
+            ],
+        };
+        let said = ("You are not signed in", lines);
+        let mut answer = self.say(StatusCode::FORBIDDEN, None, said).await?;
+        let clear = cookie.clear(&self.kit.place)?;
+        answer.headers_mut().append(header::SET_COOKIE, clear);
+        Ok(answer)
+    }
+
+    /// Ends the visit.
+    pub(super) async fn sign_out(&self) -> Shown {
+        let Kit { vault, place, .. } = self.kit;
+        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+        let token = self.field("token").unwrap_or_default();
+        if !is_own_form(self.headers, place) || !visit.has_token(vault, "sign-out", token).await {
+            return Err(Refused::Wrong);
+        }
+        let said = ("You are signed out", &["Your accounts stay connected."][..]);
+        let mut answer = self.say(StatusCode::OK, None, said).await?;
+        let clear = Cookie::Visit.clear(place)?;
+        answer.headers_mut().append(header::SET_COOKIE, clear);
+        Ok(answer)
+    }
+
+    /// The `state` of an answer; none where there are two.
+    pub(super) fn state(&self) -> Option<String> {
+        let pairs = form_urlencoded::parse(self.query.as_bytes());
+        let mut states = pairs.filter(|(name, _)| name == "state");
+        let (_, state) = states.next()?;
+        states.next().is_none().then(|| state.into_owned())
+    }
+
+    fn issuer(&self) -> Result<&WebSignIn, Refused> {
+        match &self.kit.door {
+            Door::SignIn(sign_in) => Ok(sign_in),
+            Door::Machine => Err(Refused::Unknown),
+        }
+    }
+
+    fn signed_in_uri(&self) -> String {
+        let place = &self.kit.place;
+        format!("{}{}/signed-in", place.origin, place.path)
+    }
+}

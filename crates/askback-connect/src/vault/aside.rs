@@ -1,0 +1,80 @@
+//! The services of the vault to the pages: intents, and values that a browser keeps.
+
+use askback_core::ask::Millis;
+use zeroize::Zeroizing;
+
+use super::account::Holder;
+use super::audit::{AuditEvent, AuditRecord};
+use super::error::VaultError;
+use super::handle::Vault;
+use super::seal::{Place, open, seal};
+use super::store::IntentRow;
+
+/// The most intents of one person that have not ended.
+const INTENTS: usize = 16;
+
+impl Vault {
+    /// Returns the time by the vault's clock.
+    pub(crate) fn now(&self) -> Millis {
+        self.inner.now()
+    }
+
+    /// Adds an intent, unless the person has too many. One of this id may be there already.
+    pub(crate) async fn add_intent(&self, intent: &IntentRow) -> Result<bool, VaultError> {
+        let store = &self.inner.store;
+        Ok(store.add_intent(intent, INTENTS, self.now()).await?
+            || store.intent(intent.id).await?.is_some())
+    }
+
+    /// Returns the intent of this id.
+    pub(crate) async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
+        self.inner.store.intent(id).await
+    }
+
+    /// Puts an intent in place of its version before, and returns whether that was still there.
+    pub(crate) async fn advance_intent(
+        &self,
+        intent: &IntentRow,
+        expected: u64,
+        audit: &AuditRecord,
+    ) -> Result<bool, VaultError> {
+        self.inner
+            .store
+            .advance_intent(intent, expected, audit)
+            .await
+    }
+
+    /// Creates a line of the audit about a person and a provider.
+    pub(crate) fn line(&self, holder: &Holder, provider: &str, event: AuditEvent) -> AuditRecord {
+        AuditRecord::of(&holder.account(provider, ""), event, self.now())
+    }
+
+    /// Adds a line to the audit.
+    pub(crate) async fn append(&self, audit: &AuditRecord) -> Result<(), VaultError> {
+        self.inner.store.append(audit).await
+    }
+
+    /// Seals a value that a browser keeps under a name. It opens under no other name, on any machine.
+    pub(crate) async fn seal_cookie(
+        &self,
+        name: &str,
+        value: &[u8],
+    ) -> Result<Vec<u8>, VaultError> {
+        let keys = self.inner.sealing_keys(None).await?;
+        let key = keys.newest().ok_or(VaultError::Conflict)?;
+        seal(key, Place::Cookie(name), value)
+    }
+
+    /// Opens a value that a browser kept under a name.
+    pub(crate) async fn open_cookie(
+        &self,
+        name: &str,
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+        let keys = self.inner.data_keys(None).await?;
+        let opened = keys
+            .all()
+            .find_map(|key| open(key, Place::Cookie(name), sealed).ok());
+        opened.ok_or(VaultError::NotAuthentic)
+    }
+}
