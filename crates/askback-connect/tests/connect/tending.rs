@@ -1,0 +1,227 @@
+//! Tokens that are renewed and given back at third parties.
+
+use askback_connect::{
+    providers::{ApiKey, ConnectError, Providers, Revocation, ThirdParty},
+    vault::{
+        AccountKey, GrantedKind, Holder, RenewalError, Renewer as _, RevocationFailed,
+        Revoker as _, TokenKind,
+    },
+};
+use askback_oauth::{Provider, RegisteredClient, Secret};
+use serde_json::{Value, json};
+
+use crate::issuer::{Issuer, Reply, fetcher, impatient};
+use crate::stage::ada;
+
+fn account(provider: &str) -> AccountKey {
+    Holder::from(&ada()).account(provider, "ada-l")
+}
+
+fn party(issuer: &Issuer) -> ThirdParty {
+    let provider = Provider::new(&issuer.url, &issuer.at("/authorize"), &issuer.at("/token"));
+    let provider = provider
+        .expect("plain URLs")
+        .revocation_endpoint(&issuer.at("/revoke"));
+    let client = RegisteredClient::new("c-1").with_secret(Secret::new("s-1"));
+    let party = ThirdParty::oauth("github", "GitHub", provider.expect("a URL"), client);
+    party.expect("a name").refresh_refusal("bad_refresh_token")
+}
+
+#[tokio::test]
+async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
+    const FAILED: RenewalError = RenewalError::Failed { retry_after: None };
+    let no = |code: &str| json!({"error": code});
+    let tokens =
+        json!({"access_token": "a-2", "token_type": "bearer", "scope": "other", "expires_in": 60});
+    for (reply, expected) in [
+        (Reply::Json(200, tokens), Ok("a-2")),
+        (
+            Reply::Json(400, no("invalid_grant")),
+            Err(RenewalError::Refused),
+        ),
+        (
+            Reply::Json(200, no("bad_refresh_token")),
+            Err(RenewalError::Refused),
+        ),
+        // It is the server's fault: the person need not connect again.
+        (Reply::Json(401, no("invalid_client")), Err(FAILED)),
+        (Reply::Json(400, no("invalid_request")), Err(FAILED)),
+        (Reply::Json(503, Value::Null), Err(FAILED)),
+        (Reply::Json(429, no("invalid_grant")), Err(FAILED)),
+        (Reply::Json(200, json!({})), Err(FAILED)),
+        (Reply::Silence, Err(FAILED)),
+    ] {
+        let fetcher = match reply {
+            Reply::Silence => impatient(),
+            Reply::Json(..) => fetcher(),
+        };
+        let issuer = Issuer::start(move |_, _| reply.clone()).await;
+        let providers = Providers::new(fetcher).with(party(&issuer)).expect("one");
+        let renewed = providers
+            .renew(&account("github"), &Secret::new("r-1"))
+            .await;
+        match (renewed, expected) {
+            (Ok(granted), Ok(token)) => {
+                let GrantedKind::Tokens {
+                    access,
+                    refresh: None,
+                } = &granted.kind
+                else {
+                    panic!("{granted:?}");
+                };
+                assert_eq!(access.expose(), token);
+                assert!(granted.expires.is_some());
+                // Those of before stay.
+                assert_eq!(granted.scopes, None);
+            }
+            (Err(found), Err(expected)) => assert_eq!(found, expected),
+            (renewed, expected) => panic!("{expected:?}: {renewed:?}"),
+        }
+        let asked = &issuer.asked()[0];
+        assert_eq!(asked.field("refresh_token").as_deref(), Some("r-1"));
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_given_back_as_each_third_party_takes_them() {
+    use TokenKind::{Access, Refresh};
+    let standard = |_: &Issuer| Revocation::standard();
+    let bearer = |issuer: &Issuer| Revocation::bearer(&issuer.at("/gone")).expect("a URL");
+    let client = |issuer: &Issuer| {
+        Revocation::by_client(&issuer.at("/apps/{client_id}/token")).expect("a URL")
+    };
+    let none = |_: &Issuer| Revocation::none();
+    type Way<'a> = &'a dyn Fn(&Issuer) -> Revocation;
+    let standard: Way<'_> = &standard;
+    let (bearer, client, none): (Way<'_>, Way<'_>, Way<'_>) = (&bearer, &client, &none);
+    let no = |code: &str| json!({"error": code});
+    let says_no = |code: &str| json!({"ok": false, "error": code});
+    for (way, kind, status, body, line, is_done) in [
+        (standard, Refresh, 200, Value::Null, "POST /revoke", true),
+        (standard, Access, 200, Value::Null, "POST /revoke", true),
+        (
+            standard,
+            Access,
+            400,
+            no("invalid_token"),
+            "POST /revoke",
+            true,
+        ),
+        (
+            standard,
+            Access,
+            400,
+            no("invalid_request"),
+            "POST /revoke",
+            false,
+        ),
+        (standard, Access, 503, Value::Null, "POST /revoke", false),
+        (bearer, Access, 200, json!({"ok": true}), "POST /gone", true),
+        (
+            bearer,
+            Access,
+            200,
+            says_no("token_revoked"),
+            "POST /gone",
+            true,
+        ),
+        (
+            bearer,
+            Access,
+            200,
+            says_no("ratelimited"),
+            "POST /gone",
+            false,
+        ),
+        (bearer, Access, 401, Value::Null, "POST /gone", true),
+        (bearer, Access, 302, Value::Null, "POST /gone", false),
+        (bearer, Refresh, 200, Value::Null, "", true),
+        (
+            client,
+            Access,
+            204,
+            Value::Null,
+            "DELETE /apps/c-1/token",
+            true,
+        ),
+        (
+            client,
+            Access,
+            404,
+            Value::Null,
+            "DELETE /apps/c-1/token",
+            true,
+        ),
+        (
+            client,
+            Access,
+            401,
+            Value::Null,
+            "DELETE /apps/c-1/token",
+            false,
+        ),
+        (client, Refresh, 204, Value::Null, "", true),
+        (none, Access, 200, Value::Null, "", true),
+    ] {
+        let reply = Reply::Json(status, body);
+        let issuer = Issuer::start(move |_, _| reply.clone()).await;
+        let party = party(&issuer).revocation(way(&issuer));
+        let providers = Providers::new(fetcher()).with(party).expect("one");
+        let revoked = providers
+            .revoke(&account("github"), &Secret::new("t-1"), kind)
+            .await;
+        assert_eq!(revoked.is_ok(), is_done, "{line} {status}");
+        let asked = issuer.asked();
+        let Some(asked) = asked.first() else {
+            assert_eq!(line, "");
+            continue;
+        };
+        assert_eq!(asked.line, line);
+        let (header, body) = match line {
+            "POST /revoke" => ("authorization: Basic Yy0xOnMtMQ==", "token=t-1"),
+            "POST /gone" => ("authorization: Bearer t-1", ""),
+            _ => (
+                "authorization: Basic Yy0xOnMtMQ==",
+                r#"{"access_token":"t-1"}"#,
+            ),
+        };
+        assert!(asked.head.contains(header), "{}", asked.head);
+        assert_eq!(asked.body, body);
+    }
+}
+
+#[tokio::test]
+async fn a_set_has_one_of_each_name() {
+    let issuer = Issuer::start(|_, _| Reply::Silence).await;
+    let key = ThirdParty::api_key("invoices", "Invoices", ApiKey::new()).expect("a name");
+    let providers = Providers::new(fetcher()).with(party(&issuer)).expect("one");
+    let providers = providers.with(key).expect("two");
+    let names: Vec<_> = providers.iter().map(ThirdParty::name).collect();
+    assert_eq!(names, ["github", "invoices"]);
+    let twice = providers.clone().with(party(&issuer));
+    assert!(
+        matches!(twice, Err(ConnectError::Description { .. })),
+        "{twice:?}"
+    );
+
+    // Nobody is there to be asked; and a key is for the person alone to revoke.
+    let token = Secret::new("t");
+    for (name, is_done) in [("missing", false), ("invoices", true)] {
+        let account = account(name);
+        let renewed = providers.renew(&account, &token).await;
+        assert!(
+            matches!(renewed, Err(RenewalError::Failed { .. })),
+            "{renewed:?}"
+        );
+        let revoked = providers.revoke(&account, &token, TokenKind::Access).await;
+        assert_eq!(
+            revoked,
+            if is_done {
+                Ok(())
+            } else {
+                Err(RevocationFailed)
+            }
+        );
+    }
+    assert!(issuer.asked().is_empty());
+}
