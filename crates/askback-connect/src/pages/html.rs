@@ -13,6 +13,9 @@ use crate::vault::VaultError;
 /// The frame of every page.
 pub(super) struct Frame<'a> {
     name: &'a str,
+    /// The path of what all pages load.
+    look: &'a str,
+    /// The path of the pages. It may hold the secret of this machine's user, and stands on no page for others.
     base: &'a str,
     has_logo: bool,
     person: Option<ShownPerson<'a>>,
@@ -107,6 +110,7 @@ impl<'a> Frame<'a> {
         };
         Ok(Self {
             name: &kit.brand.name,
+            look: &kit.place.path,
             base: &kit.place.inner,
             has_logo: kit.brand.logo.is_some(),
             person,

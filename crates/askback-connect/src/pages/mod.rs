@@ -67,6 +67,7 @@ struct Visited<'a> {
     kit: &'a Kit,
     headers: &'a HeaderMap,
     query: &'a str,
+    path: &'a str,
     /// The fields of its form.
     form: Vec<(String, String)>,
 }
@@ -138,9 +139,10 @@ impl Pages {
             kit,
             headers: &parts.headers,
             query,
+            path: parts.uri.path(),
             form,
         };
-        let shown = visited.route(&parts.method, parts.uri.path()).await;
+        let shown = visited.route(&parts.method).await;
         let answer = match shown {
             Ok(answer) => answer,
             Err(refused) => visited.refuse(refused).await,
@@ -169,24 +171,31 @@ where
 }
 
 impl Visited<'_> {
-    async fn route(&self, method: &Method, path: &str) -> Shown {
+    /// The path within the pages for a visitor who is known by it, or of all pages where visitors sign in.
+    fn inner(&self) -> Option<&str> {
+        let inner = self.path.strip_prefix(&*self.kit.place.inner)?;
+        inner.strip_prefix('/')
+    }
+
+    async fn route(&self, method: &Method) -> Shown {
         let place = &self.kit.place;
         let is_get = *method == Method::GET || *method == Method::HEAD;
         let is_post = *method == Method::POST;
         if !is_get && !is_post {
             return Ok(plain(StatusCode::METHOD_NOT_ALLOWED));
         }
-        // A provider sends browsers to an address that it knows, without a secret in it.
-        let inside = |prefix: &str| path.strip_prefix(prefix)?.strip_prefix('/');
-        if let Some(provider) = inside(&place.path).and_then(|it| it.strip_prefix("cb/"))
-            && is_get
-        {
-            return self.callback(provider).await;
+        // What has no secret in its address: a provider sends browsers there, and any page looks like this.
+        let outer = self.path.strip_prefix(&*place.path);
+        match outer.and_then(|it| it.strip_prefix('/')) {
+            Some("style.css") if is_get => return Ok(self.style()),
+            Some("logo") if is_get => return self.logo(),
+            Some(outer) if is_get && outer.starts_with("cb/") => {
+                return self.callback(&outer["cb/".len()..]).await;
+            }
+            _ => {}
         }
-        let inner = inside(&place.inner).ok_or(Refused::Unknown)?;
+        let inner = self.inner().ok_or(Refused::Unknown)?;
         match (inner, is_post) {
-            ("style.css", false) => Ok(self.style()),
-            ("logo", false) => self.logo(),
             ("sign-in", true) => self.sign_in().await,
             ("signed-in", false) => self.signed_in().await,
             ("sign-out", true) => self.sign_out().await,
@@ -215,7 +224,7 @@ impl Visited<'_> {
         let Kit { vault, place, .. } = self.kit;
         let known = Cookie::Visit.read(vault, place, self.headers).await;
         match (&self.kit.door, known) {
-            (Door::Machine, None) => {
+            (Door::Machine, None) if self.inner().is_some() => {
                 let user = Kit::user();
                 Visit::new(&user, None, vault.now()).map(Some)
             }

@@ -1,13 +1,16 @@
 //! The vault, over each store; and third parties and issuers, over real connections.
 
 mod accounts;
+mod asking;
 mod connecting;
 mod contract;
 mod devices;
 mod issuer;
 mod keys;
+mod pages;
 mod renewal;
 mod secrecy;
 mod sign_in;
 mod stage;
 mod tending;
+mod visitor;

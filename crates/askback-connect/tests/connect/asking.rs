@@ -1,0 +1,490 @@
+//! Handlers that need an account, in every revision.
+
+use std::sync::{Arc, Mutex};
+
+use askback::{
+    Ctx, Principal, Result, Revision,
+    Revision::{V2025_11_25, V2026_07_28},
+    Server, Tool,
+    authorization::server::{DevelopmentTokens, Protection},
+    client::{Client, Event, Protocol},
+    protocol::ElicitResult,
+    transport::{self, Http},
+};
+use askback_connect::{
+    ConnectExt, Connections,
+    vault::{AuditEvent, Granted},
+};
+use askback_oauth::Secret;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::mpsc};
+
+use crate::visitor::{Scene, WEB, parameter};
+
+/// A call that goes on, and the links that its person was asked to open.
+pub(crate) struct Call {
+    pub(crate) links: mpsc::UnboundedReceiver<String>,
+    /// What the client heard of completed links.
+    pub(crate) completed: Arc<Mutex<Vec<String>>>,
+    pub(crate) said: tokio::task::JoinHandle<String>,
+}
+
+impl Call {
+    pub(crate) async fn link(&mut self) -> String {
+        self.links.recv().await.expect("a link is asked for")
+    }
+}
+
+/// A handler that uses an account at the third party.
+async fn stars(ctx: Ctx, at: Arc<String>) -> Result<String> {
+    let git = ctx.connect("git").scopes(["gist"]).await?;
+    let answer = git.get(&format!("{at}/user")).await?;
+    Ok(format!("{} {}", answer.status, git.account().await?))
+}
+
+pub(crate) fn server(kit: Connections, git: &str) -> Server {
+    let at = Arc::new(git.to_owned());
+    let key = async |ctx: Ctx| -> Result<String> {
+        let secret = ctx.ask_secret("stripe_key").title("Stripe key").await?;
+        Ok(format!("{} characters", secret.expose().len()))
+    };
+    let both = {
+        let at = Arc::clone(&at);
+        move |ctx: Ctx| {
+            let at = Arc::clone(&at);
+            async move {
+                let first = stars(ctx.clone(), at).await?;
+                let seat = ctx.confirm("Go on?").await?;
+                Ok::<_, askback::Error>(format!("{first}, {seat}"))
+            }
+        }
+    };
+    let deposit = async |ctx: Ctx| -> Result<&'static str> {
+        ctx.ask_page("Pay the deposit.", "/deposit?order=7").await?;
+        Ok("paid")
+    };
+    let pay = async |ctx: Ctx| -> Result<String> {
+        let pay = ctx.connect("pay").await?;
+        Ok(format!("{pay:?}"))
+    };
+    let server = Server::new("desk", "1").state(kit);
+    let server = server.tool(Tool::new("stars", move |ctx: Ctx| {
+        stars(ctx, Arc::clone(&at))
+    }));
+    let server = server
+        .tool(Tool::new("key", key))
+        .tool(Tool::new("both", both));
+    let server = server
+        .tool(Tool::new("deposit", deposit))
+        .tool(Tool::new("pay", pay));
+    server.build().unwrap()
+}
+
+/// A client whose person agrees to open each link, or declines.
+fn client(
+    revision: Revision,
+    agrees: bool,
+) -> (
+    askback::client::ClientBuilder,
+    mpsc::UnboundedReceiver<String>,
+    Arc<Mutex<Vec<String>>>,
+) {
+    let (opened, links) = mpsc::unbounded_channel();
+    let completed = Arc::<Mutex<Vec<String>>>::default();
+    let heard = Arc::clone(&completed);
+    let seen = Arc::<Mutex<Option<String>>>::default();
+    let client = Client::builder("editor", "1").protocol(Protocol::Only(revision));
+    let client = client
+        .on_elicit_url(move |question| {
+            let link = question.request.url.clone();
+            // In 2026-07-28 the same link is asked for again.
+            if seen.lock().unwrap().replace(link.clone()).as_ref() != Some(&link) {
+                opened.send(link).unwrap();
+            }
+            async move {
+                Ok(match agrees {
+                    true => ElicitResult::agree(),
+                    false => ElicitResult::decline(),
+                })
+            }
+        })
+        .on_elicit(|_| async {
+            let Value::Object(yes) = json!({"confirm": true}) else {
+                unreachable!()
+            };
+            Ok(ElicitResult::accept(yes))
+        })
+        .on_event(move |event| {
+            if let Event::UrlCompleted { elicitation_id: id } = event {
+                heard.lock().unwrap().push(id);
+            }
+        });
+    (client, links, completed)
+}
+
+/// Calls a tool over memory, as nobody in particular.
+pub(crate) async fn call(
+    scene: &Scene,
+    revision: Revision,
+    tool: &'static str,
+    agrees: bool,
+) -> Call {
+    let server = server(scene.kit.clone(), &scene.git.url);
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let (client, links, completed) = client(revision, agrees);
+    let client = client.connect(near).await.unwrap();
+    begin(client, tool, links, completed)
+}
+
+fn begin(
+    client: Client,
+    tool: &'static str,
+    links: mpsc::UnboundedReceiver<String>,
+    completed: Arc<Mutex<Vec<String>>>,
+) -> Call {
+    let said = tokio::spawn(async move {
+        let result = client.call_tool(tool, json!({})).await;
+        match result {
+            Ok(result) => {
+                let text = serde_json::to_value(&result.content[0]).unwrap()["text"].clone();
+                let text = text.as_str().unwrap().to_owned();
+                if result.is_error == Some(true) {
+                    format!("error: {text}")
+                } else {
+                    text
+                }
+            }
+            Err(error) => format!("failed: {error}"),
+        }
+    });
+    Call {
+        links,
+        completed,
+        said,
+    }
+}
+
+/// Calls a tool over HTTP as these persons may, the first of them now.
+pub(crate) async fn call_as(
+    scene: &Scene,
+    person: &Principal,
+    revision: Revision,
+    tool: &'static str,
+) -> Call {
+    let tokens = DevelopmentTokens::new();
+    let tokens = tokens
+        .allow(person.clone(), "inbound-canary", ["x"])
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let endpoint = server(scene.kit.clone(), &scene.git.url).http();
+    let endpoint = endpoint.protect(Protection::new(&url, tokens).unwrap());
+    tokio::spawn(endpoint.serve(listener));
+    let (client, links, completed) = client(revision, true);
+    let way = Http::new(&url).unwrap();
+    let way = way
+        .header("authorization", "Bearer inbound-canary")
+        .unwrap();
+    begin(client.connect(way).await.unwrap(), tool, links, completed)
+}
+
+const LINKS: [Revision; 2] = [V2025_11_25, V2026_07_28];
+
+#[tokio::test]
+async fn an_account_is_connected_once_and_used_from_then_on() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut first = call(&scene, revision, "stars", true).await;
+        let mut browser = scene.browser();
+        let link = first.link().await;
+        let provider = browser.agree(&link).await;
+        let done = browser.come_back(&provider, "octocat").await;
+        done.says(200, "Git &#38; Co is connected")
+            .says(200, "octocat");
+        assert_eq!(first.said.await.unwrap(), "200 octocat", "{revision}");
+
+        let mut second = call(&scene, revision, "stars", true).await;
+        assert_eq!(second.said.await.unwrap(), "200 octocat", "{revision}");
+        assert!(second.links.try_recv().is_err());
+        let completed = first.completed.lock().unwrap().clone();
+        let told = revision == V2025_11_25;
+        assert_eq!(completed.len(), usize::from(told), "{revision}");
+        assert!(completed.iter().all(|id| link.ends_with(&**id)));
+    }
+}
+
+#[tokio::test]
+async fn a_handler_goes_on_asking_after_an_account() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut first = call(&scene, revision, "both", true).await;
+        let mut browser = scene.browser();
+        let provider = browser.agree(&first.link().await).await;
+        browser.come_back(&provider, "octocat").await;
+        assert_eq!(first.said.await.unwrap(), "200 octocat, true", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn a_no_is_one_wherever_it_is_said() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut declined = call(&scene, revision, "stars", false).await;
+        let link = declined.link().await;
+        let said = declined.said.await.unwrap();
+        assert_eq!(said, "Nothing was done: the person declined.");
+        // The link of a person who said no does nothing.
+        scene
+            .browser()
+            .get(&link)
+            .await
+            .says(410, "This link is over");
+
+        let mut asked = call(&scene, revision, "stars", true).await;
+        let (link, mut browser) = (asked.link().await, scene.browser());
+        let page = browser.get(&link).await;
+        let form = [("token", &*page.token()), ("answer", "no")];
+        browser.post(&link, &form).await.says(200, "Declined");
+        let said = asked.said.await.unwrap();
+        assert_eq!(
+            said,
+            "error: the person declined on the page for Git & Co, so nothing was done"
+        );
+        assert!(
+            scene
+                .vault
+                .accounts(&Principal::new("this computer's user"))
+                .await
+                .unwrap()
+                .is_empty()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_typed_on_a_page() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut asked = call(&scene, revision, "key", true).await;
+        let (link, mut browser) = (asked.link().await, scene.browser());
+        let page = browser.get(&link).await;
+        page.says(200, "Enter your Stripe key")
+            .says(200, "type=\"password\"");
+        let token = page.token();
+        let empty = [("token", &*token), ("answer", "yes"), ("secret", " ")];
+        browser.post(&link, &empty).await.says(422, "Enter it.");
+        let form = [
+            ("token", &*token),
+            ("answer", "yes"),
+            ("secret", " canary-12 "),
+        ];
+        let saved = browser.post(&link, &form).await;
+        saved.says(200, "Saved");
+        assert!(!saved.text.contains("canary"));
+        assert_eq!(asked.said.await.unwrap(), "9 characters");
+        let again = call(&scene, revision, "key", true).await;
+        assert_eq!(again.said.await.unwrap(), "9 characters");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_taken_where_the_third_party_takes_it() {
+    let scene = Scene::machine(|kit| kit).await;
+    let mut asked = call(&scene, V2026_07_28, "pay", true).await;
+    let (link, mut browser) = (asked.link().await, scene.browser());
+    let page = browser.get(&link).await;
+    page.says(200, "A key with read access.");
+    let token = page.token();
+    let with = |secret| [("token", &*token), ("answer", "yes"), ("secret", secret)];
+    let refused = browser.post(&link, &with("wrong")).await;
+    refused
+        .says(422, "does not take this key")
+        .says(422, "aria-invalid");
+    browser
+        .post(&link, &with("canary-key"))
+        .await
+        .says(200, "Saved");
+    assert_eq!(
+        asked.said.await.unwrap(),
+        r#"Connection { provider: "pay", .. }"#
+    );
+}
+
+#[tokio::test]
+async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
+    let scene = Scene::machine(|kit| kit).await;
+    let mut asked = call(&scene, V2026_07_28, "deposit", true).await;
+    let (link, mut browser) = (asked.link().await, scene.browser());
+    let gone = browser.get(&link).await;
+    assert_eq!(gone.status, 303);
+    let to = gone.headers["location"].to_str().unwrap().to_owned();
+    let (path, parameter) = to.split_once("&asked=").unwrap();
+    assert_eq!(path, "/deposit?order=7");
+    let headers = http::HeaderMap::new();
+    let (id, _) = parameter.split_once('.').unwrap();
+    for wrong in [id, &format!("{id}."), &parameter.replace(&id[..4], "0000")] {
+        assert!(scene.kit.asked(&headers, wrong).await.is_err(), "{wrong}");
+    }
+    let page = scene.kit.asked(&headers, parameter).await.unwrap();
+    let token = page.token().await.unwrap();
+    assert!(page.done(&headers, "x").await.is_err());
+    let page = scene.kit.asked(&headers, parameter).await.unwrap();
+    let foreign =
+        http::HeaderMap::from_iter([(http::header::ORIGIN, "https://evil.test".parse().unwrap())]);
+    assert!(page.done(&foreign, &token).await.is_err());
+    let page = scene.kit.asked(&headers, parameter).await.unwrap();
+    page.done(&headers, &token).await.unwrap();
+    assert_eq!(asked.said.await.unwrap(), "paid");
+    assert!(scene.kit.asked(&headers, parameter).await.is_err());
+}
+
+#[tokio::test]
+async fn where_no_link_is_opened_words_say_what_to_do() {
+    for revision in Revision::ALL {
+        let scene = Scene::machine(|kit| kit).await;
+        let server = server(scene.kit.clone(), &scene.git.url);
+        let (near, far) = transport::memory();
+        tokio::spawn(async move { server.serve(far).await });
+        let client = Client::builder("old", "1").protocol(Protocol::Only(revision));
+        let client = client.connect(near).await.unwrap();
+        let result = client.call_tool("stars", json!({})).await.unwrap();
+        let text = serde_json::to_value(&result.content[0]).unwrap()["text"].to_string();
+        assert_eq!(result.is_error, Some(true), "{revision}");
+        assert!(
+            text.contains("it needs your Git & Co account"),
+            "{revision}: {text}"
+        );
+        assert!(!text.contains("/c/"), "{text}");
+        // Nothing was asked, so nothing is open.
+        assert_eq!(scene.events(None).await, []);
+    }
+}
+
+#[tokio::test]
+async fn the_error_of_2025_11_25_names_the_link_and_the_notice_follows() {
+    let scene = Scene::machine(|kit| kit.by_error()).await;
+    let mut asked = call(&scene, V2025_11_25, "stars", true).await;
+    let link = asked.link().await;
+    let mut browser = scene.browser();
+    let provider = browser.agree(&link).await;
+    browser
+        .come_back(&provider, "octocat")
+        .await
+        .says(200, "is connected");
+    let completed = Arc::clone(&asked.completed);
+    crate::stage::until(|| !completed.lock().unwrap().is_empty()).await;
+    assert!(link.ends_with(&completed.lock().unwrap()[0]));
+    // Other revisions have no such error.
+    let scene = Scene::machine(|kit| kit.by_error()).await;
+    let mut asked = call(&scene, V2026_07_28, "stars", true).await;
+    let provider = {
+        let link = asked.link().await;
+        browser = scene.browser();
+        browser.agree(&link).await
+    };
+    browser.come_back(&provider, "octocat").await;
+    assert_eq!(asked.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn the_person_of_the_call_is_the_person_on_the_page() {
+    for revision in LINKS {
+        let scene = Scene::web().await;
+        let ada = scene.person("acme", "ada");
+        let mut asked = call_as(&scene, &ada, revision, "stars").await;
+        let link = asked.link().await;
+        assert!(
+            link.starts_with(&format!("{WEB}/c/")) && link.len() == WEB.len() + 35,
+            "{link}"
+        );
+        let mut browser = scene.browser();
+        browser.get(&link).await.says(200, "Sign in to go on");
+        let id = link.rsplit('/').next().unwrap();
+        let signed_in = browser.sign_in(&scene.issuer.url, id, "acme", "ada").await;
+        assert_eq!(signed_in.headers["location"], format!("/connect/c/{id}"));
+        let provider = browser.agree(&link).await;
+        browser
+            .come_back(&provider, "octocat")
+            .await
+            .says(200, "octocat");
+        assert_eq!(asked.said.await.unwrap(), "200 octocat", "{revision}");
+        assert_eq!(scene.accounts(&ada).await, ["octocat"]);
+        let events = scene.events(Some("acme")).await;
+        let path = [
+            AuditEvent::Asked,
+            AuditEvent::Consented,
+            AuditEvent::Answered,
+            AuditEvent::Granted,
+            AuditEvent::Connected,
+        ];
+        assert_eq!(events[..5], path);
+        // The token of the call went nowhere.
+        for request in scene.git.asked() {
+            assert!(
+                !request.head.contains("inbound-canary")
+                    && !request.body.contains("inbound-canary")
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_knows_whose_accounts_it_keeps_or_keeps_none() {
+    let web = Scene::web().await;
+    let said = call(&web, V2026_07_28, "stars", true)
+        .await
+        .said
+        .await
+        .unwrap();
+    assert!(
+        said.starts_with("error: this server does not know who you are"),
+        "{said}"
+    );
+    let machine = Scene::machine(|kit| kit).await;
+    let ada = machine.person("acme", "ada");
+    let said = call_as(&machine, &ada, V2026_07_28, "stars")
+        .await
+        .said
+        .await
+        .unwrap();
+    assert!(said.contains("was called by somebody else"), "{said}");
+}
+
+#[tokio::test]
+async fn an_account_of_fewer_scopes_is_asked_for_again() {
+    let scene = Scene::machine(|kit| kit).await;
+    let user = Principal::new("this computer's user");
+    let scopes = askback_core::auth::Scopes::parse("repo").unwrap();
+    let granted = Granted::tokens(Secret::new("canary-access-old"), None).scopes(scopes);
+    scene.vault.put(&user, "git", "old", granted).await.unwrap();
+    let mut asked = call(&scene, V2026_07_28, "stars", true).await;
+    let mut browser = scene.browser();
+    let link = asked.link().await;
+    let provider = browser.agree(&link).await;
+    assert_eq!(parameter(&provider, "scope"), "repo gist");
+    let fewer = browser.come_back(&provider, "fewer").await;
+    fewer.says(403, "You allowed less than was asked for. Missing: gist.");
+    assert_eq!(scene.accounts(&user).await, ["old"]);
+    // The same link takes another try.
+    let provider = browser.agree(&link).await;
+    browser.come_back(&provider, "new").await.says(200, "new");
+    assert_eq!(asked.said.await.unwrap(), "200 new");
+    assert_eq!(scene.accounts(&user).await, ["new", "old"]);
+}
+
+#[tokio::test]
+async fn a_person_has_sixteen_links_at_a_time() {
+    let scene = Scene::machine(|kit| kit).await;
+    for _ in 0..16 {
+        let mut asked = call(&scene, V2026_07_28, "stars", true).await;
+        asked.link().await;
+        asked.said.abort();
+    }
+    let refused = call(&scene, V2026_07_28, "stars", true).await;
+    let said = refused.said.await.unwrap();
+    assert!(
+        said.starts_with("error: too many links are open already"),
+        "{said}"
+    );
+}

@@ -1,0 +1,754 @@
+//! The pages in front of persons who were not asked, of browsers that were not sent there, and of everything else
+//! that would put an account into the wrong hands.
+
+use askback::{Principal, Revision::V2026_07_28};
+use askback_connect::{Connections, sign_in::WebSignIn, vault::AuditEvent};
+use http::{Request, header};
+use http_body_util::Full;
+use url::Url;
+
+use crate::asking::{Call, call, call_as};
+use crate::stage::HOUR;
+use crate::visitor::{Browser, Scene, Shown, WEB, parameter, query};
+
+/// A person who was asked for an account, and their browser at the consent page.
+struct Asked {
+    scene: Scene,
+    ada: Principal,
+    call: Call,
+    link: String,
+    browser: Browser,
+}
+
+impl Asked {
+    async fn new() -> Self {
+        let scene = Scene::web().await;
+        let ada = scene.person("acme", "ada");
+        let mut call = call_as(&scene, &ada, V2026_07_28, "stars").await;
+        let link = call.link().await;
+        let browser = scene.signed_in("acme", "ada").await;
+        Self {
+            scene,
+            ada,
+            call,
+            link,
+            browser,
+        }
+    }
+
+    fn id(&self) -> &str {
+        self.link.rsplit('/').next().unwrap()
+    }
+
+    /// Nobody has an account, the page names nobody, and the audit has these refusals, in which tenant they were.
+    async fn nothing_is_stored(&self, page: &Shown, status: u16, refusals: &[(&str, AuditEvent)]) {
+        assert_eq!(page.status, status, "{}", page.text);
+        let lower = page.text.to_lowercase();
+        for named in ["ada", "octocat", "git &"] {
+            assert!(
+                !main_of(&lower).contains(named),
+                "{named} is named in {lower}"
+            );
+        }
+        for (tenant, subject) in [
+            ("acme", "ada"),
+            ("acme", "bob"),
+            ("other", "ada"),
+            ("acme", "mallory"),
+        ] {
+            let person = self.scene.person(tenant, subject);
+            assert_eq!(
+                self.scene.accounts(&person).await,
+                [""; 0],
+                "{tenant} {subject}"
+            );
+        }
+        for (tenant, event) in refusals {
+            let events = self.scene.events(Some(tenant)).await;
+            assert!(
+                events.contains(event),
+                "{event:?} is not in {events:?} of {tenant}"
+            );
+        }
+        for event in [AuditEvent::Granted, AuditEvent::Connected] {
+            assert!(!self.scene.events(Some("acme")).await.contains(&event));
+        }
+    }
+
+    /// After all that, the person who was asked still can.
+    async fn still_works(mut self) {
+        let provider = self.browser.agree(&self.link).await;
+        let done = self.browser.come_back(&provider, "octocat").await;
+        done.says(200, "octocat");
+        assert_eq!(self.scene.accounts(&self.ada).await, ["octocat"]);
+        assert_eq!(self.call.said.await.unwrap(), "200 octocat");
+    }
+}
+
+/// The middle of a page: its foot names the visitor to themselves.
+fn main_of(text: &str) -> &str {
+    let (_, main) = text.split_once("<main>").unwrap_or_default();
+    main.split("</main>").next().unwrap_or_default()
+}
+
+const WRONG: AuditEvent = AuditEvent::WrongPerson;
+const CALLBACK: AuditEvent = AuditEvent::CallbackRefused;
+
+#[tokio::test]
+async fn a_link_of_somebody_else_shows_nothing() {
+    for (tenant, subject) in [
+        ("acme", "bob"),
+        ("other", "ada"),
+        ("acme", "Ada"),
+        ("acme", "ada "),
+    ] {
+        let asked = Asked::new().await;
+        let mut other = asked.scene.signed_in(tenant, subject).await;
+        let page = other.get(&asked.link).await;
+        asked
+            .nothing_is_stored(&page, 403, &[("acme", WRONG), (tenant, WRONG)])
+            .await;
+        // The answer of one page, pasted into another's form.
+        let own = asked.browser.clone().get(&asked.link).await.token();
+        let form = [("token", &*own), ("answer", "yes")];
+        let page = other.post(&asked.link, &form).await;
+        asked.nothing_is_stored(&page, 403, &[]).await;
+        asked.still_works().await;
+    }
+}
+
+#[tokio::test]
+async fn a_person_of_another_issuer_is_another_person() {
+    let scene = Scene::web().await;
+    let mut ada = scene.person("acme", "ada");
+    ada.issuer = Some("https://other.example".to_owned());
+    let mut call = call_as(&scene, &ada, V2026_07_28, "stars").await;
+    let link = call.link().await;
+    let mut same_subject = scene.signed_in("acme", "ada").await;
+    same_subject
+        .get(&link)
+        .await
+        .says(403, "This page is not for you");
+    // A cookie of another server is none.
+    let strangers = Scene::web().await;
+    let mut browser = strangers.signed_in("acme", "ada").await.at(&scene.kit);
+    browser.get(&link).await.says(200, "Sign in to go on");
+    call.said.abort();
+}
+
+#[tokio::test]
+async fn a_browser_that_is_signed_out_is_asked_to_sign_in_and_told_nothing() {
+    let asked = Asked::new().await;
+    let mut browser = asked.scene.browser();
+    let page = browser.get(&asked.link).await;
+    asked.nothing_is_stored(&page, 200, &[]).await;
+    let unknown = browser.get(&format!("{WEB}/c/{}", "0".repeat(32))).await;
+    let unknown = unknown.text.replace(&"0".repeat(32), asked.id());
+    assert_eq!(unknown, page.text, "a link that is none looks like one");
+    let form = [("token", "x"), ("answer", "yes")];
+    let page = browser.post(&asked.link, &form).await;
+    asked.nothing_is_stored(&page, 403, &[]).await;
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn an_edited_link_is_none() {
+    let asked = Asked::new().await;
+    let (id, mut browser) = (asked.id().to_owned(), asked.browser.clone());
+    let other = match &id[..1] {
+        "0" => "1",
+        _ => "0",
+    };
+    for edited in [
+        format!("{other}{}", &id[1..]),
+        format!("{}{other}", &id[..31]),
+        id[1..].to_owned(),
+        format!("{id}0"),
+        id.to_uppercase(),
+        format!("{id}/"),
+        format!("%{id}"),
+        format!("../c/{id}"),
+    ] {
+        if edited == id {
+            continue;
+        }
+        let page = browser.get(&format!("{WEB}/c/{edited}")).await;
+        assert!(
+            [404, 410].contains(&page.status),
+            "{edited}: {}",
+            page.status
+        );
+        asked.nothing_is_stored(&page, page.status, &[]).await;
+    }
+    for edited in [
+        "?next=//evil.test",
+        "?return_to=https:evil.test",
+        "?state=x&code=y",
+    ] {
+        let page = browser.get(&format!("{}{edited}", asked.link)).await;
+        assert!(!page.text.contains("evil"), "{}", page.text);
+        assert!(page.headers.get(header::LOCATION).is_none());
+    }
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn others_who_open_a_link_end_it() {
+    let mut asked = Asked::new().await;
+    let mut bob = asked.scene.signed_in("acme", "bob").await;
+    for _ in 0..5 {
+        bob.get(&asked.link)
+            .await
+            .says(403, "This page is not for you");
+    }
+    let over = bob.get(&asked.link).await;
+    asked
+        .nothing_is_stored(&over, 410, &[("acme", AuditEvent::Burned)])
+        .await;
+    asked
+        .browser
+        .get(&asked.link)
+        .await
+        .says(410, "This link is over");
+    let said = asked.call.said.await.unwrap();
+    assert!(said.contains("was not finished in time"), "{said}");
+}
+
+#[tokio::test]
+async fn a_link_is_good_for_ten_minutes_and_once() {
+    let mut asked = Asked::new().await;
+    asked.scene.stage.clock.turn(600_000);
+    let mut browser = asked.scene.signed_in("acme", "ada").await;
+    let page = browser.get(&asked.link).await;
+    asked.nothing_is_stored(&page, 410, &[]).await;
+    let said = asked.call.said.await.unwrap();
+    assert!(said.contains("was not finished in time"), "{said}");
+
+    let used = Asked::new().await;
+    let (link, mut browser) = (used.link.clone(), used.browser.clone());
+    let provider = browser.agree(&link).await;
+    let late = provider.clone();
+    browser
+        .come_back(&provider, "octocat")
+        .await
+        .says(200, "octocat");
+    browser.get(&link).await.says(410, "This link is over");
+    browser
+        .come_back(&late, "again")
+        .await
+        .says(403, "not for you");
+    assert_eq!(used.scene.accounts(&used.ada).await, ["octocat"]);
+    let _ = &mut asked.browser;
+}
+
+#[tokio::test]
+async fn a_sign_in_that_is_old_is_done_again_before_anything_is_shown() {
+    let mut asked = Asked::new().await;
+    asked.scene.stage.clock.turn(599_000);
+    let mut second = call_as(&asked.scene, &asked.ada, V2026_07_28, "stars").await;
+    let link = second.link().await;
+    asked.scene.stage.clock.turn(7_000);
+    let page = asked.browser.get(&link).await;
+    page.says(200, "more than ten minutes ago");
+    assert!(!page.text.contains("Git"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn an_old_session_at_the_issuer_signs_nobody_in() {
+    let asked = Asked::new().await;
+    let mut browser = asked.scene.browser();
+    let gone = browser
+        .post(&format!("{WEB}/sign-in"), &[("next", asked.id())])
+        .await
+        .refresh();
+    assert_eq!(parameter(&gone, "max_age"), "600");
+    let code = format!("acme~ada~{}~old", parameter(&gone, "nonce"));
+    let back = [
+        ("state", &*parameter(&gone, "state")),
+        ("code", &code),
+        ("iss", &asked.scene.issuer.url),
+    ];
+    let page = browser
+        .get(&format!("{WEB}/signed-in?{}", query(&back)))
+        .await;
+    page.says(403, "You are not signed in");
+    assert!(browser.jar.is_empty(), "{:?}", browser.jar);
+    asked.still_works().await;
+}
+
+/// The attack of the specification: the one who was asked sends their link to somebody else, who is to connect an
+/// account of theirs.
+#[tokio::test]
+async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let mut bob = asked.scene.signed_in("acme", "bob").await;
+    let page = bob.come_back(&provider, "bobs").await;
+    asked
+        .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
+        .await;
+    let mut nobody = asked.scene.browser();
+    let page = nobody.come_back(&provider, "bobs").await;
+    asked.nothing_is_stored(&page, 403, &[]).await;
+    // With the cookie of the one who was asked, and the visit of another.
+    let stolen = asked
+        .browser
+        .jar
+        .iter()
+        .find(|(name, _)| name.contains("-at-"));
+    let (name, value) = stolen.unwrap();
+    bob.jar.insert(name.clone(), value.clone());
+    let page = bob.come_back(&provider, "bobs").await;
+    asked
+        .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
+        .await;
+    // The one who was asked signs in once more meanwhile: that is another visit.
+    let mut again = asked.scene.signed_in("acme", "ada").await;
+    let (name, value) = asked
+        .browser
+        .jar
+        .iter()
+        .find(|(name, _)| name.contains("-at-"))
+        .unwrap();
+    again.jar.insert(name.clone(), value.clone());
+    let page = again.come_back(&provider, "bobs").await;
+    asked
+        .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
+        .await;
+    assert!(asked.scene.git.asked().is_empty(), "a code was redeemed");
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
+    let mut asked = Asked::new().await;
+    let mallory = asked.scene.person("acme", "mallory");
+    let mut theirs = call_as(&asked.scene, &mallory, V2026_07_28, "stars").await;
+    let their_link = theirs.link().await;
+    let mut evil = asked.scene.signed_in("acme", "mallory").await;
+    let their_provider = evil.agree(&their_link).await;
+    let provider = asked.browser.agree(&asked.link).await;
+
+    // Their state and code, in the browser of the one who was asked.
+    let page = asked.browser.come_back(&their_provider, "evil").await;
+    asked
+        .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
+        .await;
+    // The callback of another provider, with the state of this one.
+    let state = parameter(&provider, "state");
+    let back = query(&[("state", &state), ("code", "evil")]);
+    for path in ["cb/other", "cb/pay", "cb/none", "cb/", "cb/git/x"] {
+        let mut browser = asked.browser.clone();
+        let page = browser.get(&format!("{WEB}/{path}?{back}")).await;
+        assert!([403, 404].contains(&page.status), "{path}: {}", page.status);
+        asked.nothing_is_stored(&page, page.status, &[]).await;
+    }
+    // Two states, or none.
+    for back in [
+        format!("{back}&state=x"),
+        "code=evil".to_owned(),
+        format!("state=x&{back}"),
+    ] {
+        let mut browser = asked.browser.clone();
+        let page = browser.get(&format!("{WEB}/cb/git?{back}")).await;
+        asked.nothing_is_stored(&page, 403, &[]).await;
+    }
+    // An answer of another issuer that mixes in.
+    let mixed = format!("{back}&iss=https%3A%2F%2Fevil.test");
+    let mut browser = asked.browser.clone();
+    let page = browser.get(&format!("{WEB}/cb/git?{mixed}")).await;
+    page.says(403, "Not connected");
+    assert!(asked.scene.git.asked().is_empty(), "a code was redeemed");
+    asked.still_works().await;
+    theirs.said.abort();
+}
+
+#[tokio::test]
+async fn a_second_consent_ends_the_first() {
+    let mut asked = Asked::new().await;
+    let first = asked.browser.agree(&asked.link).await;
+    let second = asked.browser.agree(&asked.link).await;
+    let page = asked.browser.come_back(&first, "octocat").await;
+    asked
+        .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
+        .await;
+    asked
+        .browser
+        .come_back(&second, "octocat")
+        .await
+        .says(200, "octocat");
+    assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn two_links_in_one_browser_do_not_disturb_each_other() {
+    let mut asked = Asked::new().await;
+    let mut second = call_as(&asked.scene, &asked.ada, V2026_07_28, "key").await;
+    let other = second.link().await;
+    let first = asked.browser.agree(&asked.link).await;
+    let page = asked.browser.get(&other).await;
+    let token = page.token();
+    // The form of one page is none of the other.
+    let crossed = [("token", &*token), ("answer", "yes")];
+    asked
+        .browser
+        .post(&asked.link, &crossed)
+        .await
+        .says(403, "not for you");
+    let form = [("token", &*token), ("answer", "yes"), ("secret", "k")];
+    asked.browser.post(&other, &form).await.says(200, "Saved");
+    asked
+        .browser
+        .come_back(&first, "octocat")
+        .await
+        .says(200, "octocat");
+    assert_eq!(second.said.await.unwrap(), "1 characters");
+    assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn a_form_of_another_site_does_nothing() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    let token = browser.get(&asked.link).await.token();
+    let form = [("token", &*token), ("answer", "yes")];
+    for headers in [
+        &[("origin", "https://evil.test")][..],
+        &[("origin", "null")],
+        &[("sec-fetch-site", "cross-site")],
+        &[("sec-fetch-site", "same-site")],
+        &[
+            ("origin", "https://tools.example"),
+            ("sec-fetch-site", "none"),
+        ],
+    ] {
+        let page = browser.post_with(&asked.link, &form, headers).await;
+        assert!(
+            [403, 421].contains(&page.status),
+            "{headers:?}: {}",
+            page.status
+        );
+        for path in ["sign-in", "sign-out", "disconnect"] {
+            let form = [("token", &*token), ("next", "accounts")];
+            let page = browser
+                .post_with(&format!("{WEB}/{path}"), &form, headers)
+                .await;
+            assert!(
+                [403, 421].contains(&page.status),
+                "{path} {headers:?}: {}",
+                page.status
+            );
+        }
+    }
+    for token in ["", "x", &token[1..], &format!("{token}AAAA")] {
+        let form = [("token", token), ("answer", "yes")];
+        browser
+            .post(&asked.link, &form)
+            .await
+            .says(403, "not for you");
+    }
+    let twice = [("token", &*token), ("token", &*token), ("answer", "yes")];
+    browser
+        .post(&asked.link, &twice)
+        .await
+        .says(403, "not for you");
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn a_request_for_another_host_is_refused() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    for host in ["evil.test", "tools.example.evil.test", "127.0.0.1"] {
+        let request = Request::get(&asked.link).header(header::HOST, host);
+        let request = request.header("x-forwarded-host", "tools.example");
+        let page = browser.send(request.body(Full::default()).unwrap()).await;
+        assert_eq!(page.status, 421, "{host}");
+    }
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn a_get_changes_nothing() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    for _ in 0..3 {
+        browser
+            .get(&asked.link)
+            .await
+            .says(200, "Connect your Git &#38; Co account?");
+        browser
+            .get(&format!("{WEB}/accounts"))
+            .await
+            .says(200, "No account is connected.");
+    }
+    for path in ["sign-in", "sign-out", "disconnect"] {
+        let page = browser.get(&format!("{WEB}/{path}")).await;
+        assert_eq!(page.status, 404, "{path}");
+    }
+    assert_eq!(asked.scene.events(Some("acme")).await, [AuditEvent::Asked]);
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_no_form_is_refused() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    let post = |media: &str, body: String| {
+        let request = Request::post(&asked.link).header(header::CONTENT_TYPE, media);
+        request.body(Full::from(body)).unwrap()
+    };
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let large = "a".repeat(32 << 10);
+    for (request, status) in [
+        (post("text/plain", "answer=yes".to_owned()), 415),
+        (post("application/json", "{}".to_owned()), 415),
+        (post(FORM, format!("{large}a")), 413),
+        (post(FORM, large), 403),
+        (
+            Request::put(&asked.link).body(Full::default()).unwrap(),
+            405,
+        ),
+        (
+            Request::get(format!("{}?{}", asked.link, "a".repeat(8193)))
+                .body(Full::default())
+                .unwrap(),
+            414,
+        ),
+    ] {
+        let page = browser.send(request).await;
+        assert_eq!(page.status, status, "{}", page.text);
+    }
+    let mut headers = Request::get(&asked.link).body(Full::default()).unwrap();
+    let long = format!("__Host-connect={}", "A".repeat(9000));
+    headers
+        .headers_mut()
+        .insert(header::COOKIE, long.parse().unwrap());
+    let mut stranger = asked.scene.browser();
+    stranger.send(headers).await.says(200, "Sign in to go on");
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn every_answer_forbids_to_keep_frame_or_load() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    let mut signed_out = asked.scene.browser();
+    let pages = [
+        browser.get(&asked.link).await,
+        browser.get(&format!("{WEB}/accounts")).await,
+        browser.get(&format!("{WEB}/nothing")).await,
+        browser.get(&format!("{WEB}/style.css")).await,
+        browser.get(&format!("{WEB}/cb/git")).await,
+        signed_out.get(&asked.link).await,
+        browser.post(&format!("{WEB}/c/x"), &[]).await,
+    ];
+    for page in pages {
+        let header = |name| page.headers.get(name).map_or("", |it| it.to_str().unwrap());
+        let policy = header("content-security-policy");
+        for part in [
+            "default-src 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("referrer-policy"), "same-origin");
+        for inline in ["<script", " style=", " onclick", "javascript:"] {
+            assert!(!page.text.contains(inline), "{}", page.text);
+        }
+        let foreign = page.text.matches("https://").count();
+        assert_eq!(foreign, 0, "{}", page.text);
+    }
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn a_name_of_a_person_is_text() {
+    let mut asked = Asked::new().await;
+    let page = asked.browser.get(&asked.link).await;
+    page.says(200, "ada &#60;b&#62;")
+        .says(200, "<code>gist</code>")
+        .says(200, "<code>repo</code>");
+    assert!(!page.text.contains("<b>"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn a_person_sees_and_disconnects_their_own_accounts() {
+    let asked = Asked::new().await;
+    let (scene, mut browser, ada) = (asked.scene, asked.browser, asked.ada);
+    let provider = browser.agree(&asked.link).await;
+    browser.come_back(&provider, "octocat").await;
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    page.says(200, "octocat").says(200, "Git &#38; Co");
+    let token = page.token();
+    let form = [
+        ("token", &*token),
+        ("provider", "git"),
+        ("account", "octocat"),
+    ];
+    let mut bob = scene.signed_in("acme", "bob").await;
+    bob.post(&format!("{WEB}/disconnect"), &form)
+        .await
+        .says(403, "not for you");
+    let other = [
+        ("token", &*token),
+        ("provider", "git"),
+        ("account", "other"),
+    ];
+    browser
+        .post(&format!("{WEB}/disconnect"), &other)
+        .await
+        .says(403, "not for you");
+    assert_eq!(scene.accounts(&ada).await, ["octocat"]);
+    let gone = browser.post(&format!("{WEB}/disconnect"), &form).await;
+    assert_eq!(
+        (gone.status, &gone.headers["location"]),
+        (303, &"/connect/accounts".parse().unwrap())
+    );
+    browser
+        .get(&format!("{WEB}/accounts"))
+        .await
+        .says(200, "No account is connected.");
+    let events = scene.events(Some("acme")).await;
+    assert!(events.contains(&AuditEvent::Disconnected), "{events:?}");
+}
+
+#[tokio::test]
+async fn a_person_signs_out() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    let (_, foot) = page.text.split_once("<footer>").unwrap();
+    let token = foot
+        .split("value=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap()
+        .to_owned();
+    browser
+        .post(&format!("{WEB}/sign-out"), &[("token", &token)])
+        .await
+        .says(200, "You are signed out");
+    assert!(browser.jar.is_empty());
+    browser.get(&asked.link).await.says(200, "Sign in to go on");
+    asked.still_works().await;
+}
+
+#[tokio::test]
+async fn a_visit_lasts_an_hour() {
+    let asked = Asked::new().await;
+    let mut browser = asked.browser.clone();
+    asked.scene.stage.clock.turn(HOUR - 1);
+    browser
+        .get(&format!("{WEB}/accounts"))
+        .await
+        .says(200, "My accounts");
+    asked.scene.stage.clock.turn(1);
+    browser
+        .get(&format!("{WEB}/accounts"))
+        .await
+        .says(200, "Sign in to go on");
+}
+
+#[tokio::test]
+async fn an_answer_may_come_to_another_process() {
+    let mut asked = Asked::new().await;
+    let other = asked.scene.other_process().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let mut there = asked.browser.at(&other);
+    there
+        .come_back(&provider, "octocat")
+        .await
+        .says(200, "octocat");
+    assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn the_user_of_a_machine_is_known_by_the_secret_in_the_path() {
+    let scene = Scene::machine(|kit| kit).await;
+    let mut asked = call(&scene, V2026_07_28, "stars", true).await;
+    let link = asked.link().await;
+    let url: Url = link.parse().unwrap();
+    let parts: Vec<_> = url.path_segments().unwrap().collect();
+    assert_eq!(
+        (parts.len(), parts[0].len(), parts[1]),
+        (3, 32, "c"),
+        "{link}"
+    );
+    let mut browser = scene.browser();
+    let without = format!("http://127.0.0.1:4000/c/{}", parts[2]);
+    browser
+        .get(&without)
+        .await
+        .says(404, "There is no such page");
+    let wrong = format!("http://127.0.0.1:4000/{}/c/{}", "0".repeat(32), parts[2]);
+    browser.get(&wrong).await.says(404, "There is no such page");
+    for page in [&without, &wrong] {
+        let shown = browser.get(page).await;
+        assert!(
+            !shown.text.contains(parts[0]),
+            "the secret is told: {}",
+            shown.text
+        );
+    }
+    let provider = browser.agree(&link).await;
+    let uri = parameter(&provider, "redirect_uri");
+    assert_eq!(uri, "http://127.0.0.1:4000/cb/git");
+    // The cookie of a visit goes to no other path of this machine.
+    assert!(
+        browser.jar.values().all(|(_, path)| path != "/"),
+        "{:?}",
+        browser.jar
+    );
+    let mut other = scene.browser();
+    other
+        .come_back(&provider, "evil")
+        .await
+        .says(403, "not for you");
+    browser
+        .come_back(&provider, "octocat")
+        .await
+        .says(200, "octocat");
+    assert_eq!(asked.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn pages_are_where_they_may_be() {
+    let scene = Scene::web().await;
+    for (url, why) in [
+        ("http://tools.example/connect", "must be https"),
+        ("ftp://tools.example/", "must be https"),
+        ("https://tools.example/?a", "no query"),
+        ("https://tools.example/#a", "no query"),
+        ("https://ada@tools.example/", "name no user"),
+        ("https://tools.example/a b", "its path"),
+        ("nonsense", "no URL"),
+    ] {
+        let client = askback_oauth::RegisteredClient::new("pages");
+        let fetcher = crate::issuer::fetcher();
+        let sign_in = WebSignIn::discover(&fetcher, &scene.issuer.url, client)
+            .await
+            .unwrap();
+        let providers = scene.kit.providers().clone();
+        let built = Connections::at(url, sign_in, scene.vault.clone(), providers).build();
+        let error = built.unwrap_err().to_string();
+        assert!(error.contains(why), "{url}: {error}");
+    }
+    let providers = scene.kit.providers().clone();
+    let machine =
+        Connections::on_this_machine("https://tools.example", scene.vault.clone(), providers);
+    assert!(
+        machine
+            .build()
+            .unwrap_err()
+            .to_string()
+            .contains("loopback")
+    );
+}
