@@ -6,6 +6,7 @@
 
 mod install;
 mod issuer;
+mod pages;
 mod person;
 mod stage;
 
@@ -39,6 +40,12 @@ async fn oidc_provider(plan: Plan) -> Result<Option<Stage>> {
 
 async fn authlib(plan: Plan) -> Result<Option<Stage>> {
     Stage::set("Authlib", install::authlib(), plan).await
+}
+
+/// The client that oidc-provider knows, with subjects that no other client has.
+fn by_hand() -> RegisteredClient {
+    let secret = Secret::new("a secret that was given by hand");
+    RegisteredClient::new("by-hand").with_secret(secret)
 }
 
 /// A person signs in once, and every tool is told that it was them.
@@ -212,8 +219,7 @@ async fn oidc_provider_knows_a_person_by_several_names() -> Result<()> {
     let Some(stage) = oidc_provider(LONG).await? else {
         return Ok(());
     };
-    let secret = Secret::new("a secret that was given by hand");
-    let client = RegisteredClient::new("by-hand").with_secret(secret);
+    let client = by_hand();
     let mut subjects = Vec::new();
     for login in ["alice", "alice", "bob"] {
         let user = stage.user(login).with_client(client.clone());
@@ -227,6 +233,16 @@ async fn oidc_provider_knows_a_person_by_several_names() -> Result<()> {
     assert_eq!(public.subject, "alice");
     assert_ne!(public.subject, subjects[0]);
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn oidc_provider_signs_a_person_in_at_pages() -> Result<()> {
+    pages::signs_in(oidc_provider(LONG).await?, by_hand()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn oidc_provider_has_accounts_that_are_connected() -> Result<()> {
+    pages::connects(oidc_provider(LONG).await?, by_hand()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

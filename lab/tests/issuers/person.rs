@@ -19,7 +19,7 @@ use url::Url;
 use crate::Result;
 
 /// Where the browser ends. Nobody listens there: it does not go there, but tells.
-const ENDS_AT: &str = "http://127.0.0.1:49152/callback";
+pub(crate) const ENDS_AT: &str = "http://127.0.0.1:49152/callback";
 
 /// The most pages on the way to an answer.
 const PAGES: usize = 12;
@@ -70,11 +70,15 @@ impl Redirect for Person {
         asked.push(scopes.unwrap_or_default());
         drop(asked);
         Box::pin(async move {
-            let browser = Browser::default();
-            let ended = browser.sign_in(request.url(), self.login).await;
+            let ended = browse(request.url(), self.login).await;
             ended.map_err(SignInError::host)
         })
     }
+}
+
+/// Has somebody sign in at an address with a new browser, until it is sent back; returns where.
+pub(crate) async fn browse(address: &str, login: &str) -> Result<String> {
+    Browser::default().sign_in(address, login).await
 }
 
 /// A browser as far as these pages need one.
