@@ -49,7 +49,8 @@ impl ApiKey {
         Ok(self)
     }
 
-    /// Sets a URL that answers a GET with 2xx to whoever has a key. The key is sent in this header after the prefix,
+    /// Sets a URL that answers a GET with 2xx to whoever has a key. The key is sent in this header after the prefix, here
+    /// and where the name of the account comes from,
     /// such as `Authorization` and `Bearer `.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::account::AccountSource;
 use super::api_key::ApiKey;
 use super::error::ConnectError;
-use super::revocation::Revocation;
+use super::revocation::RevocationWay;
 use super::third_party::ThirdParty;
 
 /// The place in a URL where the name of a tenant goes.
@@ -217,8 +217,10 @@ impl Entry {
         }
         party = match &self.revocation {
             None => party,
-            Some(RevocationEntry::Bearer { url }) => party.revocation(Revocation::bearer(url)?),
-            Some(RevocationEntry::Client { url }) => party.revocation(Revocation::by_client(url)?),
+            Some(RevocationEntry::Bearer { url }) => party.revocation(RevocationWay::bearer(url)?),
+            Some(RevocationEntry::Client { url }) => {
+                party.revocation(RevocationWay::by_client(url)?)
+            }
         };
         if self.single_user_device_flow {
             party = party.single_user_device_flow();

@@ -5,6 +5,43 @@
 //! what it comes back with an account and tokens for the [vault](crate::vault). [`Providers`] are all third parties
 //! of a server; the vault renews and revokes tokens by them.
 //!
+//! ```
+//! use askback_connect::providers::{AccountSource, ApiKey, PendingConnection, Providers, ThirdParty};
+//! use askback_core::{auth::Scopes, limits::Limits};
+//! use askback_oauth::{Fetcher, Provider, Reach, RegisteredClient, Route, Secret};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = RegisteredClient::new("Iv1.8a61f9b3").with_secret(Secret::new("hunter2"));
+//! let github = ThirdParty::github(client)?.scopes(Scopes::parse("read:user")?);
+//!
+//! // One that is not known here. `ThirdParty::discover` is for those that describe themselves.
+//! let provider = Provider::new(
+//!     "https://files.example",
+//!     "https://files.example/authorize",
+//!     "https://files.example/token",
+//! )?;
+//! let files = ThirdParty::oauth("files", "Files", provider, RegisteredClient::new("askback"))?
+//!     .account(AccountSource::document("https://files.example/me", "/email")?);
+//!
+//! let key = ApiKey::new().hint("A key that may read").page("https://invoices.example/keys")?;
+//! let invoices = ThirdParty::api_key("invoices", "Invoices", key)?;
+//!
+//! let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
+//! let providers = Providers::new(fetcher).with(github)?.with(files)?.with(invoices)?;
+//!
+//! let github = providers.get("github").ok_or("no such provider")?;
+//! let scopes = Scopes::parse("repo")?;
+//! let (url, pending) = github.begin(&scopes, "https://tools.example/connected/github")?;
+//! assert!(url.as_str().starts_with("https://github.com/login/oauth/authorize?"));
+//!
+//! // The answer may come to another process, which calls `github.finish`.
+//! let kept = pending.write()?;
+//! let pending = PendingConnection::read(&kept)?;
+//! # let _ = pending;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Who the person is, is not known here: it must be the same one who began, at this server, before `finish` is
 //! called and before its result is kept.
 
@@ -30,6 +67,6 @@ pub use connecting::PendingConnection;
 pub use device::{DeviceAnswer, PendingDevice};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;
-pub use revocation::Revocation;
+pub use revocation::RevocationWay;
 pub use set::Providers;
 pub use third_party::{ThirdParty, Way};

@@ -20,7 +20,7 @@ const CLIENT_ID: &str = "{client_id}";
 
 /// The way in which a third party takes tokens back.
 #[derive(Debug, Clone)]
-pub struct Revocation(Way);
+pub struct RevocationWay(Way);
 
 #[derive(Debug, Clone)]
 enum Way {
@@ -30,7 +30,7 @@ enum Way {
     Client(String),
 }
 
-impl Revocation {
+impl RevocationWay {
     /// It takes none back: a token is forgotten here, and is good there until it ends.
     #[must_use]
     pub fn none() -> Self {

@@ -8,7 +8,7 @@ use askback_oauth::{Fetcher, Provider, RegisteredClient};
 use super::account::AccountSource;
 use super::api_key::ApiKey;
 use super::error::ConnectError;
-use super::revocation::Revocation;
+use super::revocation::RevocationWay;
 use super::scopes::ScopeRules;
 
 /// The longest name, in bytes.
@@ -33,7 +33,7 @@ pub(super) struct Inner {
     pub(super) rules: ScopeRules,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
-    pub(super) revocation: Revocation,
+    pub(super) revocation: RevocationWay,
     /// What else than `invalid_grant` says that a refresh token is no longer good.
     pub(super) refusals: Vec<String>,
 }
@@ -80,8 +80,8 @@ impl ThirdParty {
         client: RegisteredClient,
     ) -> Result<Self, ConnectError> {
         let revocation = match provider.takes_tokens_back() {
-            true => Revocation::standard(),
-            false => Revocation::none(),
+            true => RevocationWay::standard(),
+            false => RevocationWay::none(),
         };
         let oauth = OAuth {
             provider,
@@ -126,14 +126,14 @@ impl ThirdParty {
         key: ApiKey,
     ) -> Result<Self, ConnectError> {
         let means = Means::ApiKey(Box::new(key));
-        Self::new(name.into(), title.into(), means, Revocation::none())
+        Self::new(name.into(), title.into(), means, RevocationWay::none())
     }
 
     fn new(
         name: String,
         title: String,
         means: Means,
-        revocation: Revocation,
+        revocation: RevocationWay,
     ) -> Result<Self, ConnectError> {
         check_name(&name)?;
         Ok(Self {
@@ -172,7 +172,7 @@ impl ThirdParty {
 
     /// Sets how tokens are given back.
     #[must_use]
-    pub fn revocation(self, revocation: Revocation) -> Self {
+    pub fn revocation(self, revocation: RevocationWay) -> Self {
         self.with(|it| it.revocation = revocation)
     }
 

@@ -2,9 +2,26 @@
 //!
 //! Before an account is connected, the pages must know who sits at the browser: it has to be the person for whom the
 //! tool was called, as the access token of the call named them. [`WebSignIn`] sends the browser to the same issuer
-//! that gives the access tokens, and [`Person::principal`] is who came back. It has the tenant, the issuer and the
+//! that gives the access tokens, and [`SignedInPerson::principal`] is who came back. It has the tenant, the issuer and the
 //! subject that the endpoint's own protection finds in an access token of that person, and no client; so compare the
 //! two by [`Holder`](crate::vault::Holder) or [`Principal::owner`](askback_core::ask::Principal::owner).
+//!
+//! ```no_run
+//! use askback_connect::sign_in::{PendingSignIn, WebSignIn};
+//! use askback_oauth::{Fetcher, RegisteredClient, Secret};
+//!
+//! # async fn pages(fetcher: Fetcher, redirected: &str) -> Result<(), Box<dyn std::error::Error>> {
+//! let client = RegisteredClient::new("pages").with_secret(Secret::new("hunter2"));
+//! let sign_in = WebSignIn::discover(&fetcher, "https://login.example", client).await?;
+//! let (url, pending) = sign_in.begin("https://tools.example/signed-in")?;
+//! // The browser goes to `url`, with this in a sealed cookie, and comes back to `redirected`.
+//! let kept = pending.write()?;
+//! let pending = PendingSignIn::read(&kept)?;
+//! let person = sign_in.finish(&fetcher, pending, redirected).await?;
+//! # let _ = (url, person);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Subjects that differ from client to client
 //!
@@ -25,4 +42,4 @@ mod web;
 
 pub use begun::PendingSignIn;
 pub use error::SignInFailed;
-pub use web::{Person, WebSignIn};
+pub use web::{SignedInPerson, WebSignIn};

@@ -40,7 +40,7 @@ pub struct WebSignIn {
 ///
 /// `Debug` does not print who it is.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct SignedInPerson {
     /// The person: tenant, issuer and subject, and no client.
     pub principal: Principal,
     /// The name to show, if the issuer gives one.
@@ -164,7 +164,7 @@ impl WebSignIn {
         fetcher: &Fetcher,
         pending: PendingSignIn,
         redirected: &str,
-    ) -> Result<Person, SignInFailed> {
+    ) -> Result<SignedInPerson, SignInFailed> {
         let code = pending.pending.accept(redirected);
         let code = code.map_err(|error| match error {
             AuthorizationError::Refused { code, .. } if is_no(&code) => SignInFailed::Declined,
@@ -182,7 +182,7 @@ impl WebSignIn {
         let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;
         let names = ["name", "preferred_username", "email"];
         let name = names.into_iter().find_map(|claim| token.text(claim));
-        Ok(Person {
+        Ok(SignedInPerson {
             principal,
             name: name.map(shown),
             signed_in: token.auth_time().unwrap_or(check.now),
@@ -211,9 +211,9 @@ impl fmt::Debug for WebSignIn {
     }
 }
 
-impl fmt::Debug for Person {
+impl fmt::Debug for SignedInPerson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Person")
+        f.debug_struct("SignedInPerson")
             .field("signed_in", &self.signed_in)
             .finish_non_exhaustive()
     }

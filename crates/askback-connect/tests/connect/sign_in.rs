@@ -9,7 +9,7 @@ use askback::authorization::server::{
     IdTokenVerifier, JwtVerifier, PresentedToken, TokenVerifier as _,
 };
 use askback_connect::{
-    sign_in::{PendingSignIn, Person, SignInFailed, WebSignIn},
+    sign_in::{PendingSignIn, SignInFailed, SignedInPerson, WebSignIn},
     vault::Holder,
 };
 use askback_core::{ask::Millis, clock::Clock};
@@ -72,7 +72,11 @@ impl Oidc {
     }
 
     /// Begins, and has the browser come back with these parameters beside the state.
-    async fn come_back(&self, sign_in: &WebSignIn, answer: &str) -> Result<Person, SignInFailed> {
+    async fn come_back(
+        &self,
+        sign_in: &WebSignIn,
+        answer: &str,
+    ) -> Result<SignedInPerson, SignInFailed> {
         let (url, pending) = sign_in.begin(REDIRECT).expect("a sign-in");
         let nonce = url.query_pairs().find(|(name, _)| name == "nonce");
         *self.nonce.lock().unwrap() = nonce.expect("a nonce").1.into_owned();

@@ -1,7 +1,7 @@
 //! Tokens that are renewed and given back at third parties.
 
 use askback_connect::{
-    providers::{ApiKey, ConnectError, Providers, Revocation, ThirdParty},
+    providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
     vault::{
         AccountKey, GrantedKind, Holder, RenewalError, Renewer as _, RevocationFailed,
         Revoker as _, TokenKind,
@@ -85,13 +85,13 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
 #[tokio::test]
 async fn tokens_are_given_back_as_each_third_party_takes_them() {
     use TokenKind::{Access, Refresh};
-    let standard = |_: &Issuer| Revocation::standard();
-    let bearer = |issuer: &Issuer| Revocation::bearer(&issuer.at("/gone")).expect("a URL");
+    let standard = |_: &Issuer| RevocationWay::standard();
+    let bearer = |issuer: &Issuer| RevocationWay::bearer(&issuer.at("/gone")).expect("a URL");
     let client = |issuer: &Issuer| {
-        Revocation::by_client(&issuer.at("/apps/{client_id}/token")).expect("a URL")
+        RevocationWay::by_client(&issuer.at("/apps/{client_id}/token")).expect("a URL")
     };
-    let none = |_: &Issuer| Revocation::none();
-    type Way<'a> = &'a dyn Fn(&Issuer) -> Revocation;
+    let none = |_: &Issuer| RevocationWay::none();
+    type Way<'a> = &'a dyn Fn(&Issuer) -> RevocationWay;
     let standard: Way<'_> = &standard;
     let (bearer, client, none): (Way<'_>, Way<'_>, Way<'_>) = (&bearer, &client, &none);
     let no = |code: &str| json!({"error": code});

@@ -1,3 +1,5 @@
+//! Files of providers, and what is told of their faults.
+
 use askback_core::{auth::Scopes, limits::Limits};
 use askback_oauth::{Reach, Route};
 
