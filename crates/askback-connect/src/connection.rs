@@ -11,9 +11,8 @@ use http::{
 use url::Url;
 
 use crate::connections::Kit;
-use crate::ctx::not_had;
 use crate::providers::ThirdParty;
-use crate::vault::{Credential, Wanted};
+use crate::vault::{Credential, VaultError, Wanted};
 
 /// An account of the caller at a third party, for requests in their name.
 ///
@@ -105,5 +104,18 @@ impl fmt::Debug for Connection {
         f.debug_struct("Connection")
             .field("provider", &self.party.name())
             .finish_non_exhaustive()
+    }
+}
+
+/// The error of a credential that is not to be had.
+pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
+    match error {
+        VaultError::NotConnected | VaultError::NeedsReconnect => Error::new(format!(
+            "the {title} account has to be connected again: call again to be asked"
+        )),
+        VaultError::Unavailable { .. } => Error::new(format!(
+            "{title} gives no access at the moment: try again in a minute"
+        )),
+        error => Error::internal(error),
     }
 }

@@ -8,8 +8,8 @@ use askback_oauth::Fetcher;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
+use crate::brand::Brand;
 use crate::intents::{IntentId, Kept, Stage};
-use crate::pages::Brand;
 use crate::providers::Providers;
 use crate::sign_in::WebSignIn;
 use crate::vault::{Renewer, Revoker, Vault, VaultError};
@@ -40,7 +40,7 @@ pub(crate) struct Kit {
     pub(crate) brand: Brand,
     /// Whether clients of 2025-11-25 are told of links by an error.
     pub(crate) by_error: bool,
-    /// Whoever waits for an intent looks at it again.
+    /// Wakes those who wait for an intent.
     changed: Notify,
 }
 
@@ -200,7 +200,8 @@ impl Address {
             None => false,
         };
         let is_secure = url.scheme() == "https";
-        if !is_secure && !(url.scheme() == "http" && is_loopback) {
+        let is_local = url.scheme() == "http" && is_loopback;
+        if !is_secure && !is_local {
             return Err(bad("it must be https, or http at a loopback address"));
         }
         if matches!(door, Door::Machine) && !is_loopback {

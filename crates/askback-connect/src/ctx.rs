@@ -1,4 +1,4 @@
-//! What handlers ask for: an account, a secret, a page.
+//! Questions of handlers that are answered on a page: for an account, a secret, or the page itself.
 
 use std::{
     future::{Future, IntoFuture},
@@ -12,7 +12,7 @@ use askback_core::{auth::Scopes, protocol::ElicitUrlParams};
 use askback_oauth::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
 use crate::intents::{Intent, IntentId, Kept, Purpose, Stage, Unkept};
 use crate::providers::ThirdParty;
@@ -39,7 +39,7 @@ pub trait ConnectExt {
     /// # Errors
     ///
     /// Tells the caller in words what to do where the person declines, the link ends, or the client opens no links.
-    fn connect(&self, provider: impl Into<String>) -> Connect;
+    fn connect(&self, provider: impl Into<String>) -> ConnectAccount;
 
     /// Asks the person for a secret of this name, such as an API key, on a page; or finds the one that they gave.
     ///
@@ -59,7 +59,7 @@ pub trait ConnectExt {
 
 /// An account that is to be connected: see [`ConnectExt::connect`].
 #[must_use = "it does nothing until it is awaited"]
-pub struct Connect {
+pub struct ConnectAccount {
     ctx: Ctx,
     provider: String,
     scopes: Vec<String>,
@@ -86,8 +86,8 @@ pub struct AskPage {
 type Asked<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 impl ConnectExt for Ctx {
-    fn connect(&self, provider: impl Into<String>) -> Connect {
-        Connect {
+    fn connect(&self, provider: impl Into<String>) -> ConnectAccount {
+        ConnectAccount {
             ctx: self.clone(),
             provider: provider.into(),
             scopes: Vec::new(),
@@ -113,7 +113,7 @@ impl ConnectExt for Ctx {
     }
 }
 
-impl Connect {
+impl ConnectAccount {
     /// Requires these scopes, beside the default ones of the third party.
     pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         self.scopes.extend(scopes.into_iter().map(Into::into));
@@ -197,7 +197,7 @@ impl AskPage {
     }
 }
 
-impl IntoFuture for Connect {
+impl IntoFuture for ConnectAccount {
     type Output = Result<Connection>;
     type IntoFuture = Asked<Connection>;
 
@@ -414,18 +414,5 @@ async fn is_there(kit: &Kit, wanted: &Wanted) -> Result<bool> {
         Ok(_) => Ok(true),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(false),
         Err(error) => Err(not_had(error, wanted.provider())),
-    }
-}
-
-/// The error of a credential that is not to be had.
-pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
-    match error {
-        VaultError::NotConnected | VaultError::NeedsReconnect => Error::new(format!(
-            "the {title} account has to be connected again: call again to be asked"
-        )),
-        VaultError::Unavailable { .. } => Error::new(format!(
-            "{title} gives no access at the moment: try again in a minute"
-        )),
-        error => Error::internal(error),
     }
 }

@@ -4,6 +4,7 @@
 //! keeps them ([`vault`]), gets them from the third party ([`providers`]), and tells who sits at the browser that
 //! connects one ([`sign_in`]).
 
+mod brand;
 mod clock;
 mod connection;
 mod connections;
@@ -17,7 +18,8 @@ pub mod sign_in;
 pub mod testing;
 pub mod vault;
 
+pub use brand::{BadBrand, Brand};
 pub use connection::Connection;
 pub use connections::{BadConnections, Connections, ConnectionsBuilder};
-pub use ctx::{AskPage, AskSecret, Connect, ConnectExt};
-pub use pages::{BadBrand, Brand, PageRefused, PageVisit, Pages};
+pub use ctx::{AskPage, AskSecret, ConnectAccount, ConnectExt};
+pub use pages::{PageRefused, PageVisit, Pages};

@@ -44,7 +44,7 @@ impl IntentId {
     /// Reads the 32 hexadecimal digits of a link, in small letters.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let is_digit = |c: &u8| c.is_ascii_digit() || (b'a'..=b'f').contains(c);
-        if text.len() != 32 || !text.as_bytes().iter().all(|c| is_digit(c)) {
+        if text.len() != 32 || !text.as_bytes().iter().all(is_digit) {
             return None;
         }
         u128::from_str_radix(text, 16)

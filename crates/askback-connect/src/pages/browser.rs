@@ -1,4 +1,4 @@
-//! What a browser brings and keeps: cookies that only this server opens, and proof that a form is of its own pages.
+//! Cookies that only this server opens, and proof that a form is of its own pages.
 
 use askback_core::{ask::Millis, ask::Principal};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};

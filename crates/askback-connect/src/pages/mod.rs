@@ -13,7 +13,6 @@
 
 mod accounts;
 mod author;
-mod brand;
 mod browser;
 mod callback;
 mod html;
@@ -37,7 +36,6 @@ use http_body_util::{BodyExt, Full};
 use url::form_urlencoded;
 
 pub use author::{PageRefused, PageVisit};
-pub use brand::{BadBrand, Brand};
 pub(crate) use browser::Visit;
 
 use self::browser::{Cookie, Next};

@@ -34,7 +34,7 @@ pub(super) struct Inner {
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
     pub(super) revocation: RevocationWay,
-    /// What else than `invalid_grant` says that a refresh token is no longer good.
+    /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
     pub(super) refusals: Vec<String>,
 }
 

@@ -215,7 +215,7 @@ pub enum Notice {
     Refused(Refused),
     /// Questions that are refused without asking are not told from now on.
     RefusedMore,
-    /// What was written in a form that went away is there again.
+    /// The fields of a form that went away have their text again.
     Restored,
     /// Questions are cancelled from now on.
     Muted,

@@ -1,4 +1,4 @@
-//! What a rule says in place of a model.
+//! The reply of a rule in place of a model.
 
 use askback_core::protocol::{
     CreateMessageParams, CreateMessageResult, RawObject, SamplingBlock, ToolUseContent,

@@ -424,8 +424,7 @@ impl Ctx {
     ///
     /// Where [`ServerBuilder::state`](crate::ServerBuilder::state) was not given one of this type.
     pub fn state<T: Clone + Send + Sync + 'static>(&self) -> Result<T> {
-        let among = crate::State::among(self.states());
-        among.map(|crate::State(state)| state)
+        self.states().require()
     }
 
     /// The request as it came.

@@ -10,6 +10,8 @@ use askback_core::{
     protocol::{RawObject, Schema},
 };
 
+use crate::error::{Error, Result};
+
 /// The arguments of a call, as they came.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -91,7 +93,10 @@ impl States {
         self.0.contains_key(&state.id)
     }
 
-    pub(crate) fn get<T: Clone + 'static>(&self) -> Option<T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref().cloned()
+    /// A clone of the state of this type.
+    pub(crate) fn require<T: Clone + 'static>(&self) -> Result<T> {
+        let state = self.0.get(&TypeId::of::<T>());
+        let state = state.and_then(|state| state.downcast_ref().cloned());
+        state.ok_or_else(|| Error::new(format!("the server has no {}", type_name::<T>())))
     }
 }

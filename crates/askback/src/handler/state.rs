@@ -1,11 +1,9 @@
 //! State of the server for its handlers: a database, a client of some service.
 
-use std::any::type_name;
-
 use super::{Extract, Extraction};
 use crate::{
     ctx::{Ctx, Parameters, StateType, States},
-    error::{Error, Result},
+    error::Result,
 };
 
 /// Something of the server's own, such as a database or the client of another service: a parameter
@@ -47,8 +45,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 impl<T: Clone + 'static> State<T> {
     /// The state of this type.
     pub(crate) fn among(states: &States) -> Result<Self> {
-        let state = states.get().map(Self);
         // A server is built only with all that its handlers take.
-        state.ok_or_else(|| Error::new(format!("the server has no {}", type_name::<T>())))
+        states.require().map(Self)
     }
 }

@@ -2,8 +2,8 @@
 
 use askback_core::ask::Millis;
 
+use super::batch::{batch, count, statement};
 use super::rows::{self, bytes, number};
-use super::statements::{batch, count, statement};
 use super::{Batch, Statement};
 use crate::vault::audit::AuditRecord;
 use crate::vault::store::IntentRow;

@@ -3,6 +3,7 @@
 //! Each change is a [`Batch`]: its deciding statement changes a row or the whole batch never was. That a key is there
 //! for whatever is sealed under it, and stays for as long, is a foreign key.
 
+mod batch;
 mod intents;
 mod rows;
 mod schema;

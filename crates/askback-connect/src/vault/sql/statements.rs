@@ -2,6 +2,7 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
+use super::batch::{appended, batch, count, statement};
 use super::intents;
 use super::rows::{self, Row, bytes, name, number, text};
 use super::{Batch, Changed, Database, Statement, Value};
@@ -12,47 +13,6 @@ use crate::vault::store::{
     Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
     Wrapped, Written,
 };
-
-pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
-    Statement { text, values }
-}
-
-pub(super) fn batch(deciding: Statement) -> Batch {
-    Batch {
-        before: Vec::new(),
-        deciding,
-        then: Vec::new(),
-    }
-}
-
-impl Batch {
-    fn before(mut self, statement: Statement) -> Self {
-        self.before.push(statement);
-        self
-    }
-
-    pub(super) fn then(mut self, statement: Statement) -> Self {
-        self.then.push(statement);
-        self
-    }
-
-    pub(super) fn audited(self, audit: &AuditRecord) -> Self {
-        self.then(appended(audit))
-    }
-}
-
-fn appended(audit: &AuditRecord) -> Statement {
-    statement(
-        "INSERT INTO askback_vault_audit
-             (at, tenant, issuer, subject, provider, account, client, event)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-        rows::audit(audit),
-    )
-}
-
-pub(super) fn count(most: usize) -> Value {
-    number(most as u64)
-}
 
 /// The values of an account, and then others.
 fn of_account(account: &AccountKey, others: impl IntoIterator<Item = Value>) -> Vec<Value> {

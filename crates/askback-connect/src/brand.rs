@@ -6,9 +6,9 @@ use http::HeaderValue;
 /// The name, the colour and the logo of the pages.
 #[derive(Debug, Clone)]
 pub struct Brand {
-    pub(super) name: String,
-    pub(super) color: [u8; 3],
-    pub(super) logo: Option<(HeaderValue, Bytes)>,
+    pub(crate) name: String,
+    pub(crate) color: [u8; 3],
+    pub(crate) logo: Option<(HeaderValue, Bytes)>,
 }
 
 /// Why something cannot be part of a brand.
@@ -79,12 +79,12 @@ impl Brand {
     }
 
     /// The style sheet, in these colours.
-    pub(super) fn style(&self) -> String {
+    pub(crate) fn style(&self) -> String {
         let [red, green, blue] = self.color;
         let brand = format!("#{red:02x}{green:02x}{blue:02x}");
         let is_light = luminance(self.color) > 0.179;
         let on_brand = if is_light { "#000000" } else { "#ffffff" };
-        include_str!("../../templates/style.css")
+        include_str!("../templates/style.css")
             .replace("ONBRAND", on_brand)
             .replace("BRAND", &brand)
     }

@@ -1,0 +1,46 @@
+//! Statements, and what is done in one transaction.
+
+use super::rows::{self, number};
+use super::{Batch, Statement, Value};
+use crate::vault::audit::AuditRecord;
+
+pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
+    Statement { text, values }
+}
+
+pub(super) fn batch(deciding: Statement) -> Batch {
+    Batch {
+        before: Vec::new(),
+        deciding,
+        then: Vec::new(),
+    }
+}
+
+impl Batch {
+    pub(super) fn before(mut self, statement: Statement) -> Self {
+        self.before.push(statement);
+        self
+    }
+
+    pub(super) fn then(mut self, statement: Statement) -> Self {
+        self.then.push(statement);
+        self
+    }
+
+    pub(super) fn audited(self, audit: &AuditRecord) -> Self {
+        self.then(appended(audit))
+    }
+}
+
+pub(super) fn appended(audit: &AuditRecord) -> Statement {
+    statement(
+        "INSERT INTO askback_vault_audit
+             (at, tenant, issuer, subject, provider, account, client, event)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        rows::audit(audit),
+    )
+}
+
+pub(super) fn count(most: usize) -> Value {
+    number(most as u64)
+}
