@@ -3,13 +3,14 @@
 
 use std::{
     error::Error,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 /// The reason why something cannot be installed.
-pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+pub type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// Where Node is in a directory of [`npm`], which brings its own.
 pub const NODE: &str = "node_modules/node/bin/node";
@@ -84,6 +85,25 @@ pub fn succeeds(command: &mut Command) -> Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(format!("{command:?} cannot be started: {error}").into()),
     }
+}
+
+/// Writes a file in one step, for others may be reading it, and only if it is another.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn write(file: &Path, content: &str) -> Result<()> {
+    if fs::read_to_string(file).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let new = file.with_extension(std::process::id().to_string());
+    fs::write(&new, content)?;
+    Ok(fs::rename(new, file)?)
+}
+
+/// Says on standard error what a test does without, past the harness, which would keep it to itself.
+pub fn tell_left_out(name: &str, reason: &str) {
+    let _ = writeln!(io::stderr(), "{name} is left out: {reason}");
 }
 
 /// Makes a directory beside its place and moves it there, so that what is there is always whole.

@@ -2,8 +2,11 @@
 //! documents is compiled and run from here; [`conformance`] is what the official suite is run
 //! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
 //! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
+//!
+//! The connect kit is tried with a [`browser`].
 
 pub mod bench;
+pub mod browser;
 pub mod conformance;
 pub mod install;
 pub mod interop;

@@ -1,0 +1,69 @@
+//! Chromium as it is on the machine, and its driver from npm, installed into the user's cache.
+
+use std::{path::PathBuf, process::Command, sync::OnceLock};
+
+use crate::install::{self, Result};
+
+/// The packages from npm, pinned to the last byte, and the program that uses them.
+const PACKAGE: &str = include_str!("../../connect/package.json");
+const LOCK: &str = include_str!("../../connect/package-lock.json");
+const DRIVER: &str = include_str!("../../connect/browser.mjs");
+
+/// The names under which a Chromium is installed.
+const CHROMIUM: [&str; 3] = ["chromium", "google-chrome", "google-chrome-stable"];
+
+/// The environment variable that says whether tests may be left out for want of a browser.
+const REQUIRED: &str = "ASKBACK_BROWSER";
+
+/// The command that starts a browser; nothing where there can be none, with the reason on standard
+/// error.
+pub(super) fn command() -> Result<Option<Command>> {
+    let Some(chromium) = chromium() else {
+        return missing("Chromium");
+    };
+    let Some(directory) = driver()? else {
+        return missing("npm");
+    };
+    let mut command = Command::new(directory.join(install::NODE));
+    // Modules are looked for from where a program lies.
+    command.arg(directory.join("browser.mjs")).arg(chromium);
+    Ok(Some(command))
+}
+
+fn missing(what: &str) -> Result<Option<Command>> {
+    let required = std::env::var_os(REQUIRED).is_some_and(|it| it == "required");
+    if required {
+        return Err(format!(
+            "pages cannot be tried: there is no {what}, and {REQUIRED}=required does not let them be left out. \
+             Install it, or unset the variable."
+        )
+        .into());
+    }
+    install::tell_left_out("a browser", &format!("there is no {what}"));
+    Ok(None)
+}
+
+/// Where Chromium is.
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&path).flat_map(|directory| {
+        let in_it = |name: &&str| directory.join(name);
+        CHROMIUM.iter().map(in_it).collect::<Vec<_>>()
+    });
+    places.find(|place| place.is_file())
+}
+
+/// Where the driver is; nothing where there is no npm.
+fn driver() -> Result<Option<PathBuf>> {
+    static INSTALLED: OnceLock<Result<Option<PathBuf>, String>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| in_npm().map_err(|error| error.to_string()));
+    Ok(installed.clone()?)
+}
+
+fn in_npm() -> Result<Option<PathBuf>> {
+    let Some(directory) = install::npm("connect/npm", PACKAGE, LOCK)? else {
+        return Ok(None);
+    };
+    install::write(&directory.join("browser.mjs"), DRIVER)?;
+    Ok(Some(directory))
+}
