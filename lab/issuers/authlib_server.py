@@ -1,9 +1,12 @@
 """A second authorization server: one made with Authlib and Flask, as its documentation shows it.
 
 It listens on a free port of the loopback interface, says its issuer in one line of JSON, and lives
-as long as its standard input. Its one page asks for a login and for consent at the same time.
+as long as its standard input. Its one page asks for a login and for consent at the same time. What
+it is for comes as JSON in its first argument (`Role` in lab/src/issuers/mod.rs); `/log` says what
+its clients wanted of it.
 """
 
+import html
 import json
 import os
 import secrets
@@ -12,11 +15,13 @@ import threading
 import time
 
 from authlib.integrations.flask_oauth2 import AuthorizationServer
-from authlib.oauth2.rfc6749 import grants
+from authlib.oauth2 import OAuth2Error
+from authlib.oauth2.rfc6749 import InvalidRequestError, grants
 from authlib.oauth2.rfc6749.models import AuthorizationCodeMixin, ClientMixin, TokenMixin
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7591 import ClientMetadataClaims, ClientRegistrationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
 from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import Flask, jsonify, request
@@ -25,9 +30,9 @@ from werkzeug.serving import make_server
 
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # The loopback interface.
 
-OPTIONS = json.loads(sys.argv[1])
+ROLE = json.loads(sys.argv[1])
 KEY = ECKey.generate_key("P-256", parameters={"kid": "one", "use": "sig", "alg": "ES256"})
-CLIENTS, CODES, TOKENS = {}, {}, []
+CLIENTS, CODES, TOKENS, LOG = {}, {}, [], []
 
 app = Flask(__name__)
 
@@ -97,9 +102,12 @@ class Code(AuthorizationCodeMixin):
 
 
 class Token(TokenMixin):
-    def __init__(self, token, client, user):
-        self.values, self.client, self.user, self.revoked = token, client, user, False
-        self.resource = request.form.get("resource")
+    def __init__(self, token, client, user, family):
+        self.values, self.client, self.user = token, client, user
+        self.used, self.revoked = False, False
+        self.issued_at = time.time()
+        # All tokens that come from one consent.
+        self.family = family or secrets.token_urlsafe(8)
 
     def check_client(self, client):
         return self.client.client_id == client.client_id
@@ -111,7 +119,16 @@ class Token(TokenMixin):
         return self.values["expires_in"]
 
     def is_expired(self):
-        return False
+        return time.time() >= self.issued_at + self.get_expires_in()
+
+    def is_refreshable(self):
+        return not self.revoked and time.time() < self.issued_at + ROLE["refreshTokenTTL"]
+
+    def revoke_family(self):
+        for token in TOKENS:
+            if token.family == self.family:
+                token.revoked = True
+        LOG.append({"event": "family-revoked"})
 
     def is_revoked(self):
         return self.revoked
@@ -148,32 +165,70 @@ class AuthorizationCodeGrant(grants.AuthorizationCodeGrant):
         return authorization_code.user
 
 
+class Challenge(CodeChallenge):
+    """Required of every client; Authlib requires it of those without a secret."""
+
+    def validate_code_challenge(self, grant, redirect_uri):
+        if not grant.request.payload.data.get("code_challenge"):
+            raise InvalidRequestError("Missing 'code_challenge'")
+        super().validate_code_challenge(grant, redirect_uri)
+
+
 class RefreshTokenGrant(grants.RefreshTokenGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def authenticate_refresh_token(self, refresh_token):
         for token in TOKENS:
-            if token.values.get("refresh_token") == refresh_token and not token.revoked:
-                return token
+            if token.values.get("refresh_token") != refresh_token or not token.is_refreshable():
+                continue
+            if token.used:
+                # Somebody has a copy, and nobody can say who.
+                token.revoke_family()
+                return None
+            return token
 
     def authenticate_user(self, refresh_token):
         return refresh_token.user
 
     def revoke_old_credential(self, refresh_token):
-        refresh_token.revoked = True
+        refresh_token.used = True
+
+
+def query_token(token_string):
+    for token in TOKENS:
+        if token_string in (token.values["access_token"], token.values.get("refresh_token")):
+            return token
 
 
 class Revocation(RevocationEndpoint):
     CLIENT_AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]
 
     def query_token(self, token_string, token_type_hint):
-        for token in TOKENS:
-            if token_string in (token.values["access_token"], token.values.get("refresh_token")):
-                return token
+        return query_token(token_string)
 
     def revoke_token(self, token, request):
-        token.revoked = True
+        token.revoke_family()
+
+
+class Introspection(IntrospectionEndpoint):
+    CLIENT_AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
+
+    def check_permission(self, token, client, request):
+        return True
+
+    def query_token(self, token_string, token_type_hint):
+        return query_token(token_string)
+
+    def introspect_token(self, token):
+        return {
+            "active": True,
+            "client_id": token.client.client_id,
+            "iss": app.issuer,
+            "scope": token.get_scope(),
+            "sub": token.user.name,
+            "token_type": "Bearer",
+        }
 
 
 class Registration(ClientRegistrationEndpoint):
@@ -194,7 +249,7 @@ class Tokens(JWTBearerTokenGenerator):
         return KeySet([KEY]).as_dict(private=True)
 
     def get_audiences(self, client, user, scope):
-        return request.form.get("resource", OPTIONS["resource"])
+        return request.form.get("resource", ROLE["resource"] or app.issuer)
 
 
 class Issuer(IssuerParameter):
@@ -203,7 +258,16 @@ class Issuer(IssuerParameter):
 
 
 def save_token(token, request):
-    TOKENS.append(Token(token, request.client, request.user))
+    before = request.refresh_token
+    TOKENS.append(Token(token, request.client, request.user, before and before.family))
+
+
+def log(event, response):
+    said = response.get_json(silent=True) or {}
+    basic = request.authorization and request.authorization.username
+    client = basic or request.form.get("client_id")
+    LOG.append({"event": event, "client": client, "error": said.get("error")})
+    return response
 
 
 server = AuthorizationServer(app, query_client=CLIENTS.get, save_token=save_token)
@@ -217,13 +281,15 @@ def metadata():
         "token_endpoint": f"{at}/token",
         "registration_endpoint": f"{at}/register",
         "revocation_endpoint": f"{at}/revoke",
+        "introspection_endpoint": f"{at}/introspect",
         "jwks_uri": f"{at}/jwks",
         "response_types_supported": ["code"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
-        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
-        "revocation_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        "revocation_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": ["trips:read", "trips:write"],
+        "scopes_supported": ROLE["scopes"],
         "authorization_response_iss_parameter_supported": True,
     }
 
@@ -238,24 +304,50 @@ def jwks():
     return jsonify(KeySet([KEY]).as_dict(private=False))
 
 
+PAGE = """<!doctype html>
+<html lang="en">
+<title>Sign in</title>
+<main>
+<h1>{client} wants: {scopes}</h1>
+<form action="{action}" method="post">
+<input type="hidden" name="prompt" value="login"/>
+<label>Login <input name="login" required></label>
+<button name="answer" value="allow">Allow</button>
+<button name="answer" value="deny" formnovalidate>Deny</button>
+</form>
+</main>
+"""
+
+
+@app.errorhandler(OAuth2Error)
+def refuse(error):
+    return html.escape(f"{error.error}: {error.description}"), 400
+
+
 @app.get("/authorize")
 def ask():
-    server.get_consent_grant(end_user=None)
-    action = f"{app.issuer}{request.full_path}".replace("&", "&amp;")
-    hidden = '<input type="hidden" name="prompt" value="login"/>'
-    return f'<form action="{action}" method="post">{hidden}<input name="login"></form>'
+    grant = server.get_consent_grant(end_user=None)
+    words = {
+        "client": grant.client.client_id,
+        "scopes": grant.request.payload.scope or "nothing",
+        "action": f"{app.issuer}{request.full_path}",
+    }
+    return PAGE.format(**{name: html.escape(word) for name, word in words.items()})
 
 
 @app.post("/authorize")
 def agree():
     grant = server.get_consent_grant(end_user=None)
-    user = User(request.form["login"])
+    denied = request.form.get("answer") == "deny"
+    user = None if denied else User(request.form["login"])
     return server.create_authorization_response(grant_user=user, grant=grant)
 
 
 @app.post("/token")
 def token():
-    return server.create_token_response()
+    response = log("token", server.create_token_response())
+    LOG[-1]["grant"] = request.form.get("grant_type")
+    return response
 
 
 @app.post("/register")
@@ -265,21 +357,34 @@ def register():
 
 @app.post("/revoke")
 def revoke():
-    return server.create_endpoint_response("revocation")
+    return log("revocation", server.create_endpoint_response("revocation"))
+
+
+@app.post("/introspect")
+def introspect():
+    return server.create_endpoint_response("introspection")
+
+
+@app.get("/log")
+def tell():
+    return jsonify(LOG)
 
 
 def main():
     http = make_server("127.0.0.1", 0, app, threaded=True)
-    app.issuer = f"http://127.0.0.1:{http.port}"
-    server.register_grant(AuthorizationCodeGrant, [CodeChallenge(required=True)])
+    app.issuer = f"http://{ROLE['host']}:{http.port}"
+    for client in ROLE["clients"]:
+        CLIENTS[client["client_id"]] = Client(client, client)
+    server.register_grant(AuthorizationCodeGrant, [Challenge(required=True)])
     server.register_grant(RefreshTokenGrant)
     server.register_endpoint(Revocation)
+    server.register_endpoint(Introspection)
     server.register_endpoint(Registration([ClientMetadataClaims]))
     tokens = Tokens(
         issuer=app.issuer,
         alg="ES256",
         refresh_token_generator=lambda *args, **words: secrets.token_urlsafe(32),
-        expires_generator=lambda *args: OPTIONS["accessTokenTTL"],
+        expires_generator=lambda *args: ROLE["accessTokenTTL"],
     )
     server.register_token_generator("default", tokens)
     server.register_extension(Issuer())

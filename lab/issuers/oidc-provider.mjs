@@ -2,27 +2,23 @@
 //
 // It listens on a free port of the loopback interface, says its issuer in one line of JSON, and
 // lives as long as its standard input. Logins and consents are the library's own pages; any login
-// is taken, with any password.
+// is taken, with any password. What it is for comes as JSON in its first argument (`Role` in
+// lab/src/issuers/mod.rs); `/log` says what its clients wanted of it.
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import process from 'node:process';
 
 import { Provider } from 'oidc-provider';
 
-const { resource, accessTokenTTL, nonces } = JSON.parse(process.argv[2]);
+const role = JSON.parse(process.argv[2]);
+const { accessTokenTTL, refreshTokenTTL } = role;
+const log = [];
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const signing = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig', kid: 'one' };
 
 const configuration = {
-  clients: [{
-    client_id: 'by-hand',
-    client_secret: 'a secret that was given by hand',
-    redirect_uris: ['http://127.0.0.1/callback'],
-    application_type: 'native',
-    grant_types: ['authorization_code', 'refresh_token'],
-    subject_type: 'pairwise',
-  }],
+  clients: role.clients,
   clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   clientDefaults: { id_token_signed_response_alg: 'ES256' },
   cookies: { keys: [randomBytes(32).toString('hex')] },
@@ -31,21 +27,23 @@ const configuration = {
   pairwiseIdentifier: (ctx, account, client) =>
     createHash('sha256').update(client.sectorIdentifier).update(account).digest('hex'),
   findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-  scopes: ['openid', 'offline_access', 'trips:read', 'trips:write'],
+  scopes: ['openid', 'offline_access', ...role.scopes],
+  pkce: { required: () => true },
   rotateRefreshToken: true,
   issueRefreshToken: (ctx, client) => client.grantTypeAllowed('refresh_token'),
-  ttl: { AccessToken: accessTokenTTL },
+  ttl: { AccessToken: accessTokenTTL, RefreshToken: refreshTokenTTL },
   features: {
     devInteractions: { enabled: true },
-    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => nonces },
+    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => role.nonces },
     introspection: { enabled: true },
     registration: { enabled: true },
     resourceIndicators: {
-      enabled: true,
+      // Without a resource, tokens are texts without a meaning, to be introspected.
+      enabled: role.resource !== null,
       useGrantedResource: () => true,
       getResourceServerInfo: () => ({
-        scope: 'trips:read trips:write',
-        audience: resource,
+        scope: role.scopes.join(' '),
+        audience: role.resource,
         accessTokenFormat: 'jwt',
         accessTokenTTL,
         jwt: { sign: { alg: 'ES256' } },
@@ -55,11 +53,26 @@ const configuration = {
   },
 };
 
+/** Logs requests for tokens and revocations once they are answered. */
+async function keepLog(ctx, next) {
+  await next();
+  const { route, client, params } = ctx.oidc;
+  const told = { client: client?.clientId ?? null, error: ctx.body?.error ?? null };
+  if (route === 'token') log.push({ event: 'token', grant: params?.grant_type ?? null, ...told });
+  if (route === 'revocation') log.push({ event: 'revocation', ...told });
+}
+
 const server = createServer();
 server.listen(0, '127.0.0.1', () => {
-  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const issuer = `http://${role.host}:${server.address().port}`;
   const provider = new Provider(issuer, configuration);
-  server.on('request', provider.callback());
+  provider.use(keepLog);
+  provider.on('grant.revoked', () => log.push({ event: 'family-revoked' }));
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    if (request.url === '/log') response.end(JSON.stringify(log));
+    else answer(request, response);
+  });
   process.stdout.write(`${JSON.stringify({ issuer })}\n`);
 });
 process.stdin.resume();

@@ -3,14 +3,17 @@
 //! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
 //! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
 //!
-//! The connect kit is tried with a [`browser`].
+//! The connect kit is tried between a [`browser`] and [`issuers`] that others wrote, all on the loopback
+//! interface ([`loopback`]).
 
 pub mod bench;
 pub mod browser;
 pub mod conformance;
 pub mod install;
 pub mod interop;
+pub mod issuers;
 pub mod kept;
+pub mod loopback;
 
 #[cfg(doctest)]
 mod documents {

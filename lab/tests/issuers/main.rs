@@ -4,8 +4,6 @@
 //!
 //! Nobody is there to sign in: a browser of a few lines fills in the pages.
 
-mod install;
-mod issuer;
 mod pages;
 mod person;
 mod stage;
@@ -16,8 +14,9 @@ use askback::authorization::{
     Secret,
     client::{RegisteredClient, SignOut},
 };
+use lab::issuers::install;
 
-use self::stage::{Plan, Stage, User, call};
+use self::stage::{BY_HAND, Plan, Stage, User, call};
 
 /// The reason why something cannot be tried.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;

@@ -1,7 +1,7 @@
 //! A server of ours that takes the tokens of one authorization server, and clients for it.
 
 use std::{
-    io::{self, Write as _},
+    io,
     process::Command,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -20,9 +20,16 @@ use askback::{
     client::{Client, ClientError},
     transport::Http,
 };
+use lab::{
+    install,
+    issuers::{Issuer, Registered, Role},
+};
 use tokio::net::TcpListener;
 
-use crate::{Result, issuer::Issuer, person::Person};
+use crate::{Result, person::Person};
+
+/// The secret of the client that is registered by hand.
+pub(crate) const BY_HAND: &str = "a secret that was given by hand";
 
 /// The features that an authorization server is to use.
 #[derive(Debug, Clone, Copy)]
@@ -72,16 +79,19 @@ impl Stage {
         plan: Plan,
     ) -> Result<Option<Self>> {
         let Some(command) = installed? else {
-            // The harness would keep this to itself.
-            let _ = writeln!(
-                std::io::stderr(),
-                "{name} is left out: it cannot be installed here"
-            );
+            install::tell_left_out(name, "it cannot be installed here");
             return Ok(None);
         };
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/mcp", listener.local_addr()?);
-        let issuer = Issuer::start(command, &url, plan.seconds, plan.bound)?;
+        let by_hand = Registered::native("by-hand", BY_HAND, "http://127.0.0.1/callback");
+        let role = Role {
+            lasting: plan.seconds,
+            nonces: plan.bound,
+            clients: vec![by_hand.pairwise()],
+            ..Role::protecting(&url, &["trips:read", "trips:write"])
+        };
+        let issuer = Issuer::start(command, &role)?;
         // Their clocks are the same.
         let tokens = JwtVerifier::discover(&issuer.name)?.leeway(Duration::ZERO);
         let mut protection = Protection::new(&url, tokens)?.scopes(["trips:read"])?;

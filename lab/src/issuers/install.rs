@@ -2,15 +2,12 @@
 //! enough, one from PyPI into a virtual environment.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
 };
 
-use lab::install;
-
-use crate::Result;
+use crate::install::{self, Result};
 
 /// The packages from npm, pinned to the last byte.
 const PACKAGE: &str = include_str!("../../issuers/package.json");
@@ -25,7 +22,11 @@ const AUTHLIB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/issuers/authlib_serv
 type Installed = OnceLock<Result<Option<PathBuf>, String>>;
 
 /// The command that starts oidc-provider; nothing where there is no npm.
-pub(crate) fn oidc_provider() -> Result<Option<Command>> {
+///
+/// # Errors
+///
+/// If npm fails, or the cache cannot be written to.
+pub fn oidc_provider() -> Result<Option<Command>> {
     static INSTALLED: Installed = OnceLock::new();
     let command = |directory: &Path| {
         let mut command = Command::new(directory.join(install::NODE));
@@ -39,7 +40,11 @@ pub(crate) fn oidc_provider() -> Result<Option<Command>> {
 
 /// The command that starts the server made with Authlib; nothing where there is no Python with
 /// virtual environments.
-pub(crate) fn authlib() -> Result<Option<Command>> {
+///
+/// # Errors
+///
+/// If pip fails, or the cache cannot be written to.
+pub fn authlib() -> Result<Option<Command>> {
     static INSTALLED: Installed = OnceLock::new();
     let command = |directory: &Path| {
         let mut command = Command::new(directory.join("bin/python"));
@@ -58,16 +63,6 @@ fn in_npm() -> Result<Option<PathBuf>> {
     let Some(directory) = install::npm("issuers/npm", PACKAGE, LOCK)? else {
         return Ok(None);
     };
-    write(&directory.join("oidc-provider.mjs"), OIDC_PROVIDER)?;
+    install::write(&directory.join("oidc-provider.mjs"), OIDC_PROVIDER)?;
     Ok(Some(directory))
-}
-
-/// Writes a file in one step, for others may be reading it, and only if it is another.
-fn write(file: &Path, content: &str) -> Result<()> {
-    if fs::read_to_string(file).is_ok_and(|there| there == content) {
-        return Ok(());
-    }
-    let new = file.with_extension(std::process::id().to_string());
-    fs::write(&new, content)?;
-    Ok(fs::rename(new, file)?)
 }

@@ -1,0 +1,73 @@
+//! The pages of authorization servers, as a person uses them.
+
+use std::process::Command;
+
+use super::install;
+use crate::{browser::Person, install::Result};
+
+/// The one who wrote an authorization server, and with it the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// Asks for a login first, and for consent on another page.
+    OidcProvider,
+    /// Asks for both on one page.
+    Authlib,
+}
+
+impl Maker {
+    /// The command that starts the server; nothing where it cannot be installed, which is told.
+    ///
+    /// # Errors
+    ///
+    /// If the installation fails.
+    pub fn command(self) -> Result<Option<Command>> {
+        let (name, installed) = match self {
+            Self::OidcProvider => ("oidc-provider", install::oidc_provider()?),
+            Self::Authlib => ("Authlib", install::authlib()?),
+        };
+        if installed.is_none() {
+            crate::install::tell_left_out(name, "it cannot be installed here");
+        }
+        Ok(installed)
+    }
+
+    /// Says who the person is, on a page that asks.
+    ///
+    /// # Errors
+    ///
+    /// If the page does not.
+    pub async fn sign_in(self, person: &Person, login: &str) -> Result<()> {
+        match self {
+            Self::OidcProvider => {
+                person.fill("Enter any login", login).await?;
+                person.fill("and password", "any").await?;
+                person.click("button", "Sign-in").await
+            }
+            Self::Authlib => person.fill("Login", login).await,
+        }
+    }
+
+    /// Says yes, on a page that asks for consent.
+    ///
+    /// # Errors
+    ///
+    /// If the page does not.
+    pub async fn agree(self, person: &Person) -> Result<()> {
+        match self {
+            Self::OidcProvider => person.click("button", "Continue").await,
+            Self::Authlib => person.click("button", "Allow").await,
+        }
+    }
+
+    /// Says no, on a page that asks for consent.
+    ///
+    /// # Errors
+    ///
+    /// If the page does not.
+    pub async fn refuse(self, person: &Person) -> Result<()> {
+        match self {
+            Self::OidcProvider => person.click("link", "[ Cancel ]").await,
+            Self::Authlib => person.click("button", "Deny").await,
+        }
+    }
+}
