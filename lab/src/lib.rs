@@ -3,9 +3,10 @@
 //! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
 //! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
 //!
-//! The connect kit is tried between a [`browser`] and [`issuers`] that others wrote, all on the loopback
-//! interface ([`loopback`]).
+//! The connect kit is tried between a [`browser`], [`issuers`] that others wrote and an [`airline`], all on
+//! the loopback interface ([`loopback`]).
 
+pub mod airline;
 pub mod bench;
 pub mod browser;
 pub mod conformance;
