@@ -43,7 +43,7 @@ async fn authlib(plan: Plan) -> Result<Option<Stage>> {
 
 /// The client that oidc-provider knows, with subjects that no other client has.
 fn by_hand() -> RegisteredClient {
-    let secret = Secret::new("a secret that was given by hand");
+    let secret = Secret::new(BY_HAND);
     RegisteredClient::new("by-hand").with_secret(secret)
 }
 
