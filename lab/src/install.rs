@@ -4,6 +4,7 @@
 use std::{
     error::Error,
     fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -87,18 +88,31 @@ pub fn succeeds(command: &mut Command) -> Result<bool> {
     }
 }
 
-/// Writes a file in one step, for others may be reading it, and only if it is another.
+/// Puts a program for [`node`] into a directory of [`npm`], for modules are looked for from where a program
+/// lies: where it is. Other checkouts put theirs there, too, so that its content is part of its name.
 ///
 /// # Errors
 ///
 /// If it cannot be written.
-pub fn write(file: &Path, content: &str) -> Result<()> {
-    if fs::read_to_string(file).is_ok_and(|there| there == content) {
-        return Ok(());
+pub fn program(directory: &Path, name: &str, content: &str) -> Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    let file = directory.join(format!("{name}-{:016x}.mjs", hasher.finish()));
+    if !file.exists() {
+        // In one step, for others may be about to read it.
+        let new = file.with_extension(std::process::id().to_string());
+        fs::write(&new, content)?;
+        fs::rename(new, &file)?;
     }
-    let new = file.with_extension(std::process::id().to_string());
-    fs::write(&new, content)?;
-    Ok(fs::rename(new, file)?)
+    Ok(file)
+}
+
+/// The command that runs a [`program`].
+#[must_use]
+pub fn node(program: &Path) -> Command {
+    let mut command = Command::new(program.with_file_name(NODE));
+    command.arg(program);
+    command
 }
 
 /// Says on standard error what a test does without, past the harness, which would keep it to itself.

@@ -21,12 +21,11 @@ pub(super) fn command() -> Result<Option<Command>> {
     let Some(chromium) = chromium() else {
         return missing("Chromium");
     };
-    let Some(directory) = driver()? else {
+    let Some(driver) = driver()? else {
         return missing("npm");
     };
-    let mut command = Command::new(directory.join(install::NODE));
-    // Modules are looked for from where a program lies.
-    command.arg(directory.join("browser.mjs")).arg(chromium);
+    let mut command = install::node(&driver);
+    command.arg(chromium);
     Ok(Some(command))
 }
 
@@ -64,6 +63,6 @@ fn in_npm() -> Result<Option<PathBuf>> {
     let Some(directory) = install::npm("connect/npm", PACKAGE, LOCK)? else {
         return Ok(None);
     };
-    install::write(&directory.join("browser.mjs"), DRIVER)?;
-    Ok(Some(directory))
+    let program = install::program(&directory, "browser", DRIVER)?;
+    Ok(Some(program))
 }

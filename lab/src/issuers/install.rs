@@ -18,7 +18,7 @@ const OIDC_PROVIDER: &str = include_str!("../../issuers/oidc-provider.mjs");
 const REQUIREMENTS: &str = include_str!("../../issuers/requirements.txt");
 const AUTHLIB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/issuers/authlib_server.py");
 
-/// The directory of an installation, or nothing where there can be none.
+/// The program or directory of an installation, or nothing where there can be none.
 type Installed = OnceLock<Result<Option<PathBuf>, String>>;
 
 /// The command that starts oidc-provider; nothing where there is no npm.
@@ -28,14 +28,8 @@ type Installed = OnceLock<Result<Option<PathBuf>, String>>;
 /// If npm fails, or the cache cannot be written to.
 pub fn oidc_provider() -> Result<Option<Command>> {
     static INSTALLED: Installed = OnceLock::new();
-    let command = |directory: &Path| {
-        let mut command = Command::new(directory.join(install::NODE));
-        // Modules are looked for from where a program lies.
-        command.arg(directory.join("oidc-provider.mjs"));
-        command
-    };
     let installed = INSTALLED.get_or_init(|| in_npm().map_err(|error| error.to_string()));
-    Ok(installed.clone()?.as_deref().map(command))
+    Ok(installed.clone()?.as_deref().map(install::node))
 }
 
 /// The command that starts the server made with Authlib; nothing where there is no Python with
@@ -63,6 +57,6 @@ fn in_npm() -> Result<Option<PathBuf>> {
     let Some(directory) = install::npm("issuers/npm", PACKAGE, LOCK)? else {
         return Ok(None);
     };
-    install::write(&directory.join("oidc-provider.mjs"), OIDC_PROVIDER)?;
-    Ok(Some(directory))
+    let program = install::program(&directory, "oidc-provider", OIDC_PROVIDER)?;
+    Ok(Some(program))
 }
