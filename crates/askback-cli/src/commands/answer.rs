@@ -135,7 +135,10 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
             }
         }
     }
-    let mut session = reopen(&turn.call).await?;
+    let mut session = match reopen(&turn.call).await {
+        Ok(session) => session,
+        Err(error) => return Err(error.hint(park::tries_again(&turn.id))),
+    };
     let went_on = park::go_on(&mut session, turn, args.json, outcome).await;
     session.close().await;
     went_on

@@ -22,7 +22,7 @@ use askback_host::{
         link::{self, Warning},
     },
     page::{Style, out},
-    text::given,
+    text::{Words, given},
     wire, words,
 };
 use serde::Serialize;
@@ -195,7 +195,7 @@ pub(super) async fn go_on(
 ) -> Result<(), Error> {
     // What the server wants in headers is known from its list.
     let listed = session.host.attend(session.client.tools()).await?;
-    listed.map_err(failed)?;
+    listed.map_err(|error| failed(error).hint(tries_again(&turn.id)))?;
     deliver(session, turn, is_json, outcome).await
 }
 
@@ -228,10 +228,7 @@ async fn deliver(
                 turn.end()?;
                 return Err(error);
             }
-            Err(error) => {
-                let words = words!("askback answer {} tries again.", given(&turn.id));
-                return Err(error.hint(words));
-            }
+            Err(error) => return Err(error.hint(tries_again(&turn.id))),
         }
         if waits(&turn.call)? {
             return print(&turn.id, &turn.call, outcome);
@@ -240,6 +237,11 @@ async fn deliver(
     turn.end()?;
     let error = "the server asks again and again for links that are not opened";
     Err(Error::new(Kind::Protocol, error))
+}
+
+/// What to do where an answer that is kept was not delivered.
+pub(super) fn tries_again(id: &str) -> Words {
+    words!("askback answer {} tries again.", given(id))
 }
 
 /// Whether a call that was just asked waits for somebody: for an answer, or, without a question, for the

@@ -3,15 +3,12 @@
 use std::{
     fs::{self, File},
     path::PathBuf,
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::{
-    run::{ASKBACK, Run},
-    scratch::Scratch,
-};
+use crate::{run::ASKBACK, scratch::Scratch};
 
 /// A user with a folder of their own.
 struct User(Scratch);
@@ -35,18 +32,19 @@ impl User {
     /// Runs a command with this standard input.
     fn pipe(&self, words: &[&str], input: &str) -> Came {
         let input = self.0.file("input", input);
-        let output = Command::new(ASKBACK)
+        let input = File::open(input).expect("it was written");
+        Came::of(self.command(words).stdin(input))
+    }
+
+    /// A command in the folder of the user, without standard input.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(ASKBACK);
+        command
             .args(words)
             .current_dir(self.0.path("."))
             .env("XDG_STATE_HOME", self.0.path("state"))
-            .stdin(File::open(input).expect("it was written"))
-            .output()
-            .expect("it was built");
-        Came {
-            exit: output.status.code(),
-            stdout: String::from_utf8(output.stdout).expect("it is text"),
-            stderr: String::from_utf8(output.stderr).expect("it is text"),
-        }
+            .stdin(Stdio::null());
+        command
     }
 
     /// Parks the first question of a booking.
@@ -88,6 +86,16 @@ impl User {
 }
 
 impl Came {
+    /// Runs a command to its end.
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("it was built");
+        Self {
+            exit: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("it is text"),
+            stderr: String::from_utf8(output.stderr).expect("it is text"),
+        }
+    }
+
     #[track_caller]
     fn expect(self, exit: i32, says: &str) -> Self {
         let all = format!("{}\n{}", self.stdout, self.stderr);
@@ -160,7 +168,8 @@ fn a_no_to_a_parked_question_is_one() {
 
 /// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
 /// answered. With the file `down` it ends where it would have got an answer,
-/// and with the file `again` it asks again.
+/// and with the file `again` it asks again. It takes an older revision, too, and
+/// writes a line into `calls` for each call. All of these files are in the folder it was started in.
 #[cfg(unix)]
 const ASKING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -169,6 +178,8 @@ while read -r line; do
     case "$line" in
     *server/discover*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
+    *'"initialize"'*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"}}}' ;;
     *tools/list*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}}' ;;
     *tools/call*)
@@ -448,19 +459,63 @@ fn a_damaged_file_keeps_no_other_call_from_its_answer() {
         .expect(3, "left out:");
 }
 
+#[cfg(unix)]
 #[test]
-fn a_question_of_a_session_cannot_be_parked() {
-    let call = [
-        "call",
-        "book_holiday",
-        "destination=Rome",
-        "depart=2030-06-15",
-        "--park",
-        "--protocol",
-        "2025-11-25",
-    ];
-    Run::new("parked-session", &call)
-        .on_travel()
-        .expect(2)
-        .says("a question cannot be parked in 2025-11-25: there it belongs to the open connection");
+fn what_cannot_be_parked_is_refused_before_the_tool_is_called() {
+    #[track_caller]
+    fn check(name: &str, prepare: impl FnOnce(&User, &mut Command), why: &str) {
+        let user = User::new(name);
+        user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
+        let mut call = user.command(&["call", "t", "--park"]);
+        prepare(&user, &mut call);
+        Came::of(call.args(["--", "sh", "-c", ASKING])).expect(2, why);
+        assert!(!user.0.path("calls").exists(), "{name} was called");
+    }
+    check(
+        "session",
+        |_, call| {
+            call.args(["--protocol", "2025-11-25"]);
+        },
+        "a question cannot be parked in 2025-11-25: there it belongs to the open connection",
+    );
+    check(
+        "homeless",
+        |_, call| {
+            call.env_remove("XDG_STATE_HOME").env_remove("HOME");
+        },
+        "there is no folder in which the call could wait",
+    );
+    check(
+        "many",
+        |user, _| {
+            let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
+            let kept = fs::read_to_string(user.path(id(&parked))).expect("it is there");
+            for number in 1..256 {
+                user.write(&format!("{number:08x}"), &kept);
+            }
+            fs::remove_file(user.0.path("calls")).expect("it was called");
+        },
+        "256 calls wait already",
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_is_started_where_it_was_and_a_start_that_fails_keeps_the_answer() {
+    let user = User::new("where");
+    let (work, away) = (user.0.path("work"), user.0.path("away"));
+    fs::create_dir(&work).expect("it is ours");
+    user.0.file("work/asks", &format!(r#"{{"k":{SURE}}}"#));
+    let mut call = user.command(&["call", "t", "--park", "--", "sh", "-c", ASKING]);
+    let parked = Came::of(call.current_dir(&work)).parked();
+    let id = id(&parked);
+    fs::rename(&work, &away).expect("it is ours");
+    user.run(&["answer", id, "--decline"])
+        .expect(2, "work cannot be entered")
+        .expect(2, &format!("askback answer {id} tries again."));
+    fs::rename(&away, &work).expect("it is ours");
+    user.run(&["answer", id])
+        .expect(3, r#"told: {"k":{"action":"decline"}}"#);
+    let calls = fs::read_to_string(work.join("calls")).expect("it was called");
+    assert_eq!(calls, "\n\n");
 }
