@@ -111,10 +111,18 @@ impl Folders {
                 }
             }
             Change::Exclude(paths) => {
+                if self.chosen.is_empty() {
+                    return Err("no folder is shared that one could be left out of".into());
+                }
                 for path in all(paths)? {
+                    let before = self.chosen.len();
                     self.chosen.retain(|chosen| !chosen.starts_with(&path));
-                    if self.holder(&path).is_some() && !self.excluded.contains(&path) {
-                        self.excluded.push(path);
+                    if self.holder(&path).is_some() {
+                        if !self.excluded.contains(&path) {
+                            self.excluded.push(path);
+                        }
+                    } else if self.chosen.len() == before {
+                        return Err(words!("{} is in no shared folder", given(path.display())));
                     }
                 }
             }
@@ -324,7 +332,15 @@ mod tests {
         check(Change::Remove(words("home")), Ok("home/b"));
         check(Change::Add(words("home")), Ok("home/b home/a/x"));
         check(Change::Set(words("home")), Ok("home"));
+        check(
+            Change::Exclude(words("other")),
+            Err("other is in no shared folder"),
+        );
         check(Change::Set(Vec::new()), Ok(""));
+        check(
+            Change::Exclude(words("home")),
+            Err("no folder is shared that one could be left out of"),
+        );
 
         for number in 0..=INSTEAD {
             fs::create_dir_all(base.join(format!("home/many{number}"))).expect("it is ours");

@@ -38,6 +38,8 @@ mod pty;
 mod refused;
 mod restart;
 mod role;
+#[cfg(unix)]
+mod roots;
 mod run;
 mod scratch;
 #[cfg(unix)]

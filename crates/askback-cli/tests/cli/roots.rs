@@ -1,0 +1,81 @@
+//! The folders that a person shares in a conversation, as the server hears of them.
+
+use std::fs;
+
+use crate::run::Run;
+
+/// A server of 2025-11-25 that asks for the roots when it is told that they changed, and at no other time.
+/// Its tool gives their names as it knows them then.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+known=never; asking=; call=
+tell() { say "\"id\":$call,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"roots: $known\"}]}"; call=; }
+while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+  *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"where\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+  *roots/list_changed*) asking=yes; say '"id":"roots","method":"roots/list"' ;;
+  *'"tools/call"'*) call=$id; [ "$asking" ] || tell ;;
+  *'"roots":['*) asking=
+    known=$(printf '%s' "$line" | grep -o '"uri":"[^"]*"' | sed 's|.*/||; s|"||' | tr '\n' ' ')
+    [ -z "$call" ] || tell ;;
+  esac
+done
+"#;
+
+fn open(name: &str, lines: &str) -> Run {
+    let run = Run::new(&format!("roots-{name}"), &["open"]).input(lines);
+    for folder in ["a", "b/x", "b/y"] {
+        fs::create_dir_all(run.scratch.path(folder)).expect("it is ours");
+    }
+    run
+}
+
+#[test]
+fn a_server_that_is_told_of_a_change_sees_the_folders_as_they_are_then() {
+    let lines = [
+        "/roots add b",
+        "/roots exclude b/x",
+        "/roots add a",
+        "/roots remove a",
+        "/roots none",
+    ];
+    let lines = lines.map(|line| format!("{line}\n/call where\n"));
+    let run = open("told", &format!("/call where\n{}", lines.concat()));
+    let ran = run.and(&["--", "sh", "-c", SERVER]).run().expect(0);
+    let seen: Vec<_> = ran.stdout.lines().map(str::trim_end).collect();
+    let expected = ["never", "b", "y", "y a", "y", ""];
+    let expected = expected.map(|names| format!("roots: {names}").trim_end().to_owned());
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_server_that_asks_in_a_call_sees_the_same() {
+    for protocol in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        // The tool says which folders it was given, for the file is in none of them.
+        let call = "/call save_itinerary file=/nowhere/x text=x\n";
+        let lines = format!("/roots add b\n/roots exclude b/x\n{call}");
+        let ran = open(protocol, &lines).and(&["--protocol", protocol]);
+        let ran = ran.on_travel().expect(1);
+        assert_eq!(ran.stdout.matches("file://").count(), 1, "{}", ran.stdout);
+        ran.prints("/b/y.");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_shared_cannot_be_left_out() {
+    #[track_caller]
+    fn check(name: &str, lines: &str, why: &str) {
+        let ran = open(name, lines).on_travel().expect(2).says(why);
+        assert!(!ran.stderr.contains("in no folder"), "{}", ran.stderr);
+    }
+    let nothing = "no folder is shared that one could be left out of";
+    check("nothing", "/roots exclude a\n", nothing);
+    check(
+        "other",
+        "/roots b\n/roots exclude a\n",
+        "/a is in no shared folder",
+    );
+}
