@@ -61,5 +61,7 @@ mod trouble;
 #[cfg(unix)]
 mod trust;
 #[cfg(unix)]
+mod typed;
+#[cfg(unix)]
 mod waiting;
 mod wire;

@@ -1,0 +1,123 @@
+//! Keys that are pressed at a bad moment: Ctrl-C in a call, and an agreement before there is a question.
+
+use std::fs;
+
+use crate::{
+    full::{CTRL_C, CTRL_D, ENTER, ESC, Terminal},
+    scratch::Scratch,
+};
+
+/// A server of 2025-11-25. Its tool `hang` says so and never answers; its tool `link` says that it waits,
+/// waits for the pipe `go`, and asks to open a link.
+const SERVER: &str = r#"
+cd "$(dirname "$0")"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+while IFS= read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*)
+        answer "$id" '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+        answer "$id" '{"tools":[{"name":"link","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"hang"'*)
+        echo hanging >&2 ;;
+    *'"method":"tools/call"'*)
+        call=$id
+        echo waiting >&2
+        read -r _ < go
+        printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"mode":"url","message":"Sign in.","elicitationId":"one","url":"https://example.com/"}}\n' ;;
+    *'"action"'*)
+        action=$(printf '%s' "$line" | sed 's/.*"action":"\([a-z]*\)".*/\1/')
+        answer "$call" '{"content":[{"type":"text","text":"told: '"$action"'"}]}' ;;
+    *'"notifications/cancelled"'*)
+        echo cancelled >> cancelled ;;
+    esac
+done
+"#;
+
+/// A conversation with that server, on a terminal.
+struct Talk {
+    terminal: Terminal,
+    scratch: Scratch,
+}
+
+impl Talk {
+    /// In lines, or on the full screen.
+    fn begin(name: &str, is_plain: bool) -> Self {
+        let scratch = Scratch::new(&format!("typed-{name}-{is_plain}"));
+        let server = scratch.file("server.sh", SERVER);
+        let made = std::process::Command::new("mkfifo")
+            .arg(scratch.path("go"))
+            .status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let browser = scratch.file("browser", "#!/bin/sh\necho opened > \"$0.log\"\n");
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&browser, runs).expect("it is ours");
+        let mut words = vec!["open", "--protocol", "2025-11-25", "--name", "zoo"];
+        words.extend(is_plain.then_some("--plain"));
+        words.extend(["--", "sh", &server]);
+        let mut terminal = Terminal::open_with(&words, 80, &[("BROWSER", &browser)]);
+        terminal.until("zoo> ");
+        Self { terminal, scratch }
+    }
+
+    /// Calls a tool, and waits until the server says this.
+    fn call(&mut self, tool: &str, says: &str) -> &mut Terminal {
+        self.terminal.press(&format!("/call {tool}")).press(ENTER);
+        self.terminal.until(says)
+    }
+
+    /// Has the server ask.
+    fn ask(&mut self) -> &mut Terminal {
+        fs::write(self.scratch.path("go"), "\n").expect("it is ours");
+        self.terminal.until("| https://example.com/")
+    }
+
+    /// Leaves, and returns whether a link was opened.
+    fn end(mut self) -> bool {
+        self.terminal.press(CTRL_D);
+        assert_eq!(self.terminal.exit(), Some(0));
+        self.scratch.path("browser.log").exists()
+    }
+}
+
+#[test]
+fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
+    for is_plain in [true, false] {
+        let mut talk = Talk::begin("ctrl-c", is_plain);
+        talk.call("hang", "| hanging")
+            .press(CTRL_C)
+            .until("× stopped")
+            .until("zoo> ");
+        talk.call("link", "| waiting");
+        talk.ask().press(CTRL_C).until("| told: cancel");
+        // The server heard of the first call, too: it reads in order.
+        assert!(talk.scratch.path("cancelled").exists());
+        assert!(!talk.end(), "a link was opened");
+    }
+}
+
+#[test]
+fn an_agreement_that_was_typed_before_the_question_is_none() {
+    for is_plain in [true, false] {
+        // A whole line, and one that was begun.
+        for typed in ["yes\r", "y"] {
+            let mut talk = Talk::begin(&format!("ahead-{}", typed.len()), is_plain);
+            talk.call("link", "| waiting").press(typed);
+            if is_plain {
+                // The terminal shows it as soon as it has it.
+                talk.terminal.until(&format!("\n{}", typed.trim_end()));
+            }
+            let terminal = talk.ask();
+            match is_plain {
+                true => terminal
+                    .press("\r")
+                    .until("type yes, /decline or /cancel")
+                    .press("/cancel\r"),
+                false => terminal.press(ESC),
+            };
+            terminal.until("| told: cancel");
+            assert!(!talk.end(), "a link was opened");
+        }
+    }
+}
