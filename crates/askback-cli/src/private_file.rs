@@ -90,7 +90,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     {
         return Err(about(&draft, &error));
     }
-    let mut file = options().create_new(true).open(&draft)?;
+    let mut file = create_new(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, path).map_err(|error| about(path, &error))
@@ -113,6 +113,15 @@ pub fn create(path: &Path) -> io::Result<File> {
         file.set_permissions(owner)?;
     }
     Ok(file)
+}
+
+/// Makes a file for a person who named it.
+///
+/// # Errors
+///
+/// Those of the file, among them that it is there already.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    options().create_new(true).open(path)
 }
 
 /// Bytes as the name of a file, or in one.

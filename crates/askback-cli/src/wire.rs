@@ -113,10 +113,7 @@ impl WireLog {
         let wire = self.lock();
         let save = || -> io::Result<usize> {
             // What is there already is somebody's.
-            if path.symlink_metadata().is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            let mut file = io::BufWriter::new(private_file::create(path)?);
+            let mut file = io::BufWriter::new(private_file::create_new(path)?);
             for entry in wire.entries() {
                 writeln!(file, "{}", wire::line(wire.began(), entry))?;
             }

@@ -4,7 +4,6 @@ use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs::OpenOptions,
     io,
     path::{Path, PathBuf},
     rc::Rc,
@@ -138,10 +137,7 @@ impl Recorder {
     fn write(&mut self) -> io::Result<()> {
         if !self.is_made {
             // Another program may have made it meanwhile.
-            OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&self.file)?;
+            private_file::create_new(&self.file)?;
             self.is_made = true;
         }
         private_file::write(&self.file, &self.text())

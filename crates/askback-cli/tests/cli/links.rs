@@ -119,6 +119,20 @@ fn a_link_is_not_opened_without_a_yes() {
     }
 }
 
+#[test]
+fn a_link_of_a_call_that_is_made_again_is_asked_again() {
+    let scratch = Scratch::new("link-again");
+    let lines = "/call link\nyes\n/again\nno\nnot again\n";
+    let (stdout, stderr) = end(talk(&scratch, lines, "https://example.com/"));
+    assert!(
+        stdout.starts_with("told: accept\ntold: decline\n"),
+        "{stdout}"
+    );
+    for (line, times) in [("Host | example.com", 2), ("Opened in your browser.", 1)] {
+        assert_eq!(stderr.matches(line).count(), times, "{stderr}");
+    }
+}
+
 // Shows EL-36.
 #[test]
 fn nobody_looks_behind_a_link_before_a_yes() {

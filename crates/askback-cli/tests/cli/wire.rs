@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -25,6 +26,20 @@ fn book(name: &str, words: &[&str]) -> Run {
         "depart=2026-06-15",
     ];
     Run::new(name, &call).and(words).answers(ANSWERS)
+}
+
+/// Whether only its owner can read and write a file, where the system knows such a thing.
+pub(crate) fn is_private(path: &Path) -> bool {
+    let metadata = fs::metadata(path).expect("it was written");
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
+        mode & 0o777 == 0o600
+    }
+    #[cfg(not(unix))]
+    {
+        metadata.is_file()
+    }
 }
 
 #[test]
@@ -51,12 +66,7 @@ fn a_trace_goes_to_a_file_that_only_its_owner_can_read() {
     fs::write(&path, "what was there before").expect("the folder is ours");
     let ran = run.on_travel().expect(0);
     assert!(!ran.stderr.contains("tools/call"), "{}", ran.stderr);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(&path).expect("it was written").permissions();
-        assert_eq!(mode.mode() & 0o777, 0o600);
-    }
+    assert!(is_private(&path));
     let lines = fs::read_to_string(&path).expect("it was written");
     let lines: Vec<Value> = lines
         .lines()
@@ -88,9 +98,11 @@ fn a_file_that_cannot_be_written_is_named_before_the_server_starts() {
 #[test]
 fn a_conversation_keeps_its_messages_and_saves_them() {
     let lines = "/read travel://destinations\n/wire\n/wire 1\n/wire save kept\n/wire 99\n";
-    let run = Run::new("wire", &["open", "--protocol", "2025-11-25"]).input(lines);
+    let talk = |lines| Run::new("wire", &["open", "--protocol", "2025-11-25"]).input(lines);
+    let run = talk(lines);
     let kept = run.scratch.path("kept");
     let ran = run.on_travel().expect(2).says("there is no message 99");
+    assert!(is_private(&kept));
     let ran = ran
         .prints("→ | resources/read travel://destinations\n")
         .prints("Message 1, sent at ")
@@ -99,6 +111,13 @@ fn a_conversation_keeps_its_messages_and_saves_them() {
     let saved = fs::read_to_string(kept).expect("it was written");
     let lines = saved.lines().count();
     assert!(ran.stdout.contains(&format!("  {lines} messages are in")));
+    drop(ran);
+    // What is there already is somebody's.
+    let run = talk("/wire save kept\n");
+    run.scratch.file("kept", "mine");
+    let ran = run.on_travel().expect(2).says("kept cannot be written: ");
+    let kept = fs::read_to_string(ran.scratch.path("kept")).expect("it is there");
+    assert_eq!(kept, "mine");
 }
 
 #[test]

@@ -2,7 +2,11 @@
 
 use std::fs;
 
-use crate::run::{Ran, Run};
+use crate::{
+    end_to_end::Agency,
+    run::{Ran, Run},
+    wire::is_private,
+};
 
 /// The text of a recording.
 fn recorded(ran: &Ran) -> String {
@@ -34,6 +38,7 @@ fn a_call_is_recorded_with_its_questions_and_passes_again() {
         let run = Run::new(&format!("record-call-{protocol}"), &words).and(&RECORD);
         let ran = run.answers(answers).on_travel().expect(0);
         let ran = ran.says("recorded in recorded.yaml, cases: 1\n");
+        assert!(is_private(&ran.scratch.path("recorded.yaml")));
         let suite = recorded(&ran);
         assert!(suite.contains("- key: preferences\n"), "{suite}");
         let name = format!("ok    1: call tailor_trip [{protocol}]");
@@ -122,6 +127,31 @@ fn nothing_is_written_over_and_nothing_is_left_behind() {
 
     let ran = Run::new("record-nothing", &words).run().expect(4);
     assert!(!ran.scratch.path("recorded.yaml").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_comes_into_being_meanwhile_is_not_written_over() {
+    let making = format!(
+        "echo mine > recorded.yaml; exec {} serve travel",
+        crate::run::ASKBACK
+    );
+    let run = Run::new("record-meanwhile", &["open"]).input("/read travel://destinations\n");
+    let ran = run.and(&RECORD).and(&["--", "sh", "-c", &making]).run();
+    let ran = ran.expect(2).says("recorded.yaml is there already");
+    assert_eq!(recorded(&ran), "mine\n");
+}
+
+#[test]
+fn the_query_of_a_url_is_left_out() {
+    let agency = Agency::open("record-agency");
+    let url = format!("{}?who=ada", agency.url);
+    let run = Run::new("record-query", &["open", "--url", &url]).and(&RECORD);
+    let ran = run.input("/read travel://destinations\n").run().expect(0);
+    let ran = ran.says("left out, since it may be secret | the query of the URL\n");
+    let suite = recorded(&ran);
+    assert!(suite.contains(&agency.url), "{suite}");
+    assert!(!suite.contains("ada"), "{suite}");
 }
 
 #[cfg(unix)]
