@@ -19,11 +19,11 @@ pub enum AskError {
     /// The client did not declare that it can take this kind of question.
     #[error("this client cannot be asked: it does not support {0}")]
     Unsupported(Capability),
-    /// The question was asked outside the handler's own future (in a detached task) or inside a
-    /// step, where it could not be asked again on a replay.
+    /// The question was asked outside the handler's own future (in a detached task), inside a
+    /// step or while a page was waited for, where it could not be asked again on a replay.
     #[error(
         "a question can only be asked in the handler's own future, not in a detached task or \
-         inside `run` or `commit`"
+         inside `run`, `commit` or `until`"
     )]
     Misplaced,
     /// No answer came in time.

@@ -2,7 +2,7 @@
 
 mod attacks;
 mod capabilities;
-mod pages;
+pub(crate) mod pages;
 mod replay;
 mod small;
 mod transcript;

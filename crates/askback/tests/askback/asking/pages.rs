@@ -16,18 +16,18 @@ use askback::{
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::{Seat, serving};
+use super::{Seat, join, serving};
 
 /// A page that is done so long after it was first waited for.
 #[derive(Clone)]
-struct Page {
+pub(crate) struct Page {
     takes: Duration,
     opened: Arc<OnceLock<Instant>>,
-    waits: Arc<AtomicU32>,
+    pub(crate) waits: Arc<AtomicU32>,
 }
 
 impl Page {
-    fn new(seconds: u64) -> Self {
+    pub(crate) fn new(seconds: u64) -> Self {
         Self {
             takes: Duration::from_secs(seconds),
             opened: Arc::default(),
@@ -46,7 +46,7 @@ impl Page {
 
 const LINK: &str = "https://pay.example/1";
 
-async fn pay(ctx: Ctx, page: Page) -> Result<String> {
+pub(crate) async fn pay(ctx: Ctx, page: Page) -> Result<String> {
     let paid = ctx.elicit_url("Pay.", LINK);
     let paid = paid.until(move |wait| page.clone().done(wait)).await;
     match paid {
@@ -192,7 +192,7 @@ async fn a_page_is_done_before_what_is_done_after_it() {
             two.get_or_init(|| "step");
             step
         };
-        let (paid, step) = super::join(paid, step).await;
+        let (paid, step) = join(paid, step).await;
         paid?.accepted()?;
         step?;
         let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
@@ -202,5 +202,86 @@ async fn a_page_is_done_before_what_is_done_after_it() {
     for revision in [V2025_11_25, V2026_07_28] {
         let run = trial.in_revision(revision).await;
         assert_eq!(run.text(), "step true", "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_may_not_ask() {
+    async fn handler(ctx: Ctx) -> Result<String> {
+        let asking = ctx.clone();
+        let link = ctx.elicit_url("Pay.", LINK);
+        let paid = link.until(move |_| {
+            let ctx = asking.clone();
+            async move {
+                let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
+                Ok(seat.window)
+            }
+        });
+        Ok(paid.await.unwrap_err().to_string())
+    }
+    let trial = testing::call(serving(handler), "tool", json!({})).with(opens());
+    for revision in [V2025_11_25, V2026_07_28] {
+        let run = trial.in_revision(revision).await;
+        let said = run.text();
+        assert!(
+            said.ends_with("inside `run`, `commit` or `until`"),
+            "{said}"
+        );
+        assert_eq!(run.keys(), ["link"], "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_beside_a_page_is_asked_once() {
+    async fn handler(ctx: Ctx, page: Page) -> Result<String> {
+        let link = ctx.elicit_url("Pay.", LINK);
+        let link = link.until(move |wait| page.clone().done(wait));
+        let (paid, seat) = join(link, ctx.elicit("Which?")).await;
+        paid?.accepted()?;
+        let seat: Seat = seat?.accepted()?;
+        Ok(format!("paid, by the window: {}", seat.window))
+    }
+    for (takes, revision, asked) in [
+        (20, V2025_11_25, &["link", "seat"][..]),
+        (20, V2026_07_28, &["link", "seat"]),
+        (60, V2025_11_25, &["link", "seat"]),
+        (60, V2026_07_28, &["link", "seat", "link", "link"]),
+    ] {
+        let page = Page::new(takes);
+        let handler = move |ctx: Ctx| handler(ctx, page.clone());
+        let trial = testing::call(serving(handler), "tool", json!({})).with(opens());
+        let run = trial.in_revision(revision).await;
+        assert_eq!(run.text(), "paid, by the window: true", "{revision}");
+        assert_eq!(run.keys(), asked, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_behind_a_link_is_that_at_which_its_page_was_done() {
+    // The seat is answered later, from another run of the handler: the record says when the page was done.
+    async fn handler(ctx: Ctx, page: Page) -> Result<String> {
+        let asked = ctx.now();
+        let link = ctx.elicit_url("Pay.", LINK);
+        let link = link.until(move |wait| page.clone().done(wait));
+        link.await?.accepted()?;
+        let paid = ctx.now();
+        let seat: Seat = ctx.elicit("Which?").await?.accepted()?;
+        let seated = ctx.now();
+        Ok(format!(
+            "{} {} {}",
+            paid - asked,
+            seated - paid,
+            seat.window
+        ))
+    }
+    for revision in [V2025_11_25, V2026_07_28] {
+        let page = Page::new(20);
+        let handler = move |ctx: Ctx| handler(ctx, page.clone());
+        let person = Person::new().agree("link").after(Duration::from_secs(3));
+        let person = person.answer("seat", json!({"window": true}));
+        let person = person.after(Duration::from_secs(5));
+        let trial = testing::call(serving(handler), "tool", json!({})).with(person);
+        let run = trial.in_revision(revision).await;
+        assert_eq!(run.text(), "23000 5000 true", "{revision}");
     }
 }

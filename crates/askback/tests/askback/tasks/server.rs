@@ -1,8 +1,11 @@
 //! What a server says of its tasks.
 
+use std::sync::{Arc, atomic::Ordering};
+
 use askback::Revision;
 
 use super::*;
+use crate::asking::pages::{Page, pay};
 
 // Shows BA-26, TA-06, TA-07, TA-10, TA-17, TA-20, TA-23, TA-57, TA-63.
 #[tokio::test(start_paused = true)]
@@ -337,6 +340,35 @@ async fn what_the_extension_has_not_is_not_answered() {
     assert!(discovered["result"]["capabilities"]["extensions"].is_null());
     let unknown = client.request("tasks/get", json!({"taskId": "1"})).await;
     assert_eq!(unknown["error"]["code"], -32601);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_waits_for_a_page_as_long_as_for_an_answer() {
+    // Longer than a retry would wait for it: that asks again, and a task does not.
+    let page = Page::new(60);
+    let waits = Arc::clone(&page.waits);
+    let tool = Tool::new("pay", move |ctx: Ctx| pay(ctx, page.clone()));
+    let server = builder().tool(tool.task(TaskSupport::Optional));
+    let server = server.build().unwrap();
+    let mut client = Client::new(&server);
+    client.capabilities["elicitation"] = json!({"form": {}, "url": {}});
+    let id = client.begin("pay").await;
+    let asking = client.settled(&id).await;
+    assert_eq!(asking["inputRequests"]["link"]["params"]["mode"], "url");
+    let agreed = json!({"link": {"action": "accept"}});
+    client.update(&id, agreed).await;
+    sleep(Duration::from_secs(59)).await;
+    let waiting = client.settled(&id).await;
+    assert_eq!(waiting["status"], "working", "{waiting}");
+    sleep(Duration::from_secs(1)).await;
+    let asking = client.settled(&id).await;
+    assert_eq!(asking["status"], "input_required", "{asking}");
+    let seat = json!({"action": "accept", "content": {"window": true}});
+    client.update(&id, json!({"seat": seat})).await;
+    let done = client.settled(&id).await;
+    let text = &done["result"]["content"][0]["text"];
+    assert_eq!(text, "paid, by the window: true");
+    assert_eq!(waits.load(Ordering::Relaxed), 1);
 }
 
 // Shows BA-51, TA-45, TA-46.
