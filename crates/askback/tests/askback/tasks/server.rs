@@ -345,30 +345,37 @@ async fn what_the_extension_has_not_is_not_answered() {
 #[tokio::test(start_paused = true)]
 async fn a_task_waits_for_a_page_as_long_as_for_an_answer() {
     // Longer than a retry would wait for it: that asks again, and a task does not.
-    let page = Page::new(60);
-    let waits = Arc::clone(&page.waits);
-    let tool = Tool::new("pay", move |ctx: Ctx| pay(ctx, page.clone()));
-    let server = builder().tool(tool.task(TaskSupport::Optional));
+    async fn later(ctx: Ctx, page: Page) -> Result<String> {
+        ctx.become_task().await?;
+        pay(ctx, page).await
+    }
+    let (now, after) = (Page::new(60), Page::new(60));
+    let waits = [Arc::clone(&now.waits), Arc::clone(&after.waits)];
+    let now = Tool::new("now", move |ctx: Ctx| pay(ctx, now.clone()));
+    let after = Tool::new("after", move |ctx: Ctx| later(ctx, after.clone()));
+    let server = builder().tool(now.task(TaskSupport::Required));
+    let server = server.tool(after.may_become_task(TaskSupport::Required));
     let server = server.build().unwrap();
     let mut client = Client::new(&server);
     client.capabilities["elicitation"] = json!({"form": {}, "url": {}});
-    let id = client.begin("pay").await;
-    let asking = client.settled(&id).await;
-    assert_eq!(asking["inputRequests"]["link"]["params"]["mode"], "url");
-    let agreed = json!({"link": {"action": "accept"}});
-    client.update(&id, agreed).await;
-    sleep(Duration::from_secs(59)).await;
-    let waiting = client.settled(&id).await;
-    assert_eq!(waiting["status"], "working", "{waiting}");
-    sleep(Duration::from_secs(1)).await;
-    let asking = client.settled(&id).await;
-    assert_eq!(asking["status"], "input_required", "{asking}");
-    let seat = json!({"action": "accept", "content": {"window": true}});
-    client.update(&id, json!({"seat": seat})).await;
-    let done = client.settled(&id).await;
-    let text = &done["result"]["content"][0]["text"];
-    assert_eq!(text, "paid, by the window: true");
-    assert_eq!(waits.load(Ordering::Relaxed), 1);
+    for (tool, waits) in ["now", "after"].iter().zip(waits) {
+        let id = client.begin(tool).await;
+        let asking = client.settled(&id).await;
+        assert_eq!(asking["inputRequests"]["link"]["params"]["mode"], "url");
+        let agreed = json!({"link": {"action": "accept"}});
+        client.update(&id, agreed).await;
+        sleep(Duration::from_secs(59)).await;
+        assert_eq!(client.settled(&id).await["status"], "working", "{tool}");
+        sleep(Duration::from_secs(1)).await;
+        let asking = client.settled(&id).await;
+        assert!(asking["inputRequests"]["seat"].is_object(), "{asking}");
+        let seat = json!({"action": "accept", "content": {"window": true}});
+        client.update(&id, json!({"seat": seat})).await;
+        let done = client.settled(&id).await;
+        let text = &done["result"]["content"][0]["text"];
+        assert_eq!(text, "paid, by the window: true", "{tool}");
+        assert_eq!(waits.load(Ordering::Relaxed), 1, "{tool}");
+    }
 }
 
 // Shows BA-51, TA-45, TA-46.
