@@ -103,6 +103,8 @@ pub(super) async fn rewrapped(stores: Stores) -> Kept {
     for tenant in [None, Some(""), Some("t")] {
         one.add_tenant_key(tenant, &key(KEY), None).await?;
     }
+    let each = other.wrapped_by_each().await?;
+    expect("one key of three that are wrapped alike", each.len(), 1)?;
     let others = other.wrapped_otherwise("kek", 9).await?;
     expect("keys that are wrapped otherwise", others.len(), 0)?;
     let all = other.wrapped_otherwise("new", 9).await?;
@@ -129,6 +131,13 @@ pub(super) async fn rewrapped(stores: Stores) -> Kept {
     expect("the key", other.tenant_keys(Some("t")).await?, vec![key])?;
     let left = other.wrapped_otherwise("new", 9).await?;
     expect("keys left", left.len(), 2)?;
+    let each = other.wrapped_by_each().await?;
+    let each: Vec<_> = each
+        .into_iter()
+        .map(|(tenant, key)| (tenant.is_some_and(|name| name == "t"), key.wrapped))
+        .collect();
+    let wanted = vec![(false, from), (true, wrapped("new", 9))];
+    expect("one key for each that wraps some", each, wanted)?;
     Ok(())
 }
 

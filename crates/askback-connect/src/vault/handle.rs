@@ -103,8 +103,8 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or does not open a key that is wrapped by
-    /// it, or one that is wrapped by another.
+    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or `keys` lacks one that some tenant's key is
+    /// wrapped by; [`VaultError::NotAuthentic`] where it has one that does not open what it wrapped.
     pub async fn open(
         store: Arc<dyn VaultStore>,
         keys: Arc<dyn KeyWrapper>,
@@ -130,10 +130,8 @@ impl Vault {
         if keys.unwrap(None, id, &wrapped).await? != secret {
             return Err(VaultError::keys("it does not unwrap what it has wrapped"));
         }
-        let any = store.wrapped_otherwise("", 1).await?;
-        // After a change of keys that was cut off, some are wrapped by the key before.
-        let other = store.wrapped_otherwise(&keys.active(), 1).await?;
-        for (tenant, key) in any.into_iter().chain(other) {
+        // After changes of keys that were cut off, some are wrapped by the keys before.
+        for (tenant, key) in store.wrapped_by_each().await? {
             keys.unwrap(tenant.as_deref(), key.id, &key.wrapped).await?;
         }
         let inner = Arc::new(Inner {

@@ -298,6 +298,19 @@ impl VaultStore for MemoryVault {
         })
     }
 
+    fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>> {
+        self.with(|tables| {
+            let mut each = BTreeMap::new();
+            for (tenant, keys) in &tables.keys {
+                for key in keys {
+                    let one = || (tenant.clone(), key.clone());
+                    each.entry(&key.wrapped.kek_id).or_insert_with(one);
+                }
+            }
+            each.into_values().collect()
+        })
+    }
+
     fn rewrap<'a>(
         &'a self,
         tenant: Option<&'a str>,

@@ -119,6 +119,9 @@ pub trait VaultStore: Send + Sync + 'static {
         most: usize,
     ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>>;
 
+    /// Returns one key, of any tenant, for each key-encryption key that some are wrapped by, in the order of its names.
+    fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>>;
+
     /// Puts another wrapping in place of `from`. Returns whether the key still was wrapped so.
     fn rewrap<'a>(
         &'a self,

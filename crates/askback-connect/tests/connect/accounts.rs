@@ -314,3 +314,35 @@ async fn the_audit_tells_who_did_what() {
     assert_eq!(vault.purge_audit(stage_now(&stage)).await.unwrap(), 2);
     assert_eq!(events(&vault, Some("acme")).await, [Renewed, Used]);
 }
+
+#[tokio::test]
+async fn what_cannot_be_written_into_the_audit_is_not_done() {
+    let stage = Stage::in_sqlite();
+    let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+    vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+    let database = rusqlite::Connection::open(stage.directory.path().join("vault.db")).unwrap();
+    let rename = |from: &str, to: &str| {
+        let rename = format!("ALTER TABLE {from} RENAME TO {to}");
+        database.execute_batch(&rename).unwrap();
+    };
+    rename("askback_vault_audit", "away");
+    let failed = |done: Result<(), VaultError>| {
+        assert!(matches!(done, Err(VaultError::Store(_))), "{done:?}");
+    };
+    let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
+    failed(given.map(drop));
+    failed(vault.put(&ada(), "gitlab", "a", tokens(1)).await);
+    failed(vault.disconnect(&ada(), "github", "a").await.map(drop));
+    failed(vault.delete_tenant(Some("acme")).await.map(drop));
+    rename("away", "askback_vault_audit");
+    let accounts = vault.accounts(&ada()).await.unwrap();
+    let there: Vec<_> = accounts
+        .iter()
+        .map(|it| (&*it.key.provider, it.state))
+        .collect();
+    assert_eq!(there, [("github", AccountState::Active)]);
+    let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
+    assert_eq!(given.unwrap().secret.expose(), "canary-access-0");
+    use AuditEvent::{Granted, Used};
+    assert_eq!(events(&vault, Some("acme")).await, [Granted, Used]);
+}

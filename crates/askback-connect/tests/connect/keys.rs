@@ -9,7 +9,10 @@ use std::{
 };
 
 use askback_connect::vault::{Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings};
-use askback_core::ask::keys::{Key, KeyRing};
+use askback_core::ask::{
+    Principal,
+    keys::{Key, KeyRing},
+};
 
 use crate::stage::{HOUR, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
 
@@ -56,6 +59,59 @@ async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
         assert!(done.await.unwrap());
         let refused = opened(&stage, keys(8)).await;
         assert!(matches!(refused, Err(VaultError::Keys(_))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_vault_does_not_open_without_each_key_that_wraps_some() {
+    // Several changes of keys were cut off: each tenant has its key from another time.
+    let wraps = [("a", 7), ("b", 8), ("c", 9)];
+    for stage in Stage::all() {
+        let all = |active: u8| {
+            wraps
+                .iter()
+                .filter(|(_, key)| *key != active)
+                .fold(ring(active), |ring, (_, key)| {
+                    ring.and_accept(Key::new(&[*key; 32]))
+                })
+        };
+        for (tenant, key) in wraps {
+            let vault = stage.vault_with(Arc::new(LocalKeys::new(all(key)))).await;
+            let caller = person(tenant, "1");
+            vault.put(&caller, "github", "a", tokens(0)).await.unwrap();
+        }
+        for (_, missing) in wraps {
+            let held = wraps.iter().map(|(_, key)| *key);
+            let held: Vec<_> = held.filter(|key| *key != missing).collect();
+            for (active, retired) in [(held[0], held[1]), (held[1], held[0])] {
+                let ring = ring(active).and_accept(Key::new(&[retired; 32]));
+                let refused = opened(&stage, LocalKeys::new(ring)).await;
+                let is_refused = matches!(refused, Err(VaultError::Keys(_)));
+                assert!(is_refused, "without {missing}: {refused:?}");
+            }
+        }
+        assert!(opened(&stage, LocalKeys::new(all(8))).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn the_key_of_a_tenant_opens_for_no_other() {
+    for stage in Stage::all() {
+        let vault = stage.vault().await;
+        vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+        let key = stage.store.tenant_keys(Some("acme")).await.unwrap();
+        // Somebody with the database in their hands gives a tenant the key of another, to read what is sealed by it.
+        for tenant in [Some("other"), Some(""), None] {
+            let added = stage.store.add_tenant_key(tenant, &key[0], None).await;
+            assert!(added.unwrap());
+            let caller = Principal {
+                tenant: tenant.map(str::to_owned),
+                ..ada()
+            };
+            let refused = vault.put(&caller, "github", "a", tokens(1)).await;
+            let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
+            assert!(is_refused, "{tenant:?}: {refused:?}");
+        }
     }
 }
 

@@ -1,12 +1,21 @@
 //! Renewals: one for all, and what becomes of those that fail.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use askback_connect::vault::{AccountState, AuditEvent, RenewalError, Vault, VaultError};
-use askback_core::{ask::Millis, clock::Clock};
+use askback_connect::vault::{
+    AccountKey, AccountState, AuditEvent, Granted, RenewalError, Renewer, Vault, VaultError,
+};
+use askback_core::{ask::Millis, clock::Clock, future::BoxFuture};
+use askback_oauth::Secret;
 use tokio::task::JoinSet;
 
-use crate::stage::{HOUR, Provider, Stage, ada, tokens, until, wanted};
+use crate::stage::{HOUR, Hands, Provider, Stage, ada, tokens, until, wanted};
 
 async fn state(vault: &Vault) -> AccountState {
     vault.accounts(&ada()).await.unwrap()[0].state
@@ -165,6 +174,42 @@ async fn a_refused_refresh_token_is_not_sent_again() {
     }
 }
 
+/// A provider whose tokens have ended when they come.
+struct TooLate(AtomicUsize, Arc<Hands>);
+
+impl Renewer for TooLate {
+    fn renew<'a>(
+        &'a self,
+        _account: &'a AccountKey,
+        _refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        let number = 1 + self.0.fetch_add(1, Ordering::SeqCst);
+        let ended = tokens(number).expires(self.1.now());
+        Box::pin(async { Ok(ended) })
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_gives_ended_tokens_is_asked_once_a_call() {
+    for stage in Stage::all() {
+        let vault = with_token(&stage, 0).await;
+        let provider = Arc::new(TooLate(AtomicUsize::new(0), Arc::clone(&stage.clock)));
+        let renewer: Arc<dyn Renewer> = Arc::<TooLate>::clone(&provider);
+        for requests in 1..=2 {
+            let refused = vault.get(&wanted(&ada()), &renewer).await;
+            let Err(VaultError::Unavailable { until }) = refused else {
+                panic!("{refused:?}");
+            };
+            assert!(until > stage.clock.now());
+            assert_eq!(provider.0.load(Ordering::SeqCst), requests);
+        }
+        // The last refresh token is kept for when the provider does better.
+        let better = Provider::new(&stage);
+        let given = vault.get(&wanted(&ada()), &better.renewer()).await.unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-1");
+    }
+}
+
 #[tokio::test]
 async fn a_late_writer_changes_nothing() {
     for stage in Stage::all() {
@@ -177,7 +222,7 @@ async fn a_late_writer_changes_nothing() {
         until(|| late.requests() == 1).await;
         stage.clock.turn(30_000);
         // The lease is over, and another machine has renewed.
-        quick.requests.store(6, std::sync::atomic::Ordering::SeqCst);
+        quick.requests.store(6, Ordering::SeqCst);
         let other = stage.vault().await;
         let given = other.get(&wanted(&ada()), &quick.renewer()).await.unwrap();
         assert_eq!(given.secret.expose(), "canary-access-7");

@@ -316,6 +316,18 @@ impl<D: Database> VaultStore for D {
         Box::pin(read(self, select, Row::key))
     }
 
+    fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>> {
+        let select = statement(
+            "SELECT tenant, id, kek_id, wrapped FROM (
+                 SELECT tenant, id, kek_id, wrapped,
+                     ROW_NUMBER() OVER (PARTITION BY kek_id ORDER BY tenant, number) AS place
+                 FROM askback_vault_keys
+             ) AS placed WHERE place = 1 ORDER BY kek_id",
+            Vec::new(),
+        );
+        Box::pin(read(self, select, Row::key))
+    }
+
     fn rewrap<'a>(
         &'a self,
         tenant: Option<&'a str>,
