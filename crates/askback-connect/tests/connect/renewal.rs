@@ -185,7 +185,13 @@ impl Renewer for TooLate {
     ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
         let number = 1 + self.0.fetch_add(1, Ordering::SeqCst);
         let ended = tokens(number).expires(self.1.now());
-        Box::pin(async { Ok(ended) })
+        Box::pin(async move {
+            match number {
+                ..9 => Ok(ended),
+                // It was asked again and again.
+                _ => Err(RenewalError::Refused),
+            }
+        })
     }
 }
 
