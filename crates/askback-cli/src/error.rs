@@ -230,6 +230,25 @@ mod tests {
     }
 
     #[test]
+    fn a_question_that_waits_outweighs_a_no_and_a_failure_that() {
+        for (questions, tool_error, kind, exit) in [
+            (Ended::Answered, false, None, Exit::Parked),
+            (Ended::Refused, true, None, Exit::Parked),
+            (Ended::Unexpected, false, None, Exit::Parked),
+            (Ended::Answered, false, Some(Kind::Protocol), Exit::Failure),
+        ] {
+            let outcome = Outcome {
+                parked: true,
+                questions,
+                tool_error,
+                ..Outcome::default()
+            };
+            let error = kind.map(|kind| Error::new(kind, "x"));
+            assert_eq!(Exit::of(outcome, error.as_ref()), exit);
+        }
+    }
+
+    #[test]
     fn a_fault_that_was_looked_for_outweighs_a_sign_in() {
         for (faulty, unauthorized, exit) in [
             (false, false, Exit::Done),

@@ -212,7 +212,9 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     match notice {
         Notice::Withdrawn => {
             page.blank();
-            page.say(Style::Warning, words!("{} took its question back.", name));
+            // It may have taken the question back, or be gone: what is said then tells which.
+            let words = words!("{} no longer waits for an answer.", name);
+            page.say(Style::Warning, words);
         }
         Notice::Repeated { message } => {
             page.quote_at(words!("{} · answered as before ", name), first(message));

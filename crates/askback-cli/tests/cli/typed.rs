@@ -7,6 +7,9 @@ use crate::{
     scratch::Scratch,
 };
 
+/// Ctrl-U, which empties a line.
+const CLEAR: &str = "\x15";
+
 /// A server of 2025-11-25. Its tool `hang` says so and never answers; its tool `link` says that it waits,
 /// waits for the pipe `go`, and asks to open a link.
 const SERVER: &str = r#"
@@ -37,6 +40,7 @@ done
 
 /// A conversation with that server, on a terminal.
 struct Talk {
+    is_plain: bool,
     terminal: Terminal,
     scratch: Scratch,
 }
@@ -58,7 +62,11 @@ impl Talk {
         words.extend(["--", "sh", &server]);
         let mut terminal = Terminal::open_with(&words, 80, &[("BROWSER", &browser)]);
         terminal.until("zoo> ");
-        Self { terminal, scratch }
+        Self {
+            is_plain,
+            terminal,
+            scratch,
+        }
     }
 
     /// Calls a tool, and waits until the server says this.
@@ -75,6 +83,10 @@ impl Talk {
 
     /// Leaves, and returns whether a link was opened.
     fn end(mut self) -> bool {
+        if !self.is_plain {
+            // What was typed while nothing was asked may be kept for the line.
+            self.terminal.press(CLEAR);
+        }
         self.terminal.press(CTRL_D);
         assert_eq!(self.terminal.exit(), Some(0));
         self.scratch.path("browser.log").exists()
@@ -109,6 +121,12 @@ fn an_agreement_that_was_typed_before_the_question_is_none() {
                 talk.terminal.until(&format!("\n{}", typed.trim_end()));
             }
             let terminal = talk.ask();
+            // One blank, though some terminals show the sign before it twice as wide.
+            assert!(
+                is_plain || terminal.shows(" · call | link"),
+                "{:?}",
+                terminal.rows()
+            );
             match is_plain {
                 true => terminal
                     .press("\r")

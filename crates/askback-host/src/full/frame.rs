@@ -154,6 +154,18 @@ impl Row {
             .more(style, text, room)
     }
 
+    /// Has what `add` adds begin right behind the words of ours before it: signs in those may be shown narrower than
+    /// they are counted, and would leave a gap.
+    #[must_use]
+    pub fn joined(self, add: impl FnOnce(Self) -> Self) -> Self {
+        let before = self.cells.len();
+        let mut row = add(self);
+        for cell in &mut row.cells[before..] {
+            cell.is_behind = true;
+        }
+        row
+    }
+
     /// Adds the gutter alone, before what a peer wrote and the person may change.
     #[must_use]
     pub fn gutter(self) -> Self {

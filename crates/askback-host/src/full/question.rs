@@ -33,15 +33,21 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
     let wants = wants(front.question, name);
     let mut row = Row::new(columns).ours(Style::Strong, wants);
     if front.total > 1 {
-        let of = words!(" · question {} of {}", front.position, front.total);
-        row = row.ours(Style::Strong, of);
+        let of = words!("question {} of {}", front.position, front.total);
+        let behind = words!(" · {}", of.clone());
+        row = if text::columns(behind.as_str()) <= row.room() {
+            row.joined(|row| row.ours(Style::Strong, behind))
+        } else {
+            frame.push(row);
+            Row::new(columns).ours(Style::Strong, of)
+        };
     }
     let (of, called) = call(front.question);
     if let Some(called) = called
         && row.room() >= CALLED
     {
         let room = row.room();
-        row = row.ours(Style::Plain, of).peer(Style::Plain, &called, room);
+        row = row.joined(|row| row.ours(Style::Plain, of).peer(Style::Plain, &called, room));
     }
     frame.push(row);
     let mut page = Page::new(look);

@@ -184,7 +184,7 @@ pub struct Suggestions {
 /// A notice to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server took its question back.
+    /// The server took its question back, or is gone.
     Withdrawn,
     /// A link was declined without asking.
     LinkRefused {

@@ -323,6 +323,9 @@ screens! {
         Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), See, Withdraw(1), See, Press(Key::Esc),
         Type("y"),
     ];
+    questions_are_counted_on_a_narrow_screen: 40, [
+        Asks(link("https://example.com/")), Asks(roots()), See, Press(Key::Esc), See,
+    ];
     what_is_being_typed_stays_when_more_is_asked: 80, [
         Asks(form("Who?", r#""name": {"type": "string"}"#, "")), Type("Ada"), Press(Key::Left), Asks(booking()),
         Type("x"), See, Press(Key::Ctrl('u')), Press(Key::End), Press(Key::Ctrl('u')), Type("/de"), Asks(roots()),
