@@ -7,7 +7,7 @@ use super::{
     calendar::{Calendar, Picked},
     choices::{Choices, chosen, is_chosen_from, is_partly_chosen, options},
     editor::Editor,
-    frame::{Frame, LINE_BREAK, Row},
+    frame::{Frame, LINE_BREAK, MARKS, Row, label_room},
     key::Key,
     question,
     suggested::SuggestedView,
@@ -25,12 +25,6 @@ const LINES: usize = 8;
 
 /// The most rows that are seen of what the server says of a field.
 const DESCRIBED: usize = 3;
-
-/// The most columns of a label.
-const LABEL: usize = 24;
-
-/// The columns before a label: the mark of the focus, and the number.
-const MARKS: usize = 5;
 
 /// The fewest columns for a part of a note.
 const ASIDE: usize = 16;
@@ -317,8 +311,7 @@ impl FormView {
             .map(|field| text::columns(&text::line(field.label())).saturating_add(2))
             .max()
             .unwrap_or_default()
-            .min(LABEL)
-            .min(columns / 3);
+            .min(label_room(columns));
         let mut rows = Vec::new();
         let mut focused = 0;
         for index in 0..draft.fields().len() {

@@ -30,6 +30,21 @@ pub struct Row {
 /// A line break in what the person wrote.
 pub(super) const LINE_BREAK: &str = "↵";
 
+/// The columns before the label of a field: the mark of the focus, and the number.
+pub(super) const MARKS: usize = 5;
+
+/// The most columns of a label.
+const LABEL: usize = 48;
+
+/// The columns that stay for a value where a label takes more than a third of the screen.
+const VALUE: usize = 48;
+
+/// The most columns of a label on a screen with so many.
+pub(super) fn label_room(columns: usize) -> usize {
+    let beside = columns.saturating_sub(MARKS).saturating_sub(VALUE);
+    beside.max(columns / 3).min(LABEL)
+}
+
 /// Text at a column. It is made of words of ours, of what the person wrote, or of a peer's text
 /// that was made safe.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, LINE_BREAK, Row},
+    frame::{Frame, LINE_BREAK, Row, label_room},
     help,
 };
 use crate::{
@@ -266,7 +266,7 @@ fn review(draft: &Draft, columns: usize) -> Vec<Row> {
         };
         let number = words!("{}", index.saturating_add(1)).right(3);
         let label = text::line(field.label());
-        let label = text::fitted(&label, (columns / 3).min(30));
+        let label = text::fitted(&label, label_room(columns));
         let shown = PeerText::from(format!("{label}: {value}"));
         let row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room();

@@ -323,6 +323,11 @@ screens! {
         Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), See, Withdraw(1), See, Press(Key::Esc),
         Type("y"),
     ];
+    a_label_is_as_wide_as_the_screen_has_room: 120, [
+        Asks(form("Where to?", r#""a": {"type": "string", "title": "The street and the number of the house there"},
+            "b": {"type": "string", "title": "Town"}"#, "")),
+        Type("Main Street 1"), See, Press(Key::Ctrl('s')), See,
+    ];
     questions_are_counted_on_a_narrow_screen: 40, [
         Asks(link("https://example.com/")), Asks(roots()), See, Press(Key::Esc), See,
     ];

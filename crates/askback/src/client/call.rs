@@ -10,6 +10,9 @@ use std::{
 };
 
 #[cfg(feature = "json-schema")]
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(feature = "json-schema")]
 use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
@@ -36,11 +39,16 @@ pub struct PendingCall<T> {
     /// The schema that the result must fit; known when the call is sent.
     #[cfg(feature = "json-schema")]
     output: Option<ExpectedOutput>,
-    /// A check that waits for the list of a server that was started again.
+    /// A check that waits for the list of a server that was started again. The lock, which is never held, lets
+    /// the call be shared between threads as it is without the feature.
     #[cfg(feature = "json-schema")]
-    checking: Option<BoxFuture<'static, Result<Received<T>, ClientError>>>,
+    checking: Option<Mutex<Checking<T>>>,
     result: PhantomData<fn() -> T>,
 }
+
+/// A check on its way.
+#[cfg(feature = "json-schema")]
+type Checking<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
 /// The result type of a call.
 pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
@@ -109,6 +117,7 @@ impl<T: CallResult> Future for PendingCall<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         #[cfg(feature = "json-schema")]
         if let Some(checking) = &mut self.checking {
+            let checking = checking.get_mut().unwrap_or_else(PoisonError::into_inner);
             return checking.as_mut().poll(cx);
         }
         let received: Result<Received<T>, _> =
@@ -121,8 +130,10 @@ impl<T: CallResult> Future for PendingCall<T> {
                 output.check(of_tool)?;
             } else {
                 let received = received?;
-                let checking = self.checking.insert(check_anew(received, output));
-                return checking.as_mut().poll(cx);
+                let mut checking = check_anew(received, output);
+                let checked = checking.as_mut().poll(cx);
+                self.checking = checked.is_pending().then(|| Mutex::new(checking));
+                return checked;
             }
         }
         Poll::Ready(received)
@@ -131,10 +142,7 @@ impl<T: CallResult> Future for PendingCall<T> {
 
 /// Checks a result by what the server lists, which was started again since it was called.
 #[cfg(feature = "json-schema")]
-fn check_anew<T: CallResult>(
-    received: Received<T>,
-    output: ExpectedOutput,
-) -> BoxFuture<'static, Result<Received<T>, ClientError>> {
+fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> Checking<T> {
     Box::pin(async move {
         if let Some(of_tool) = received.of_tool() {
             output.check_anew(of_tool).await?;

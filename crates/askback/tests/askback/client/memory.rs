@@ -12,7 +12,7 @@ use std::{
 
 use askback::{
     Changed, Ctx, Form, Limits, Prompt, Resource, Result, Revision, Server, Tool,
-    client::{CallTarget, Client, ClientError, Event, HostQuestion},
+    client::{CallTarget, Client, ClientError, Event, HostQuestion, PendingCall},
     keys::{Key, KeyRing, KeySource},
     protocol::{
         CallToolResult, ElicitParams, InputRequest, InputResponse, ListRootsResult, LoggingLevel,
@@ -863,8 +863,9 @@ async fn a_mute_server_is_given_up_after_probe_and_handshake() {
 
 #[test]
 fn clients_can_be_shared() {
-    fn assert_shareable<T: Send + Sync + Clone>() {}
+    fn assert_shareable<T: Send + Sync>() {}
     assert_shareable::<Client>();
+    assert_shareable::<PendingCall<CallToolResult>>();
 }
 
 // Shows ST-05.
