@@ -72,6 +72,37 @@ pub fn for_tool(arguments: Vec<Argument>, schema: &Value) -> Result<Map<String, 
         .collect()
 }
 
+/// The arguments of which a tool's input schema says nothing, where it could: a schema that takes others
+/// expressly, or is put together of several, may know any.
+pub fn unknown<'a>(arguments: &'a Map<String, Value>, schema: &Value) -> Vec<&'a str> {
+    const OTHERS: [&str; 11] = [
+        "additionalProperties",
+        "unevaluatedProperties",
+        "patternProperties",
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+        "propertyNames",
+    ];
+    let is_open = |keyword: &str| {
+        schema
+            .get(keyword)
+            .is_some_and(|it| *it != Value::Bool(false))
+    };
+    let Some(known) = schema["properties"].as_object() else {
+        return Vec::new();
+    };
+    if OTHERS.into_iter().any(is_open) {
+        return Vec::new();
+    }
+    let names = arguments.keys().map(String::as_str);
+    names.filter(|name| !known.contains_key(*name)).collect()
+}
+
 /// The arguments of a prompt, which are strings on the wire: a JSON string is taken as it is, any
 /// other JSON as its text.
 pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
@@ -408,6 +439,27 @@ mod tests {
             Value::from(read.expect("nothing to refuse")),
             json!({"a": "7", "b": "7"})
         );
+    }
+
+    #[test]
+    fn an_argument_is_unknown_where_the_schema_could_know_it() {
+        #[track_caller]
+        fn check(members: Value, expected: &[&str]) {
+            let mut schema = json!({"properties": {"a": {}}});
+            for (keyword, value) in members.as_object().into_iter().flatten() {
+                schema[keyword] = value.clone();
+            }
+            let arguments = json!({"a": 1, "b": 2});
+            let arguments = arguments.as_object().expect("they are");
+            assert_eq!(unknown(arguments, &schema), expected, "{schema}");
+        }
+        check(json!({}), &["b"]);
+        check(json!({"additionalProperties": false}), &["b"]);
+        check(json!({"properties": {"b": true, "a": {}}}), &[]);
+        check(json!({"properties": null}), &[]);
+        for open in ["additionalProperties", "patternProperties", "allOf", "$ref"] {
+            check(json!({open: {}}), &[]);
+        }
     }
 
     #[test]

@@ -91,6 +91,10 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+/// The likely cause where a server refuses the state that it gave before.
+pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key of its process, which is gone where it \
+    was started anew: it needs a key that outlives it.";
+
 impl Exit {
     /// The exit code of a run: what it came to, and what ended it early, if anything did.
     ///

@@ -17,7 +17,10 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Kind};
+use crate::{
+    args,
+    error::{Error, Kind},
+};
 
 /// Has the person fill in the required arguments of a tool that are not given, and the optional ones
 /// beside them; with `asks_all`, every argument, with the values given as presets. None if the person
@@ -72,6 +75,15 @@ pub async fn for_tool(
             Err(Error::usage("the tool needs more arguments: add these").quoting(missing.join(" ")))
         }
         _ => Ok(Some(given)),
+    }
+}
+
+/// Says which of the arguments given the schema of the tool does not know. They are sent all the same: it is the
+/// server that decides.
+pub fn tell_unknown(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
+    for name in args::unknown(given, schema) {
+        let words = "sent, though the tool's schema knows no argument ";
+        host.page().quote_line(words, name);
     }
 }
 

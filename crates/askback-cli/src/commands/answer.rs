@@ -9,7 +9,7 @@ use std::{
 use askback_core::{
     forms::Field,
     limits::Limits,
-    protocol::{ElicitParams, ElicitResult, InputRequest},
+    protocol::{ElicitParams, ElicitResult, InputRequest, Meta},
 };
 use askback_host::{
     model::link,
@@ -61,6 +61,9 @@ pub struct AnswerArgs {
     /// Say no
     #[arg(long, requires = "id", conflicts_with_all = ["cancel", "fields"])]
     decline: bool,
+    /// Why not; the server is told
+    #[arg(long, value_name = "WHY", requires = "decline", conflicts_with_all = ["accept", "cancel", "fields"])]
+    reason: Option<String>,
     /// Say neither yes nor no
     #[arg(long, requires = "id", conflicts_with = "fields")]
     cancel: bool,
@@ -80,8 +83,8 @@ enum Said {
     Nothing,
     /// The key alone.
     Key,
-    /// No.
-    Decline,
+    /// No, and perhaps why.
+    Decline(Option<String>),
     /// Neither yes nor no.
     Cancel,
     /// Yes, with these fields, which may be seen though they are secrets.
@@ -147,7 +150,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
 impl AnswerArgs {
     fn said(&self) -> Result<Said, Error> {
         Ok(match self {
-            Self { decline: true, .. } => Said::Decline,
+            Self { decline: true, .. } => Said::Decline(self.reason.clone()),
             Self { cancel: true, .. } => Said::Cancel,
             Self {
                 accept,
@@ -182,7 +185,7 @@ impl Said {
     /// The answer to a question.
     fn answer(self, question: InputRequest) -> Result<ElicitResult, Error> {
         let (mut fields, secret) = match self {
-            Self::Decline => return Ok(ElicitResult::decline()),
+            Self::Decline(reason) => return Ok(declined(reason)),
             Self::Cancel => return Ok(ElicitResult::cancel()),
             Self::Nothing | Self::Key => (Vec::new(), false),
             Self::Yes { fields, secret } => (fields, secret),
@@ -206,6 +209,18 @@ impl Said {
             _ => Err(Error::usage("the question is no form, and has no fields")
                 .hint("Answer with --accept, --decline or --cancel.")),
         }
+    }
+}
+
+/// A no, with its reason if one is given.
+fn declined(reason: Option<String>) -> ElicitResult {
+    let mut meta = Meta::default();
+    if let Some(reason) = reason {
+        meta.set_reason(reason);
+    }
+    ElicitResult {
+        meta: meta.boxed(),
+        ..ElicitResult::decline()
     }
 }
 

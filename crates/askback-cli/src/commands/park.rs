@@ -8,6 +8,7 @@ use std::{
 
 use askback_core::{
     forms::FormSchema,
+    jsonrpc::INVALID_PARAMS,
     limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ElicitParams, InputRequest, Keyed, Outcome as Came,
@@ -30,7 +31,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::print_as_json;
 use crate::{
-    error::{Error, Kind, Outcome},
+    error::{Error, Kind, OTHER_PROCESS, Outcome},
     parked::{Parked, Parking, Turn, now},
     session::{Session, failed},
 };
@@ -214,6 +215,7 @@ async fn deliver(
             outcome.questions = Ended::Refused;
         }
         let (_, state) = turn.call.asks()?;
+        let has_state = state.is_some();
         let sent = round(session, &turn.call, state, is_json, outcome).await;
         match sent {
             Ok(None) => return turn.end(),
@@ -226,7 +228,11 @@ async fn deliver(
             // What the server refused it refuses again; anything else may be tried once more.
             Err(error) if error.kind == Kind::Server => {
                 turn.end()?;
-                return Err(error);
+                let code = error.answer.as_ref().map(|answer| answer.code);
+                return Err(match has_state && code == Some(INVALID_PARAMS) {
+                    true => error.hint(OTHER_PROCESS),
+                    false => error,
+                });
             }
             Err(error) => return Err(error.hint(tries_again(&turn.id))),
         }

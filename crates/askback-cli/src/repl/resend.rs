@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use askback_core::{
     forms::{Field, FormSchema, TextField},
+    jsonrpc::INVALID_PARAMS,
     revision::Era,
 };
 use askback_host::{
@@ -18,7 +19,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{Repl, shown::Shown};
 use crate::{
     check::greet,
-    error::{Error, Kind},
+    error::{Error, Kind, OTHER_PROCESS},
     probe::{Exchange, MODERN_CAPABILITIES, ProbeArgs, Reply as Came, Sent, Wait},
 };
 
@@ -43,6 +44,7 @@ impl Repl<'_> {
             self.tell("Not sent.");
             return Ok(());
         };
+        let has_state = Members::read(&edited).is_ok_and(|members| members.has_state());
         let seen = self.exchange(edited).await?;
         let mut page = out::stdout_page();
         let sent = match self.session.client.revision().era() {
@@ -59,6 +61,10 @@ impl Repl<'_> {
         let mut shown = Shown::new(came(&seen.reply), None);
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
+        let answer = seen.reply.answer.as_ref();
+        if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
+            self.session.host.page().say(Style::Dim, OTHER_PROCESS);
+        }
         Ok(())
     }
 
@@ -160,6 +166,12 @@ impl<'a> Members<'a> {
 
     fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
+    }
+
+    /// Whether they are those of a request with the state of a round before.
+    fn has_state(&self) -> bool {
+        let params = self.0.get("params").map(|params| Self::read(params.get()));
+        params.is_some_and(|params| params.is_ok_and(|params| params.has("requestState")))
     }
 
     /// Whether they are those of the request that opens a session.

@@ -168,20 +168,21 @@ fn a_no_to_a_parked_question_is_one() {
 
 /// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
 /// answered. With the file `down` it ends where it would have got an answer,
-/// and with the file `again` it asks again. It takes an older revision, too, and
+/// and with the file `again` it asks again. With the file `refuse` the answer gets an error of the code in it; with
+/// the file `once`, that of each process after the first one that was answered. It takes an older revision, too, and
 /// writes a line into `calls` for each call. All of these files are in the folder it was started in.
 #[cfg(unix)]
 const ASKING: &str = r#"
 say() { printf '%s\n' "$1"; }
 while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    id=$(printf '%s' "$line" | sed -n 's/.*"id": *\([^,}]*\).*/\1/p')
     case "$line" in
     *server/discover*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
     *'"initialize"'*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"}}}' ;;
     *tools/list*)
-        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}}' ;;
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object","properties":{"known":{"type":"string"}}}}],"ttlMs":0,"cacheScope":"private"}}' ;;
     *tools/call*)
         echo >> calls
         if [ -e again ] || ! printf '%s' "$line" | grep -q inputResponses; then
@@ -189,6 +190,11 @@ while read -r line; do
             continue
         fi
         if [ -e down ]; then exit 7; fi
+        if [ -e refuse ]; then
+            say '{"jsonrpc":"2.0","id":'$id',"error":{"code":'$(cat refuse)',"message":"requestState is not valid"}}'
+            continue
+        fi
+        if [ -e once ]; then mv once refuse; fi
         told=$(printf '%s' "$line" | sed 's/.*"inputResponses":\({.*}}\).*/\1/; s/"/\\"/g')
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[{"type":"text","text":"told: '"$told"'"}]}}' ;;
     esac
@@ -239,6 +245,18 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
         3,
         r#"{"k":{"action":"decline"}}"#,
     );
+    check(
+        "reason",
+        &["--decline", "--reason", "too dear"],
+        3,
+        r#""_meta":{"dev.askback/reason":"too dear"}"#,
+    );
+    check(
+        "reason-of-a-yes",
+        &["--accept", "--reason", "x"],
+        2,
+        "with '--reason",
+    );
     check("cancel", &["--cancel"], 3, r#"{"k":{"action":"cancel"}}"#);
     let no = r#"{"k":{"action":"accept","content":{"sure":false}}}"#;
     check("fields", &["sure=false"], 0, no);
@@ -246,6 +264,74 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
     check("key-alone", &["--key", "k"], 8, r#""answered":"accept""#);
     check("no-key", &["--key", "x", "--accept"], 2, "with --key:");
     check("unfit", &["sure=perhaps"], 2, "true or false");
+}
+
+#[cfg(unix)]
+const OTHER_PROCESS: &str = "may have sealed its state with a key of its process";
+
+#[cfg(unix)]
+#[test]
+fn a_state_that_is_refused_may_be_of_another_process() {
+    for (code, is_told) in [("-32602", true), ("-32603", false)] {
+        let user = User::new(&format!("sealed{code}"));
+        let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
+        user.0.file("refuse", code);
+        let refused = user.run(&["answer", id(&parked), "--accept"]).expect(1, "");
+        // The sentence is wrapped nowhere but in a terminal.
+        assert_eq!(
+            refused.stderr.contains(OTHER_PROCESS),
+            is_told,
+            "{}",
+            refused.stderr
+        );
+        // What was refused is refused again.
+        assert!(user.files().is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_later_round_that_is_sent_again_may_go_to_another_process() {
+    let user = User::new("resent");
+    user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
+    user.0.file("once", "-32602");
+    // The first round is asked anew; that of the answer is refused.
+    for (number, is_told) in [(5, false), (7, true)] {
+        let lines = format!("/call t known=1\n\n\n/wire edit {number}\n\n\n");
+        let came = user.pipe(&["open", "--", "sh", "-c", ASKING], &lines);
+        let came = came.expect(0, "Sent on a connection of its own");
+        assert_eq!(
+            came.stderr.contains(OTHER_PROCESS),
+            is_told,
+            "{}\n{}",
+            came.stdout,
+            came.stderr
+        );
+        fs::rename(user.0.path("refuse"), user.0.path("once")).expect("it was answered");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_the_schema_does_not_know_is_named_and_sent() {
+    let unknown = "sent, though the tool's schema knows no argument | other\n";
+    let user = User::new("unknown");
+    user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
+    let talk = "/call t known=1 other=2\n\n\n/wire 5\n";
+    let came = user.pipe(&["open", "--", "sh", "-c", ASKING], talk);
+    let came = came
+        .expect(0, unknown)
+        .expect(0, r#"{"known":"1","other":"2"}"#);
+    assert_eq!(came.stderr.matches("knows no argument").count(), 1);
+    let call = ["call", "t", "known=1", "other=2", "--park", "--"];
+    let call = [&call[..], &["sh", "-c", ASKING]].concat();
+    let parked = user.run(&call).expect(8, unknown).parked();
+    let kept = fs::read_to_string(user.path(id(&parked))).expect("it waits");
+    let kept: Value = serde_json::from_str(&kept).expect("it is JSON");
+    assert_eq!(
+        kept["arguments"],
+        serde_json::json!({"known": "1", "other": "2"})
+    );
 }
 
 #[cfg(unix)]
