@@ -28,6 +28,8 @@ mod documents {
     mod axum {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
+    #[doc = include_str!("../../docs/guide/connections.md")]
+    mod connections {}
     #[doc = include_str!("../../docs/guide/extensions.md")]
     mod extensions {}
     #[doc = include_str!("../../docs/guide/forms.md")]

@@ -226,6 +226,7 @@ async fn a_handler_goes_on_asking_after_an_account() {
     }
 }
 
+// Shows EL-25.
 #[tokio::test]
 async fn a_no_is_one_wherever_it_is_said() {
     for revision in LINKS {
@@ -262,6 +263,7 @@ async fn a_no_is_one_wherever_it_is_said() {
     }
 }
 
+// Shows EL-02.
 #[tokio::test]
 async fn a_secret_is_typed_on_a_page() {
     for revision in LINKS {
@@ -311,6 +313,7 @@ async fn a_key_is_taken_where_the_third_party_takes_it() {
     );
 }
 
+// Shows EL-48.
 #[tokio::test]
 async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
     let scene = Scene::machine(|kit| kit).await;
@@ -339,6 +342,7 @@ async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
     assert!(scene.kit.asked(&headers, parameter).await.is_err());
 }
 
+// Shows EL-09.
 #[tokio::test]
 async fn where_no_link_is_opened_words_say_what_to_do() {
     for revision in Revision::ALL {
@@ -387,6 +391,7 @@ async fn the_error_of_2025_11_25_names_the_link_and_the_notice_follows() {
     assert_eq!(asked.said.await.unwrap(), "200 octocat");
 }
 
+// Shows EL-17, EL-19, EL-21, EL-22, EL-23, EL-24, EL-26, EL-31, EL-32, EL-49, BP-06.
 #[tokio::test]
 async fn the_person_of_the_call_is_the_person_on_the_page() {
     for revision in LINKS {
@@ -429,6 +434,7 @@ async fn the_person_of_the_call_is_the_person_on_the_page() {
     }
 }
 
+// Shows EL-19, EL-20.
 #[tokio::test]
 async fn a_server_knows_whose_accounts_it_keeps_or_keeps_none() {
     let web = Scene::web().await;

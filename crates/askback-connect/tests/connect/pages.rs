@@ -94,6 +94,7 @@ fn main_of(text: &str) -> &str {
 const WRONG: AuditEvent = AuditEvent::WrongPerson;
 const CALLBACK: AuditEvent = AuditEvent::CallbackRefused;
 
+// Shows EL-48, EL-49.
 #[tokio::test]
 async fn a_link_of_somebody_else_shows_nothing() {
     for (tenant, subject) in [
@@ -136,6 +137,7 @@ async fn a_person_of_another_issuer_is_another_person() {
     call.said.abort();
 }
 
+// Shows EL-32, EL-48.
 #[tokio::test]
 async fn a_browser_that_is_signed_out_is_asked_to_sign_in_and_told_nothing() {
     let asked = Asked::new().await;
@@ -151,6 +153,7 @@ async fn a_browser_that_is_signed_out_is_asked_to_sign_in_and_told_nothing() {
     asked.still_works().await;
 }
 
+// Shows EL-50.
 #[tokio::test]
 async fn an_edited_link_is_none() {
     let asked = Asked::new().await;
@@ -214,6 +217,7 @@ async fn others_who_open_a_link_end_it() {
     assert!(said.contains("was not finished in time"), "{said}");
 }
 
+// Shows BP-22.
 #[tokio::test]
 async fn a_link_is_good_for_ten_minutes_and_once() {
     let mut asked = Asked::new().await;
@@ -253,6 +257,7 @@ async fn a_sign_in_that_is_old_is_done_again_before_anything_is_shown() {
     assert!(!page.text.contains("Git"), "{}", page.text);
 }
 
+// Shows EL-48.
 #[tokio::test]
 async fn an_old_session_at_the_issuer_signs_nobody_in() {
     let asked = Asked::new().await;
@@ -278,6 +283,7 @@ async fn an_old_session_at_the_issuer_signs_nobody_in() {
 
 /// The attack of the specification: the one who was asked sends their link to somebody else, who is to connect an
 /// account of theirs.
+// Shows EL-49, BP-18, BP-19, BP-20, BP-22.
 #[tokio::test]
 async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
     let mut asked = Asked::new().await;
@@ -319,6 +325,7 @@ async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
     asked.still_works().await;
 }
 
+// Shows BP-17, BP-20, BP-21.
 #[tokio::test]
 async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
     let mut asked = Asked::new().await;
@@ -406,6 +413,7 @@ async fn two_links_in_one_browser_do_not_disturb_each_other() {
     assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
 }
 
+// Shows BP-08.
 #[tokio::test]
 async fn a_form_of_another_site_does_nothing() {
     let asked = Asked::new().await;
@@ -468,6 +476,7 @@ async fn a_request_for_another_host_is_refused() {
     asked.still_works().await;
 }
 
+// Shows BP-23.
 #[tokio::test]
 async fn a_get_changes_nothing() {
     let asked = Asked::new().await;
@@ -529,6 +538,35 @@ async fn what_is_too_large_or_no_form_is_refused() {
     asked.still_works().await;
 }
 
+// Shows BP-10, BP-11, BP-12.
+#[tokio::test]
+async fn cookies_are_of_this_host_alone_and_open_nowhere_else() {
+    let mut asked = Asked::new().await;
+    asked.browser.agree(&asked.link).await;
+    let names: Vec<_> = asked.browser.jar.keys().cloned().collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("__Host-connect")));
+    let (visit, consent) = (&names[0], &names[1]);
+    let value = |name| asked.browser.jar[name].0.clone();
+    let sealed = value(visit);
+    assert!(!sealed.contains("ada"));
+    let last = if sealed.ends_with('A') { "B" } else { "A" };
+    let changed = format!("{}{last}", &sealed[..sealed.len() - 1]);
+    for other in [
+        changed,
+        value(consent),
+        sealed[4..].to_owned(),
+        String::from("x"),
+    ] {
+        let mut browser = asked.browser.clone();
+        browser.jar.get_mut(visit).unwrap().0 = other;
+        let page = browser.get(&asked.link).await;
+        page.says(200, "Sign in to go on");
+    }
+    asked.still_works().await;
+}
+
+// Shows BP-09.
 #[tokio::test]
 async fn every_answer_forbids_to_keep_frame_or_load() {
     let asked = Asked::new().await;
