@@ -174,7 +174,8 @@ impl Inner {
         };
         let now = self.now();
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
-        for _ in 0..TRIES {
+        let mut pause = self.settings.poll;
+        for attempt in 1..=TRIES {
             let renewed = VaultRecord {
                 account: record.account.clone(),
                 version: fence.version + 1,
@@ -189,14 +190,20 @@ impl Inner {
                 sealed: self.sealed(&record.account, &kind).await?,
                 lease: None,
             };
-            match self.store.renew(&renewed, fence, &audit).await? {
-                Written::Kept => return Ok(true),
-                Written::Conflict if self.again(&record.account).await?.is_none() => {
+            match self.store.renew(&renewed, fence, &audit).await {
+                // The provider may take the old refresh token no more, so that these tokens cannot be had again.
+                Err(VaultError::Store(_)) if attempt < TRIES => {
+                    sleep(self.settings.jittered(pause, entropy()?)).await;
+                    pause = pause.saturating_mul(2);
+                }
+                Err(error) => return Err(error),
+                Ok(Written::Kept) => return Ok(true),
+                Ok(Written::Conflict) if self.again(&record.account).await?.is_none() => {
                     // The person has disconnected the account meanwhile: nobody knows these tokens.
                     return self.orphaned(renewed).await;
                 }
-                Written::Conflict => return Ok(false),
-                Written::UnknownKey => self.forget_keys(&record.account),
+                Ok(Written::Conflict) => return Ok(false),
+                Ok(Written::UnknownKey) => self.forget_keys(&record.account),
             }
         }
         Err(VaultError::Conflict)
