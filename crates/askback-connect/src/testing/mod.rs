@@ -111,6 +111,10 @@ const RULES: &[(&str, Rule)] = &[
         Box::pin(outbox::removed(stores))
     }),
     (
+        "of what is removed and put at the same time, the newest is to be revoked",
+        |stores| Box::pin(outbox::removed_at_a_time(stores)),
+    ),
+    (
         "a revocation is taken by one at a time, until it is done",
         |stores| Box::pin(outbox::taken(stores)),
     ),
@@ -126,6 +130,9 @@ const RULES: &[(&str, Rule)] = &[
     }),
     ("of many who change an intent one does", |stores| {
         Box::pin(intents::advanced(stores))
+    }),
+    ("who goes on reading the audit misses no line", |stores| {
+        Box::pin(outbox::followed(stores))
     }),
     ("any moment may be given", |stores| {
         Box::pin(outbox::any_time(stores))

@@ -27,6 +27,36 @@ pub(super) async fn removed(stores: Stores) -> Kept {
     Ok(())
 }
 
+pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
+    const ROUNDS: u8 = 6;
+    with_key(&stores).await?;
+    for round in 0..ROUNDS {
+        stores.one.put(&record(7, 0), None, &granted()).await?;
+        let done = at_a_time(&stores, |store, at| async move {
+            if at == 0 {
+                let revocation = Some(([round; 16], NOW));
+                store
+                    .remove(&account(), revocation, &disconnected())
+                    .await?;
+                return Ok(None);
+            }
+            let put = store.put(&record(8, at), Some(7), &granted()).await?;
+            Ok((put == Written::Kept).then_some(at))
+        });
+        let newest = done.await?.into_iter().flatten().next().unwrap_or(0);
+        expect("the record", found(&stores.one).await?, None)?;
+        let kept = stores.other.revocations(&account().holder).await?;
+        let kept = kept.into_iter().find(|it| it.id == [round; 16]);
+        let kept = kept.map(|it| it.sealed.access);
+        expect(
+            "the token to be revoked",
+            kept,
+            Some(sealed(KEY, newest).access),
+        )?;
+    }
+    Ok(())
+}
+
 pub(super) async fn taken(stores: Stores) -> Kept {
     with_key(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
@@ -107,6 +137,34 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     let later = other.audit(Some("t"), lines[1].number, 9).await?;
     expect("numbers go on", later.len(), 1)?;
     Ok(())
+}
+
+pub(super) async fn followed(stores: Stores) -> Kept {
+    const EACH: usize = 8;
+    let reader = Arc::clone(&stores.one);
+    let writers = tokio::spawn(async move {
+        let all = at_a_time(&stores, |store, _| async move {
+            for _ in 0..EACH {
+                store.append(&audit(AuditEvent::Used)).await?;
+            }
+            Ok(())
+        });
+        all.await.map(drop)
+    });
+    let (mut seen, mut last) = (0, 0);
+    loop {
+        // What is written before this look is in it.
+        let is_last = writers.is_finished();
+        let lines = reader.audit(Some("t"), last, usize::MAX).await?;
+        seen += lines.len();
+        last = lines.last().map_or(last, |line| line.number);
+        if is_last {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    writers.await.map_err(VaultError::store)??;
+    expect("the lines that were seen", seen, AT_A_TIME * EACH)
 }
 
 pub(super) async fn any_time(stores: Stores) -> Kept {

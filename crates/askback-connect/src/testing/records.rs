@@ -50,7 +50,8 @@ pub(super) async fn apart(stores: Stores) -> Kept {
         holders.extend(of.into_iter().flatten());
     }
     for holder in &holders {
-        for (provider, name) in [("github", "a"), ("github", "b"), ("gitlab", "a"), ("", "")] {
+        let accounts = [("github", "b"), ("github", "a"), ("Gitlab", "a"), ("", "")];
+        for (provider, name) in accounts {
             let record = VaultRecord {
                 account: holder.account(provider, name),
                 ..record(7, 1)
@@ -64,7 +65,7 @@ pub(super) async fn apart(stores: Stores) -> Kept {
         let names = all
             .iter()
             .map(|it| (&*it.account.provider, &*it.account.account));
-        let wanted = vec![("", ""), ("github", "a"), ("github", "b"), ("gitlab", "a")];
+        let wanted = vec![("", ""), ("Gitlab", "a"), ("github", "a"), ("github", "b")];
         expect("all records", names.collect::<Vec<_>>(), wanted)?;
         let others = all.iter().any(|record| record.account.holder != *holder);
         expect("a record of another person", others, false)?;

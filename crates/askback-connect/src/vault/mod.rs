@@ -25,7 +25,8 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let renewer: Arc<dyn Renewer> = Arc::new(NoProvider);
 //! # let ring = KeyRing::new(Key::new(&[7; 32]));
-//! // In a server: SqliteVault::open("vault.db")? and LocalKeys::file("vault.keys")?
+//! // In a server: SqliteVault::open("vault.db")? or PostgresVault::connect(..).await?, and
+//! // LocalKeys::file("vault.keys")?
 //! let (store, keys) = (MemoryVault::new(), LocalKeys::new(ring));
 //! let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
 //!
@@ -85,7 +86,7 @@ mod revocation;
 mod rotation;
 mod seal;
 mod settings;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod store;
 
@@ -102,6 +103,8 @@ pub use revocation::{RevocationFailed, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;
+#[cfg(feature = "postgres")]
+pub use sql::{PostgresSettings, PostgresVault};
 pub use store::{
     Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
     Wrapped, Written,

@@ -21,7 +21,8 @@ pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 ///
 /// `askback_connect::testing::check_vault` (feature `testing`) runs the whole contract against a store.
 pub trait VaultStore: Send + Sync + 'static {
-    /// Returns the records of a person, at one provider or at all of them, in the order of providers and accounts.
+    /// Returns the records of a person, at one provider or at all of them, in the order of the bytes of providers and
+    /// accounts.
     fn records<'a>(
         &'a self,
         holder: &'a Holder,
@@ -165,7 +166,8 @@ pub trait VaultStore: Send + Sync + 'static {
     /// Adds a line to the audit.
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()>;
 
-    /// Returns the lines of a tenant's audit after a number, at most so many.
+    /// Returns the lines of a tenant's audit after a number, at most so many. Lines appear in the order of their
+    /// numbers: no line is added before one that was returned.
     fn audit<'a>(
         &'a self,
         tenant: Option<&'a str>,

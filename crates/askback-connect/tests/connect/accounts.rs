@@ -19,7 +19,7 @@ async fn events(vault: &Vault, tenant: Option<&str>) -> Vec<AuditEvent> {
 
 #[tokio::test]
 async fn a_credential_is_given_to_its_person_alone() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         vault
             .put(&ada(), "github", "ada-l", tokens(0))
@@ -60,7 +60,7 @@ async fn a_credential_is_given_to_its_person_alone() {
 
 #[tokio::test]
 async fn an_account_is_found_by_what_it_must_be_good_for() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         for (number, (account, granted)) in [("a", "gist"), ("b", "gist repo"), ("c", "")]
             .into_iter()
@@ -88,7 +88,7 @@ async fn an_account_is_found_by_what_it_must_be_good_for() {
 
 #[tokio::test]
 async fn what_is_connected_again_is_another_credential() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         vault
             .put(&ada(), "github", "ada-l", tokens(0))
@@ -129,7 +129,7 @@ async fn what_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_provider_is_told_of_a_disconnection_until_it_has_heard() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         let provider = Provider::new(&stage);
         vault
@@ -171,7 +171,7 @@ async fn a_provider_is_told_of_a_disconnection_until_it_has_heard() {
 
 #[tokio::test]
 async fn tokens_of_an_account_that_was_disconnected_meanwhile_are_revoked() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         let provider = Provider::held(&stage);
         let ended = tokens(0).expires(stage_now(&stage));
@@ -202,7 +202,7 @@ fn stage_now(stage: &Stage) -> u64 {
 
 #[tokio::test]
 async fn a_record_in_another_place_does_not_open() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         vault
             .put(&ada(), "github", "ada-l", tokens(0))
@@ -250,7 +250,7 @@ async fn a_record_in_another_place_does_not_open() {
 
 #[tokio::test]
 async fn a_deleted_tenant_leaves_nothing_that_opens() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         let elsewhere = person("other", "ada");
         for caller in [&ada(), &elsewhere] {

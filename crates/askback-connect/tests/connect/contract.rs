@@ -30,3 +30,17 @@ async fn records_in_sqlite_keep_the_contract() {
     });
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }
+
+#[cfg(all(unix, feature = "postgres"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_postgresql_keep_the_contract() {
+    use crate::cluster::Place;
+    if Place::new().await.is_none() {
+        return;
+    }
+    let checked = check_vault(async || {
+        let place = Place::new().await.expect("there was one before");
+        async move || place.store().await
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}

@@ -23,7 +23,7 @@ async fn opened(stage: &Stage, keys: LocalKeys) -> Result<Vault, VaultError> {
 
 #[tokio::test]
 async fn a_vault_does_not_open_without_its_key() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         vault
             .put(&ada(), "github", "ada-l", tokens(0))
@@ -37,7 +37,7 @@ async fn a_vault_does_not_open_without_its_key() {
 
 #[tokio::test]
 async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let held = Arc::new(keys(7));
         let vault = stage.vault_with(Arc::<LocalKeys>::clone(&held)).await;
         for tenant in ["acme", "other"] {
@@ -66,7 +66,7 @@ async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
 async fn a_vault_does_not_open_without_each_key_that_wraps_some() {
     // Several changes of keys were cut off: each tenant has its key from another time.
     let wraps = [("a", 7), ("b", 8), ("c", 9)];
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let all = |active: u8| {
             wraps
                 .iter()
@@ -96,7 +96,7 @@ async fn a_vault_does_not_open_without_each_key_that_wraps_some() {
 
 #[tokio::test]
 async fn the_key_of_a_tenant_opens_for_no_other() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
         let key = stage.store.tenant_keys(Some("acme")).await.unwrap();
@@ -145,7 +145,7 @@ fn keys_are_read_from_a_file_of_their_owner() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_replaced_while_others_read() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         replaced_while_others_read(&stage).await;
     }
 }
@@ -204,7 +204,7 @@ pub(crate) async fn replaced_while_others_read(stage: &Stage) {
 
 #[tokio::test]
 async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         let provider = Provider::held(&stage);
         vault
@@ -238,7 +238,7 @@ async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
 
 #[tokio::test]
 async fn an_old_key_stays_for_what_is_to_be_revoked() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = stage.vault().await;
         let provider = Provider::new(&stage);
         vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();

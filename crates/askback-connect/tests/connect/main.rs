@@ -2,12 +2,16 @@
 
 mod accounts;
 mod asking;
+#[cfg(all(unix, feature = "postgres"))]
+mod cluster;
 mod connecting;
 mod contract;
 mod devices;
 mod issuer;
 mod keys;
 mod pages;
+#[cfg(all(unix, feature = "postgres"))]
+mod postgres;
 mod renewal;
 mod secrecy;
 mod sign_in;

@@ -30,7 +30,7 @@ async fn with_token(stage: &Stage, lasts: Millis) -> Vault {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_tasks_on_several_machines_make_one_request() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         many_make_one_request(&stage).await;
     }
 }
@@ -59,7 +59,7 @@ pub(crate) async fn many_make_one_request(stage: &Stage) {
 
 #[tokio::test]
 async fn a_token_that_is_still_good_is_used_while_another_comes() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, HOUR).await;
         let provider = Provider::held(&stage);
         stage.clock.turn(HOUR - 30_000);
@@ -83,7 +83,7 @@ async fn a_token_that_is_still_good_is_used_while_another_comes() {
 
 #[tokio::test]
 async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::held(&stage);
         let call = {
@@ -105,7 +105,7 @@ async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
 
 #[tokio::test]
 async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::new(&stage);
         let failed = |retry_after| RenewalError::Failed { retry_after };
@@ -141,7 +141,7 @@ async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
 
 #[tokio::test]
 async fn a_refused_refresh_token_is_not_sent_again() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::new(&stage);
         provider
@@ -197,7 +197,7 @@ impl Renewer for TooLate {
 
 #[tokio::test]
 async fn a_provider_that_gives_ended_tokens_is_asked_once_a_call() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let provider = Arc::new(TooLate(AtomicUsize::new(0), Arc::clone(&stage.clock)));
         let renewer: Arc<dyn Renewer> = Arc::<TooLate>::clone(&provider);
@@ -218,7 +218,7 @@ async fn a_provider_that_gives_ended_tokens_is_asked_once_a_call() {
 
 #[tokio::test]
 async fn a_late_writer_changes_nothing() {
-    for stage in Stage::all() {
+    for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let (late, quick) = (Provider::held(&stage), Provider::new(&stage));
         let call = {

@@ -1,6 +1,7 @@
 //! The stage of the tests: stores, a clock that is turned by hand, and a provider.
 
 use std::{
+    collections::HashSet,
     future::ready,
     sync::{
         Arc, Mutex,
@@ -24,6 +25,9 @@ use askback_core::{
 use askback_oauth::Secret;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
+
+#[cfg(all(unix, feature = "postgres"))]
+use crate::cluster::Place;
 
 pub(crate) const NOW: Millis = 1_800_000_000_000;
 pub(crate) const HOUR: Millis = 3_600_000;
@@ -70,12 +74,34 @@ impl Stage {
         Self::with(first, Box::new(move || Box::pin(ready(store()))), directory)
     }
 
-    /// One of each.
-    pub(crate) fn all() -> [Self; 2] {
-        [Self::in_memory(), Self::in_sqlite()]
+    /// Nothing where there is no PostgreSQL.
+    #[cfg(all(unix, feature = "postgres"))]
+    pub(crate) async fn in_postgres() -> Option<Self> {
+        Some(Self::at(Arc::new(Place::new().await?)).await)
     }
 
-    pub(crate) fn with(store: Arc<dyn VaultStore>, open: Opening, directory: TempDir) -> Self {
+    #[cfg(all(unix, feature = "postgres"))]
+    pub(crate) async fn at(place: Arc<Place>) -> Self {
+        let same = Arc::clone(&place);
+        let open: Opening = Box::new(move || {
+            let place = Arc::clone(&same);
+            Box::pin(async move { place.store().await })
+        });
+        Self::with(open().await, open, tempfile::tempdir().unwrap())
+    }
+
+    #[cfg(not(all(unix, feature = "postgres")))]
+    pub(crate) async fn in_postgres() -> Option<Self> {
+        None
+    }
+
+    /// One of each.
+    pub(crate) async fn all() -> Vec<Self> {
+        let own = [Self::in_memory(), Self::in_sqlite()];
+        own.into_iter().chain(Self::in_postgres().await).collect()
+    }
+
+    fn with(store: Arc<dyn VaultStore>, open: Opening, directory: TempDir) -> Self {
         Self {
             directory,
             store,
@@ -134,7 +160,7 @@ pub(crate) fn tokens(number: usize) -> Granted {
     )
 }
 
-/// A provider that does as it is told.
+/// A provider that does as it is told, and takes each refresh token once: one that comes again is refused.
 pub(crate) struct Provider {
     /// The errors of the first renewals, in their order. Those after them get tokens.
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
@@ -142,6 +168,7 @@ pub(crate) struct Provider {
     pub(crate) is_down: Mutex<bool>,
     pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
     pub(crate) requests: AtomicUsize,
+    spent: Mutex<HashSet<String>>,
     /// A permit for each answer.
     pub(crate) answers: Semaphore,
     /// How long its tokens last.
@@ -155,6 +182,7 @@ impl Provider {
             is_down: Mutex::default(),
             revoked: Mutex::default(),
             requests: AtomicUsize::new(0),
+            spent: Mutex::default(),
             answers: Semaphore::new(Semaphore::MAX_PERMITS),
             clock: Arc::clone(&stage.clock),
         })
@@ -180,7 +208,7 @@ impl Renewer for Provider {
     fn renew<'a>(
         &'a self,
         _account: &'a AccountKey,
-        _refresh: &'a Secret,
+        refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
         Box::pin(async {
             let number = 1 + self.requests.fetch_add(1, Ordering::SeqCst);
@@ -188,6 +216,10 @@ impl Renewer for Provider {
             let mut renewals = self.renewals.lock().unwrap();
             if !renewals.is_empty() {
                 return Err(renewals.remove(0));
+            }
+            let mut spent = self.spent.lock().unwrap();
+            if !spent.insert(refresh.expose().to_owned()) {
+                return Err(RenewalError::Refused);
             }
             Ok(tokens(number).expires(self.clock.now() + HOUR))
         })

@@ -1,7 +1,7 @@
 //! Statements, and what is done in one transaction.
 
-use super::rows::{self, number};
-use super::{Batch, Statement, Value};
+use super::rows::{self, name, number};
+use super::{Batch, Database, Statement, Value};
 use crate::vault::audit::AuditRecord;
 
 pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
@@ -27,9 +27,15 @@ impl Batch {
         self
     }
 
-    pub(super) fn audited(self, audit: &AuditRecord) -> Self {
+    pub(super) fn audited<D: Database>(mut self, audit: &AuditRecord) -> Self {
+        self.then.extend(turn::<D>(audit));
         self.then(appended(audit))
     }
+}
+
+/// Has the lines of a tenant's audit come one after the other, where the database needs to be told.
+pub(super) fn turn<D: Database>(audit: &AuditRecord) -> Option<Statement> {
+    D::TURN.map(|text| statement(text, vec![name(audit.tenant.as_deref())]))
 }
 
 pub(super) fn appended(audit: &AuditRecord) -> Statement {

@@ -4,7 +4,7 @@ use askback_core::ask::Millis;
 
 use super::batch::{batch, count, statement};
 use super::rows::{self, bytes, number};
-use super::{Batch, Statement};
+use super::{Batch, Database, Statement};
 use crate::vault::audit::AuditRecord;
 use crate::vault::store::IntentRow;
 
@@ -39,7 +39,11 @@ pub(super) fn of_id(id: [u8; 16]) -> Statement {
 }
 
 /// Puts one in place of its version before.
-pub(super) fn advanced(intent: &IntentRow, expected: u64, audit: &AuditRecord) -> Batch {
+pub(super) fn advanced<D: Database>(
+    intent: &IntentRow,
+    expected: u64,
+    audit: &AuditRecord,
+) -> Batch {
     let update = statement(
         "UPDATE askback_vault_intents SET version = $2, body = $3 WHERE id = $1 AND version = $4",
         vec![
@@ -49,5 +53,5 @@ pub(super) fn advanced(intent: &IntentRow, expected: u64, audit: &AuditRecord) -
             number(expected),
         ],
     );
-    batch(update).audited(audit)
+    batch(update).audited::<D>(audit)
 }

@@ -5,12 +5,16 @@
 
 mod batch;
 mod intents;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rows;
 mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod statements;
 
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresSettings, PostgresVault};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteVault;
 
@@ -52,6 +56,11 @@ pub(super) enum Changed {
 
 /// A connection to a database, which knows nothing of the vault.
 pub(super) trait Database: Send + Sync + 'static {
+    /// The statement that waits for its turn to write to the audit of a tenant (`$1`), and has it until the end of the
+    /// transaction: where transactions are done at the same time, their lines would be seen in another order than that
+    /// of their numbers.
+    const TURN: Option<&'static str>;
+
     /// Does a batch in one transaction.
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed>;
 

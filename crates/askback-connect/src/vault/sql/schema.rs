@@ -1,7 +1,11 @@
 //! The tables, and how those of older versions become these.
 
+use crate::vault::error::VaultError;
+
 /// The words that differ between databases.
 pub(super) struct Dialect {
+    /// The type of text, which is compared by its bytes.
+    pub(super) text: &'static str,
     /// The type of bytes.
     pub(super) bytes: &'static str,
     /// The type of a whole number.
@@ -98,13 +102,24 @@ const STEPS: &[&str] = &["
 /// The version of the newest tables.
 pub(super) const NEWEST: i64 = STEPS.len() as i64;
 
-/// Returns the statements that make tables of a version those of the newest, or nothing where they are newer than
-/// this program.
-pub(super) fn from(version: i64, dialect: &Dialect) -> Option<String> {
-    let done = usize::try_from(version).ok()?;
-    let steps = STEPS.get(done..)?.concat();
+/// Returns the statements that make tables of a version those of the newest.
+///
+/// # Errors
+///
+/// When they are newer than this program.
+pub(super) fn from(version: i64, dialect: &Dialect) -> Result<String, VaultError> {
+    let steps = usize::try_from(version)
+        .ok()
+        .and_then(|done| STEPS.get(done..));
+    let steps = steps.ok_or_else(|| {
+        VaultError::store(format!(
+            "its tables are of version {version}, and this program knows version {NEWEST}: update the program"
+        ))
+    })?;
+    let steps = steps.concat();
+    let steps = steps.replace("TEXT", dialect.text);
     let steps = steps.replace("BYTES", dialect.bytes);
     let steps = steps.replace("NUMBER", dialect.number);
     let steps = steps.replace("COUNTER", dialect.counter);
-    Some(steps.replace(")TABLE", dialect.table))
+    Ok(steps.replace(")TABLE", dialect.table))
 }

@@ -36,6 +36,7 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const DIALECT: Dialect = Dialect {
+    text: "TEXT",
     bytes: "BLOB",
     number: "INTEGER",
     counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -89,6 +90,8 @@ impl SqliteVault {
 }
 
 impl Database for SqliteVault {
+    const TURN: Option<&'static str> = None;
+
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
         self.run(move |connection| match changed(connection, &batch) {
             Ok(rows) => Ok(Changed::Rows(rows)),
@@ -175,11 +178,7 @@ fn connect(path: &Path) -> Result<Connection, VaultError> {
     connection.pragma_update(None, "foreign_keys", "ON")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let steps = schema::from(version, &DIALECT).ok_or_else(|| {
-        VaultError::store(format!(
-            "the vault is of version {version}, and this program knows {NEWEST}"
-        ))
-    })?;
+    let steps = schema::from(version, &DIALECT)?;
     transaction.execute_batch(&steps)?;
     transaction.pragma_update(None, "user_version", NEWEST)?;
     transaction.commit()?;

@@ -2,7 +2,7 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
-use super::batch::{appended, batch, count, statement};
+use super::batch::{appended, batch, count, statement, turn};
 use super::intents;
 use super::rows::{self, Row, bytes, name, number, text};
 use super::{Batch, Changed, Database, Statement, Value};
@@ -91,7 +91,7 @@ impl<D: Database> VaultStore for D {
                 )
             }
         };
-        Box::pin(written(self, batch(put).audited(audit)))
+        Box::pin(written(self, batch(put).audited::<D>(audit)))
     }
 
     fn lease<'a>(
@@ -133,7 +133,7 @@ impl<D: Database> VaultStore for D {
                  AND account = $5 AND version = $17 AND lease = $18",
             values,
         );
-        Box::pin(written(self, batch(update).audited(audit)))
+        Box::pin(written(self, batch(update).audited::<D>(audit)))
     }
 
     fn reseal<'a>(
@@ -182,7 +182,7 @@ impl<D: Database> VaultStore for D {
                  AND account = $5",
             of_account(account, []),
         );
-        let mut batch = batch(delete).audited(audit);
+        let mut batch = batch(delete).audited::<D>(audit);
         if let Some((id, due)) = revocation {
             batch = batch.before(statement(
                 "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider,
@@ -255,7 +255,7 @@ impl<D: Database> VaultStore for D {
                 vec![bytes(&id), number(due)],
             ),
         };
-        Box::pin(changed(self, batch(settle).audited(audit)))
+        Box::pin(changed(self, batch(settle).audited::<D>(audit)))
     }
 
     fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {
@@ -378,7 +378,7 @@ impl<D: Database> VaultStore for D {
             .before(of_tenant(
                 "DELETE FROM askback_vault_intents WHERE tenant = $1",
             ))
-            .audited(audit)
+            .audited::<D>(audit)
         };
         Box::pin(async move {
             // A record that is put in between keeps its key: it goes at the next try.
@@ -414,12 +414,13 @@ impl<D: Database> VaultStore for D {
         expected: u64,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool> {
-        let advanced = intents::advanced(intent, expected, audit);
+        let advanced = intents::advanced::<D>(intent, expected, audit);
         Box::pin(changed(self, advanced))
     }
 
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {
-        let appended = batch(appended(audit));
+        let mut appended = batch(appended(audit));
+        appended.before.extend(turn::<D>(audit));
         Box::pin(async move { changed(self, appended).await.map(drop) })
     }
 

@@ -1,0 +1,106 @@
+//! What went wrong, and what to do.
+
+use std::{error::Error as _, io, time::Duration};
+
+use deadpool_postgres::{PoolError, TimeoutType};
+use tokio_postgres::{Error, error::SqlState};
+
+use crate::vault::error::VaultError;
+
+/// Why there is no connection.
+pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> VaultError {
+    VaultError::store(match error {
+        PoolError::Timeout(TimeoutType::Wait) => format!(
+            "all {size} connections to PostgreSQL have been in use for {wait:?}: raise `PostgresSettings::connections`"
+        ),
+        PoolError::Timeout(_) => unreachable(&format!("no answer for {wait:?}")),
+        PoolError::Backend(error) => match refused(&error) {
+            Some(refused) => refused,
+            None if error.to_string().contains("TLS") => untrusted(&cause(&error)),
+            None => unreachable(&cause(&error)),
+        },
+        error => error.to_string(),
+    })
+}
+
+/// Why a connection did not do what it was to do.
+pub(super) fn failed(error: &Error) -> VaultError {
+    VaultError::store(match refused(error) {
+        Some(refused) => refused,
+        None if error.is_closed() || is_io(error) => lost(&cause(error)),
+        None => cause(error),
+    })
+}
+
+/// PostgreSQL took too long.
+pub(super) fn silent(wait: Duration) -> VaultError {
+    VaultError::store(lost(&format!("no answer for {wait:?}")))
+}
+
+/// What PostgreSQL itself said. It names users, databases and tables, and no values.
+fn refused(error: &Error) -> Option<String> {
+    let refusal = error.as_db_error()?;
+    let said = refusal.message();
+    Some(match *refusal.code() {
+        SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            format!(
+                "PostgreSQL refuses the user ({said}): correct the connection string, or pg_hba.conf"
+            )
+        }
+        SqlState::INVALID_CATALOG_NAME => {
+            format!(
+                "PostgreSQL has no such database ({said}): create it, or correct the connection string"
+            )
+        }
+        SqlState::INSUFFICIENT_PRIVILEGE => {
+            format!(
+                "PostgreSQL refuses this to the user ({said}): grant it, or connect as another user"
+            )
+        }
+        SqlState::INVALID_SCHEMA_NAME => {
+            format!(
+                "PostgreSQL has no place for the tables ({said}): create a schema of the search path"
+            )
+        }
+        SqlState::READ_ONLY_SQL_TRANSACTION => {
+            format!("PostgreSQL is read-only ({said}): connect to the primary server")
+        }
+        SqlState::TOO_MANY_CONNECTIONS => format!(
+            "PostgreSQL has too many connections ({said}): lower `PostgresSettings::connections`, or raise max_connections"
+        ),
+        SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
+            lost(said)
+        }
+        ref code => format!("PostgreSQL failed ({said}; SQLSTATE {})", code.code()),
+    })
+}
+
+fn lost(why: &str) -> String {
+    format!("the connection to PostgreSQL is lost ({why}): the next call connects again")
+}
+
+fn unreachable(why: &str) -> String {
+    format!(
+        "PostgreSQL cannot be reached ({why}): check that it runs, and host and port of the connection string"
+    )
+}
+
+fn untrusted(why: &str) -> String {
+    format!(
+        "PostgreSQL cannot be reached by TLS ({why}): give it a certificate for its host, and its authority to \
+         `PostgresSettings::authorities`, or write sslmode=disable where the network is trusted"
+    )
+}
+
+/// The client's errors say no more than that there is one; their source says which.
+fn cause(error: &Error) -> String {
+    error
+        .source()
+        .map_or_else(|| error.to_string(), |source| source.to_string())
+}
+
+fn is_io(error: &Error) -> bool {
+    error
+        .source()
+        .is_some_and(|source| source.is::<io::Error>())
+}

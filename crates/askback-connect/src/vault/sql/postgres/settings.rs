@@ -1,0 +1,129 @@
+//! Which database, and how it is reached.
+
+use std::{fmt::Display, fs, path::PathBuf, sync::Arc, time::Duration};
+
+use askback_oauth::Secret;
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, pem::PemObject},
+};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::vault::error::VaultError;
+
+/// The settings of a [`PostgresVault`](super::PostgresVault).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PostgresSettings {
+    /// The connection string, as `postgresql://USER:PASSWORD@HOST/DATABASE` or `host=… user=… password=… dbname=…`.
+    pub database: Secret,
+    /// The most connections of this process. 8.
+    pub connections: usize,
+    /// How long a call waits for a connection, and then for its answer. 10 seconds.
+    pub wait: Duration,
+    /// A file with the certificates (PEM) of the authorities that are trusted to name the database. Those of the
+    /// system, where there is none.
+    pub authorities: Option<PathBuf>,
+}
+
+/// The name under which the vault is listed in `pg_stat_activity`.
+const NAME: &str = "askback-vault";
+
+impl PostgresSettings {
+    /// The settings for a database, by its connection string.
+    #[must_use]
+    pub fn new(database: Secret) -> Self {
+        Self {
+            database,
+            connections: 8,
+            wait: Duration::from_secs(10),
+            authorities: None,
+        }
+    }
+
+    pub(super) fn config(&self) -> Result<Config, VaultError> {
+        // The parser's error may quote a part of the password.
+        let parsed = self.database.expose().parse::<Config>();
+        let mut config = parsed.map_err(|_| unreadable())?;
+        if has_stray_password(&config) {
+            return Err(unreadable());
+        }
+        let is_near = is_on_this_machine(&config);
+        match config.get_ssl_mode() {
+            _ if is_near => config.ssl_mode(SslMode::Disable),
+            SslMode::Disable => &mut config,
+            _ => config.ssl_mode(SslMode::Require),
+        };
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(self.wait);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(self.wait);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name(NAME);
+        }
+        Ok(config)
+    }
+
+    /// TLS by the provider that the program has chosen for itself, else by ring.
+    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, VaultError> {
+        let chosen = CryptoProvider::get_default().cloned();
+        let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(VaultError::store)?;
+        let tls = match self.authorities()? {
+            Some(roots) => tls.with_root_certificates(roots),
+            None => tls.with_platform_verifier().map_err(VaultError::store)?,
+        };
+        Ok(MakeRustlsConnect::new(tls.with_no_client_auth()))
+    }
+
+    fn authorities(&self) -> Result<Option<RootCertStore>, VaultError> {
+        let Some(path) = &self.authorities else {
+            return Ok(None);
+        };
+        let unusable = |why: &dyn Display| {
+            let path = path.display();
+            VaultError::store(format!(
+                "the file of authorities {path} cannot be used ({why}): give a PEM file with certificates"
+            ))
+        };
+        let file = fs::read(path).map_err(|error| unusable(&error))?;
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&file) {
+            let certificate = certificate.map_err(|error| unusable(&error))?;
+            roots.add(certificate).map_err(|error| unusable(&error))?;
+        }
+        match roots.is_empty() {
+            true => Err(unusable(&"it holds no certificate")),
+            false => Ok(Some(roots)),
+        }
+    }
+}
+
+/// Whether an `@` of the password was taken for the end of it: the rest then stands in a name that would be shown.
+fn has_stray_password(config: &Config) -> bool {
+    let in_host = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+    let in_name = |name: Option<&str>| name.is_some_and(|name| name.contains('@'));
+    config.get_hosts().iter().any(in_host) || in_name(config.get_dbname())
+}
+
+fn is_on_this_machine(config: &Config) -> bool {
+    let is_socket = |host: &Host| !matches!(host, Host::Tcp(_));
+    config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_socket)
+}
+
+fn unreadable() -> VaultError {
+    VaultError::store(
+        "the connection string of PostgreSQL cannot be read: write postgresql://USER:PASSWORD@HOST/DATABASE, with \
+         special characters of the password percent-encoded, and no other `sslmode` than `require` and `disable`",
+    )
+}
