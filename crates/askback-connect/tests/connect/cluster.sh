@@ -1,7 +1,7 @@
 # A PostgreSQL of the tests' own, as its user: in a folder of its own, on a socket there, until standard input ends. Says
 # where it is when it is there. Takes the directory of PostgreSQL's programs, and two passwords in the environment.
 # What ends the tests closes standard input, too.
-trap '' HUP INT TERM
+trap '' HUP INT PIPE TERM
 place=$(mktemp -d /tmp/askback-vault-XXXXXX) || exit
 cd "$place" || exit
 trap '"$1/pg_ctl" stop --silent --mode immediate --pgdata data; cd / && rm -rf "$place"' EXIT
