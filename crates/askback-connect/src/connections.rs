@@ -118,6 +118,13 @@ impl Connections {
         ConnectionsBuilder::new(url.into(), Door::Machine, vault, providers)
     }
 
+    /// Returns the user of this machine, whose accounts [`Connections::on_this_machine`] keeps: so a program beside the
+    /// server can list and disconnect what is in its vault.
+    #[must_use]
+    pub fn user_of_this_machine() -> Principal {
+        Kit::user()
+    }
+
     /// Returns the vault.
     #[must_use]
     pub fn vault(&self) -> &Vault {
