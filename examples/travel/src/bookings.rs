@@ -23,6 +23,14 @@ pub(crate) struct Booking {
     /// What it costs in all, in US dollars.
     pub(crate) total: u32,
     pub(crate) contact: Contact,
+    /// Whether the deposit was paid.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) deposit_paid: bool,
+}
+
+/// What a booking does not say, as it holds for most.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Where to sit on the plane.
@@ -131,6 +139,13 @@ struct Made {
     booking: Booking,
 }
 
+/// A deposit as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Paid {
+    owner: Owner,
+    paid: String,
+}
+
 impl Owner {
     pub(crate) fn of(principal: Option<&Principal>) -> Self {
         let Some(principal) = principal.cloned() else {
@@ -157,6 +172,12 @@ impl Owner {
 }
 
 impl Booking {
+    /// The deposit, in US dollars: a tenth of all.
+    #[cfg(feature = "connect")]
+    pub(crate) fn deposit(&self) -> u32 {
+        self.total.div_ceil(10)
+    }
+
     /// Whether the travellers are back, wherever on earth that is.
     fn is_over(&self, today: Date) -> bool {
         let days = DAY * (u32::from(self.nights) + 1);
@@ -233,6 +254,41 @@ impl Bookings {
         Ok(made.booking)
     }
 
+    /// Notes that the deposit of a booking was paid. It is noted once.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk; and that the booking was forgotten meanwhile.
+    #[cfg(feature = "connect")]
+    pub(crate) async fn pay(&self, owner: Owner, reference: &str) -> Result<()> {
+        let mut book = self.book.lock().await;
+        let _turn = match &self.file {
+            Some(path) => Some(book.read_locked(path).await?),
+            None => None,
+        };
+        let known = book.find(&owner, reference).ok_or_else(|| {
+            Error::new(format!(
+                "the deposit is not noted: the booking `{reference}` was forgotten, as its trip is over"
+            ))
+        })?;
+        if known.deposit_paid {
+            return Ok(());
+        }
+        let paid = Paid {
+            owner,
+            paid: reference.to_owned(),
+        };
+        let Some(path) = &self.file else {
+            book.pay(&paid);
+            return Ok(());
+        };
+        if book.lines >= MOST_LINES {
+            book.rewrite(path).await?;
+        }
+        // It is read from there.
+        file::append(path, &serde_json::to_string(&paid)?).await
+    }
+
     /// All that is known by now: another process of the agency may have written to the file.
     async fn book(&self) -> Result<MutexGuard<'_, Book>> {
         let mut book = self.book.lock().await;
@@ -291,6 +347,13 @@ impl Book {
             !bookings.is_empty()
         });
         self.count = self.by_owner.values().map(Vec::len).sum();
+    }
+
+    fn pay(&mut self, Paid { owner, paid }: &Paid) {
+        let theirs = self.by_owner.get_mut(owner).into_iter().flatten();
+        for booking in theirs.filter(|booking| booking.reference == *paid) {
+            booking.deposit_paid = true;
+        }
     }
 
     fn add(&mut self, made: Made) {

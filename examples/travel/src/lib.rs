@@ -13,9 +13,12 @@
 //! | `prompts.rs` | prompts with typed arguments, pictures and resources |
 //! | `completion.rs` | completion of their arguments, while they are typed |
 //! | `resources.rs` | resources, templates, and a list that changes |
+//! | `connect/tools.rs` | an account of the person at a third party, and a page of one's own (feature `connect`) |
 
 mod bookings;
 mod completion;
+#[cfg(feature = "connect")]
+mod connect;
 mod data;
 mod files;
 mod flights;
@@ -30,6 +33,8 @@ use std::{
 
 use askback::{Revision, Server, ServerBuilder};
 
+#[cfg(feature = "connect")]
+pub use crate::connect::Accounts;
 use crate::{
     bookings::Bookings,
     completion::complete_reference,
@@ -58,6 +63,9 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// Where itineraries are saved.
     pub itineraries: Itineraries,
+    /// Accounts of the customers at an airline. Without them there is no tool that uses one.
+    #[cfg(feature = "connect")]
+    pub accounts: Option<Accounts>,
 }
 
 /// Where itineraries are saved, and so whether there is a tool that saves them.
@@ -82,6 +90,10 @@ pub enum Itineraries {
 pub fn server(options: Options) -> Result<Server> {
     let builder = builder(options.directory.as_deref(), options.itineraries)?;
     let mut builder = builder.page_size(options.page_size.unwrap_or(PAGE_SIZE));
+    #[cfg(feature = "connect")]
+    if let Some(accounts) = &options.accounts {
+        builder = accounts.offered_by(builder);
+    }
     if let Some(revisions) = options.revisions {
         builder = builder.revisions(revisions);
     }

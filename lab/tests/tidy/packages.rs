@@ -29,7 +29,15 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),
-    ("askback-travel", &["askback"]),
+    (
+        "askback-travel",
+        &[
+            "askback",
+            "askback-connect",
+            "askback-core",
+            "askback-oauth",
+        ],
+    ),
     ("askback-seams", &["askback"]),
     (
         "askback-host",

@@ -67,6 +67,8 @@ impl Book {
             self.lines += usize::from(line != b"\n");
             if let Ok(made) = serde_json::from_slice(&line) {
                 self.add(made);
+            } else if let Ok(paid) = serde_json::from_slice(&line) {
+                self.pay(&paid);
             }
             line.clear();
         }

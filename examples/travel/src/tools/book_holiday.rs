@@ -87,6 +87,7 @@ pub(crate) async fn book_holiday(
         travel_insurance: wishes.travel_insurance,
         total: quote + insurance,
         contact,
+        deposit_paid: false,
     };
     let (owner, today) = (Owner::of(ctx.principal()), day(ctx.now()));
     let booking = ctx.commit("book", move || async move {

@@ -2,6 +2,8 @@
 
 mod booking;
 mod client;
+#[cfg(feature = "connect")]
+mod connect;
 mod itineraries;
 mod prompts;
 mod resources;
