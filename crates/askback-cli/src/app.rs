@@ -5,6 +5,8 @@ use std::{env, process::ExitCode};
 use askback_host::{page::out, text::given, words};
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "connect")]
+use crate::commands::connections;
 use crate::{
     commands::{
         answer, auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read,
@@ -39,6 +41,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Check(check::CheckArgs),
     Auth(auth::AuthArgs),
+    #[cfg(feature = "connect")]
+    Connections(connections::ConnectionsArgs),
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
 }
@@ -113,6 +117,8 @@ impl Command {
             Self::Test(args) => args.is_json(),
             Self::Doctor(args) => args.json,
             Self::Check(args) => args.json,
+            #[cfg(feature = "connect")]
+            Self::Connections(args) => args.json,
             Self::Servers(args) => args.json,
             Self::Open(_) | Self::New(_) | Self::Auth(_) | Self::Serve(_) => false,
         }
@@ -136,6 +142,8 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Auth(args)) => auth::run(args).await,
+        #[cfg(feature = "connect")]
+        Some(Command::Connections(args)) => connections::run(args).await,
         Some(Command::Servers(args)) => servers::run(args),
         Some(Command::Serve(args)) => serve::run(args).await,
     }

@@ -12,6 +12,8 @@ pub mod app;
 pub mod args;
 pub mod check;
 pub mod commands;
+#[cfg(feature = "connect")]
+pub mod connections;
 pub mod credentials;
 pub mod doctor;
 pub mod environment;

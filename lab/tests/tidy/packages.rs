@@ -47,6 +47,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "askback-cli",
         &[
             "askback",
+            "askback-connect",
             "askback-core",
             "askback-host",
             "askback-oauth",
@@ -119,7 +120,7 @@ const CORE: &[&str] = &[
 /// for who builds it first. A number changes on purpose alone, and with a reason.
 const CRATES: &[(&str, usize)] = &[
     // What the README starts.
-    ("askback-cli", 158),
+    ("askback-cli", 170),
     // The shortest server.
     ("askback-delete", 59),
 ];

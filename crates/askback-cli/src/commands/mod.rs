@@ -5,6 +5,8 @@ pub mod auth;
 pub mod call;
 pub mod check;
 pub mod complete;
+#[cfg(feature = "connect")]
+pub mod connections;
 pub mod demo;
 pub mod doctor;
 pub mod inspect;

@@ -1,5 +1,7 @@
 //! `askback serve`: the servers this program carries.
 
+#[cfg(feature = "connect")]
+use std::path::Path;
 use std::{io, net::SocketAddr, path::PathBuf};
 
 use askback::{Server, keys::state_dir};
@@ -9,11 +11,15 @@ use askback_host::{
     text::{Words, given},
     words,
 };
+#[cfg(feature = "connect")]
+use askback_travel::Accounts;
 use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::protect::Protecting;
+#[cfg(feature = "connect")]
+use crate::connections;
 use crate::{
     error::{Error, Kind},
     private_file,
@@ -54,6 +60,11 @@ enum Served {
         /// Also serve clients that know only the transport of 2024-11-05 (HTTP+SSE), at the same path
         #[arg(long, requires = "http")]
         sse: bool,
+        /// Also offer tools that use your account at an airline, which is made up and served along, and
+        /// the pages on which you connect it; for you alone, as whoever can call this server uses it
+        #[cfg(feature = "connect")]
+        #[arg(long, conflicts_with_all = ["development_token", "authorization_server"])]
+        connect: bool,
         #[command(flatten)]
         protecting: Protecting,
     },
@@ -72,6 +83,8 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         directory,
         itineraries,
         sse,
+        #[cfg(feature = "connect")]
+        connect,
         protecting,
     } = args.server;
     log_to_stderr();
@@ -81,11 +94,17 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         // The folders that a client shares are its own machine's.
         (None, Some(_)) => Itineraries::Nowhere,
     };
+    let directory = kept_in(directory)?;
     let options = Options {
         page_size: page_size.map(|size| size as usize),
         revisions: protocol.map(|revision| vec![revision]),
-        directory: kept_in(directory)?,
         itineraries,
+        #[cfg(feature = "connect")]
+        accounts: match connect {
+            true => Some(accounts(directory.as_deref()).await?),
+            false => None,
+        },
+        directory,
     };
     // It looks at the disk.
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
@@ -98,6 +117,21 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Some(address) => serve_http(&server, address, sse, &protecting).await,
         None => server.serve_stdio().await.map_err(broken),
     }
+}
+
+/// Serves the pages on which accounts are connected, and the airline; where is said on the standard error.
+#[cfg(feature = "connect")]
+async fn accounts(directory: Option<&Path>) -> Result<Accounts, Error> {
+    let vault = connections::open().await?;
+    let book = directory.map(|directory| directory.join("airline.json"));
+    let accounts = Accounts::on_this_machine(vault, book).await;
+    let accounts = accounts.map_err(failed)?;
+    note(words!(
+        "accounts are connected on pages at {}; the airline is at {}",
+        given(accounts.pages_url()),
+        given(accounts.airline_url())
+    ));
+    Ok(accounts)
 }
 
 /// Writes warnings and errors to the standard error: clients are not told what failed under a
@@ -131,7 +165,21 @@ async fn serve_http(
             port
         )));
     }
-    let listener = TcpListener::bind(address).await.map_err(broken)?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let failed = Error::new(
+            Kind::Connection,
+            words!(
+                "nothing can be served at {}: {}",
+                given(address),
+                given(&error)
+            ),
+        );
+        match error.kind() {
+            io::ErrorKind::AddrInUse => failed
+                .hint("Another program is served there: choose another port, or 0 for a free one."),
+            _ => failed,
+        }
+    })?;
     let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
     let (protection, drawn) = protecting.protection(&url)?;
     let mut endpoint = server.http();

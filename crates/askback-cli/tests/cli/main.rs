@@ -6,6 +6,8 @@ mod check;
 #[cfg(unix)]
 mod clients;
 mod command_line;
+#[cfg(all(unix, feature = "connect"))]
+mod connections;
 #[cfg(unix)]
 mod conversation;
 mod crashed;

@@ -1,0 +1,150 @@
+//! `askback connections`: the accounts at third parties that this user has connected.
+
+use askback_connect::vault::{AccountState, ConnectedAccount};
+use askback_host::{
+    page::{Page, Style, out},
+    text::{PeerText, given},
+    words,
+};
+use serde::Serialize;
+
+use super::print_as_json;
+use crate::{
+    connections::{open_if_made, unusable, user},
+    error::Error,
+};
+
+/// See which accounts you have connected to the servers of this program, and disconnect them
+///
+/// `askback serve travel --connect` is such a server. No secret is shown.
+#[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ConnectionsArgs {
+    /// Print them as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    command: Option<ConnectionsCommand>,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum ConnectionsCommand {
+    /// Disconnect an account: forget it here, and give its tokens back when the server runs next
+    Disconnect {
+        /// The third party, as the list names it
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+        /// The account, as the list names it
+        #[arg(value_name = "ACCOUNT")]
+        account: String,
+    },
+}
+
+/// All accounts, as JSON.
+#[derive(Serialize)]
+struct All<'a> {
+    connections: Vec<Row<'a>>,
+}
+
+/// An account in the list, as JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    provider: &'a str,
+    account: &'a str,
+    state: &'static str,
+    scopes: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails where the vault cannot be used, or has no such account.
+pub async fn run(args: ConnectionsArgs) -> Result<(), Error> {
+    match args.command {
+        None => list(args.json).await,
+        Some(ConnectionsCommand::Disconnect { provider, account }) => {
+            disconnect(&provider, &account).await
+        }
+    }
+}
+
+async fn list(json: bool) -> Result<(), Error> {
+    let accounts = match open_if_made().await? {
+        Some(vault) => vault.accounts(&user()).await.map_err(unusable)?,
+        None => Vec::new(),
+    };
+    if json {
+        let connections = accounts.iter().map(row).collect();
+        return print_as_json(&All { connections });
+    }
+    let mut page = out::stdout_page();
+    if accounts.is_empty() {
+        page.say(Style::Plain, "No account is connected.");
+    }
+    for account in &accounts {
+        put(&mut page, account);
+    }
+    Ok(out::print(&page.take().alone())?)
+}
+
+async fn disconnect(provider: &str, account: &str) -> Result<(), Error> {
+    let was_connected = match open_if_made().await? {
+        Some(vault) => {
+            let disconnected = vault.disconnect(&user(), provider, account).await;
+            disconnected.map_err(unusable)?
+        }
+        None => false,
+    };
+    if !was_connected {
+        let message = words!(
+            "there is no account {} at {}",
+            given(account),
+            given(provider)
+        );
+        return Err(Error::usage(message).hint("`askback connections` lists those there are."));
+    }
+    let mut page = out::stderr_page();
+    page.line(words!(
+        "{} at {} is disconnected. Its tokens are given back while the server runs.",
+        given(account),
+        given(provider)
+    ));
+    out::tell(&mut page);
+    Ok(())
+}
+
+fn row(connected: &ConnectedAccount) -> Row<'_> {
+    Row {
+        provider: &connected.key.provider,
+        account: &connected.key.account,
+        state: state(connected.state).0,
+        scopes: connected.scopes.to_string(),
+    }
+}
+
+/// Puts an account on the page. Its name is what the third party said.
+fn put(page: &mut Page, connected: &ConnectedAccount) {
+    page.line(given(&connected.key.provider));
+    page.quote_line("  account ", PeerText::from(connected.key.account.clone()));
+    if !connected.scopes.is_empty() {
+        page.quote_line("  for ", connected.scopes.to_string());
+    }
+    page.note(Style::Plain, state(connected.state).1);
+}
+
+/// The state of an account, in a word and in a sentence.
+fn state(state: AccountState) -> (&'static str, &'static str) {
+    match state {
+        AccountState::Active => ("active", "connected"),
+        AccountState::CoolingDown { .. } => (
+            "cooling-down",
+            "connected; its token could not be renewed, and is tried again later",
+        ),
+        AccountState::Revoking => ("revoking", "disconnected; its tokens are being given back"),
+        _ => (
+            "needs-reconnect",
+            "no longer good: the next call that needs it asks you to connect it again",
+        ),
+    }
+}
