@@ -437,6 +437,41 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "connect")]
+    #[tokio::test]
+    async fn a_deposit_is_noted_once_and_stays_noted() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("bookings.jsonl");
+        let lines = || std::fs::read_to_string(&file).unwrap().lines().count();
+        let owner = Owner::default;
+        for bookings in [Bookings::default(), Bookings::in_file(file.clone())] {
+            for reference in ["A", "B"] {
+                let booking = booking(reference, "Rome");
+                bookings.add(owner(), booking, SPRING).await.unwrap();
+            }
+            bookings.pay(owner(), "A").await.unwrap();
+            let all = bookings.all(&owner()).await.unwrap();
+            let paid: Vec<_> = all.iter().map(|booking| booking.deposit_paid).collect();
+            assert_eq!(paid, [true, false]);
+            assert!(bookings.pay(owner(), "C").await.is_err());
+            let stranger = Owner::of(Some(&Principal::new("alice")));
+            assert!(bookings.pay(stranger, "B").await.is_err());
+        }
+        let before = lines();
+        Bookings::in_file(file.clone())
+            .pay(owner(), "A")
+            .await
+            .unwrap();
+        assert_eq!(lines(), before);
+        // Written anew, the booking says so itself.
+        let mut book = Book::default();
+        let turn = book.read_locked(&file).await.unwrap();
+        book.rewrite(&file).await.unwrap();
+        drop(turn);
+        let all = Bookings::in_file(file).all(&owner()).await.unwrap();
+        assert!(all[0].deposit_paid && !all[1].deposit_paid);
+    }
+
     #[tokio::test]
     async fn a_line_cut_short_costs_only_itself() {
         let directory = tempfile::tempdir().unwrap();
