@@ -61,7 +61,7 @@ enum Served {
         #[arg(long, requires = "http")]
         sse: bool,
         /// Also offer tools that use your account at an airline, which is made up and served along, and
-        /// the pages on which you connect it; for you alone, as whoever can call this server uses it
+        /// the pages on which you connect it; for you alone, as all who call this server use it
         #[cfg(feature = "connect")]
         #[arg(long, conflicts_with_all = ["development_token", "authorization_server"])]
         connect: bool,
