@@ -35,19 +35,26 @@ class Person {
   requests = [];
   violations = [];
   errors = [];
+  barred = [];
   open = new Set();
 
   static async enter(browser, { phone, dark, scripts }) {
-    const person = new Person();
-    person.scripts = scripts;
-    person.context = await browser.newContext({
+    const context = await browser.newContext({
       ...(phone ? PHONE : DESK),
       colorScheme: dark ? 'dark' : 'light',
       javaScriptEnabled: scripts,
     });
-    person.context.setDefaultTimeout(PATIENCE);
-    person.page = await person.context.newPage();
-    person.devtools = await person.context.newCDPSession(person.page);
+    context.setDefaultTimeout(PATIENCE);
+    return await Person.look(context, scripts);
+  }
+
+  /** Opens a page in a context, which others may look at as well. */
+  static async look(context, scripts) {
+    const person = new Person();
+    person.scripts = scripts;
+    person.context = context;
+    person.page = await context.newPage();
+    person.devtools = await context.newCDPSession(person.page);
     await person.listen();
     return person;
   }
@@ -85,6 +92,11 @@ class Person {
       if (message.type() === 'error') this.errors.push(message.text());
     });
     page.on('pageerror', (error) => this.errors.push(String(error)));
+    devtools.on('Fetch.requestPaused', async ({ requestId, request }) => {
+      this.barred.push(request.url);
+      this.stopped?.();
+      await devtools.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' });
+    });
   }
 
   /** Waits until the browser has told all that it knows of the page. */
@@ -143,6 +155,30 @@ const acts = {
 
   async goto({ page }, { url }) {
     await page.goto(url);
+  },
+
+  async tab(browser, { person, of }) {
+    const { context, scripts } = persons.get(of);
+    persons.set(person, await Person.look(context, scripts));
+  },
+
+  async bar({ devtools }, { url }) {
+    await devtools.send('Fetch.enable', { patterns: [{ urlPattern: `${url}*` }] });
+  },
+
+  async unbar({ devtools }) {
+    await devtools.send('Fetch.disable');
+  },
+
+  async barred(person) {
+    let timer;
+    const stopped = new Promise((done, fail) => {
+      person.stopped = done;
+      timer = setTimeout(() => fail(new Error('no page that is barred was gone to')), PATIENCE);
+    });
+    if (person.barred.length === 0) await stopped;
+    clearTimeout(timer);
+    return person.barred.pop();
   },
 
   async reload({ page }) {
@@ -256,9 +292,10 @@ const acts = {
     throw new Error(`the keyboard does not come back after ${STOPS} elements`);
   },
 
-  async leave({ context }, { person }) {
+  async leave({ context, page }, { person }) {
     persons.delete(person);
-    await context.close();
+    await page.close();
+    if (context.pages().length === 0) await context.close();
   },
 };
 
@@ -271,7 +308,7 @@ async function shown(person) {
 
 async function act(browser, request) {
   const { id, act: name, person, ...rest } = request;
-  const who = name === 'enter' ? browser : persons.get(person);
+  const who = ['enter', 'tab'].includes(name) ? browser : persons.get(person);
   try {
     if (!who) throw new Error(`there is nobody called ${person}`);
     const done = await acts[name](who, { person, ...rest });

@@ -21,7 +21,7 @@ use crate::install::Result;
 /// A browser, which ends with this and its persons.
 pub struct Browser {
     wire: Arc<Wire>,
-    persons: AtomicU64,
+    persons: Arc<AtomicU64>,
 }
 
 /// Somebody with a page of the browser, and cookies of their own.
@@ -31,6 +31,7 @@ pub struct Person {
     name: String,
     /// Told from others of the same name by this.
     key: String,
+    persons: Arc<AtomicU64>,
     wire: Arc<Wire>,
 }
 
@@ -137,7 +138,7 @@ impl Browser {
         };
         Ok(Some(Self {
             wire: Arc::new(Wire::start(command).await?),
-            persons: AtomicU64::new(0),
+            persons: Arc::default(),
         }))
     }
 
@@ -156,12 +157,7 @@ impl Browser {
     ///
     /// If the browser does not answer.
     pub async fn person_with(&self, name: &str, means: Means) -> Result<Person> {
-        let number = self.persons.fetch_add(1, Ordering::Relaxed);
-        let person = Person {
-            name: name.to_owned(),
-            key: format!("{name} {number}"),
-            wire: Arc::clone(&self.wire),
-        };
+        let person = Person::new(name, &self.persons, &self.wire);
         let Means {
             phone,
             dark,
@@ -174,6 +170,54 @@ impl Browser {
 }
 
 impl Person {
+    fn new(name: &str, persons: &Arc<AtomicU64>, wire: &Arc<Wire>) -> Self {
+        let number = persons.fetch_add(1, Ordering::Relaxed);
+        Self {
+            name: name.to_owned(),
+            key: format!("{name} {number}"),
+            persons: Arc::clone(persons),
+            wire: Arc::clone(wire),
+        }
+    }
+
+    /// Opens another tab, in which the person has the same cookies.
+    ///
+    /// # Errors
+    ///
+    /// If the browser does not answer.
+    pub async fn tab(&self) -> Result<Self> {
+        let tab = Self::new(&self.name, &self.persons, &self.wire);
+        tab.acts("tab", json!({"of": self.key})).await?;
+        Ok(tab)
+    }
+
+    /// Keeps the tab from all pages whose URL begins so, also where others lead to them: it stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// If the browser does not answer.
+    pub async fn bar(&self, url: &str) -> Result<()> {
+        self.acts("bar", json!({"url": url})).await
+    }
+
+    /// Waits until the tab was kept from a page, and gives the URL.
+    ///
+    /// # Errors
+    ///
+    /// If it goes to none that is barred.
+    pub async fn barred(&self) -> Result<String> {
+        self.tells("barred").await
+    }
+
+    /// Lets the tab go everywhere again.
+    ///
+    /// # Errors
+    ///
+    /// If the browser does not answer.
+    pub async fn unbar(&self) -> Result<()> {
+        self.acts("unbar", json!({})).await
+    }
+
     /// Opens a page, and waits until it is loaded.
     ///
     /// # Errors
