@@ -3,7 +3,7 @@
 // It listens on a free port of the loopback interface, says its issuer in one line of JSON, and
 // lives as long as its standard input. Logins and consents are the library's own pages; any login
 // is taken, with any password. What it is for comes as JSON in its first argument (`Role` in
-// lab/src/issuers/mod.rs); `/log` says what its clients wanted of it.
+// lab/src/issuers/mod.rs); `/log` says what its clients wanted of it, and `/catch-up` sets its clock right.
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import process from 'node:process';
@@ -13,6 +13,11 @@ import { Provider } from 'oidc-provider';
 const role = JSON.parse(process.argv[2]);
 const { accessTokenTTL, refreshTokenTTL } = role;
 const log = [];
+
+// Behind the time until it is told to catch up: who signs in until then has done so long ago.
+const now = Date.now;
+let { behind } = role;
+Date.now = () => now() - behind * 1000;
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const signing = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig', kid: 'one' };
@@ -71,6 +76,7 @@ server.listen(0, '127.0.0.1', () => {
   const answer = provider.callback();
   server.on('request', (request, response) => {
     if (request.url === '/log') response.end(JSON.stringify(log));
+    else if (request.url === '/catch-up') response.end(JSON.stringify((behind = 0)));
     else answer(request, response);
   });
   process.stdout.write(`${JSON.stringify({ issuer })}\n`);

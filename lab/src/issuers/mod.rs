@@ -48,6 +48,8 @@ pub struct Role {
     pub refreshable: u64,
     /// Whether it wants a nonce in every proof of a key.
     pub nonces: bool,
+    /// By how many seconds its clock is behind at first; oidc-provider alone can be.
+    pub behind: u64,
 }
 
 /// A client that is registered by hand, in the words of RFC 7591.
@@ -120,6 +122,7 @@ impl Role {
             lasting: LONG,
             refreshable: LONG,
             nonces: false,
+            behind: 0,
         }
     }
 }
@@ -223,6 +226,16 @@ impl Issuer {
     pub async fn log(&self) -> Result<Vec<Event>> {
         let answer = loopback::get(&format!("{}/log", self.name), &[]).await?;
         Ok(serde_json::from_value(answer.json()?)?)
+    }
+
+    /// Sets a clock right that was behind: who has signed in until now did so that much longer ago.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer.
+    pub async fn catch_up(&self) -> Result<()> {
+        let answer = loopback::get(&format!("{}/catch-up", self.name), &[]).await?;
+        answer.json().map(drop)
     }
 
     /// How many times tokens were renewed.
