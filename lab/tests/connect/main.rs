@@ -3,7 +3,13 @@
 //! say so; with `ASKBACK_BROWSER=required` they fail.
 
 mod by_hand;
+mod editor;
+mod flow;
+mod hands;
+mod looks;
 mod pages;
+mod renewal;
+mod scene;
 mod sign_in;
 mod site;
 mod third_party;

@@ -1,0 +1,164 @@
+//! The whole way: a tool needs an account, its person connects it in a browser, and no secret is seen on the way.
+
+use std::{
+    fs,
+    io::{self, Write},
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use askback::Revision::{self, V2025_11_25, V2026_07_28};
+use askback_connect::vault::AuditEvent;
+use lab::issuers::Maker;
+use serde_json::{Value, json};
+
+use crate::{
+    Result, browser,
+    scene::{KEY, MILES, Plan, SECRETS, Scene, held},
+};
+
+/// All that this process logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        held(&self.0).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log, which begins with the first test that wants it.
+fn log() -> &'static Log {
+    static LOG: OnceLock<Log> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(move || writer.clone());
+        // Nobody else in this process logs.
+        let _ = tracing::subscriber::set_global_default(subscriber.finish());
+        log
+    })
+}
+
+/// Fails where bytes hold a secret.
+fn hold_none(place: &str, bytes: &[u8], secrets: &[&[u8]]) {
+    assert!(!bytes.is_empty(), "{place} is empty");
+    for secret in secrets {
+        let is_there = bytes.windows(secret.len()).any(|window| window == *secret);
+        let secret = String::from_utf8_lossy(secret);
+        assert!(!is_there, "{place} holds {secret}");
+    }
+}
+
+/// Calls a tool as Ada, who is given a link, signs in, agrees, and agrees at the airline; then all places are searched
+/// for what is none of theirs.
+async fn check(name: &'static str, maker: Maker, revision: Revision, by_error: bool) -> Result<()> {
+    let log = log();
+    let Some(browser) = browser().await? else {
+        return Ok(());
+    };
+    let plan = Plan {
+        by_error,
+        ..Plan::new(name, maker)
+    };
+    let Some(scene) = Scene::set(plan).await? else {
+        return Ok(());
+    };
+    scene.airline.credit("ada", MILES);
+    let mut call = scene
+        .call(browser, "ada", revision, by_error, "my_miles")
+        .await?;
+    let link = call.link().await?;
+    assert!(link.starts_with(&format!("{}/c/", scene.pages)), "{link}");
+    let ada = browser.person("ada").await?;
+    scene.connect(&ada, &link, "ada").await?;
+    let (wire, inbound) = (Arc::clone(&call.wire), call.token.clone());
+    let completed = call.completed.clone();
+    let said: Value = call.json().await?;
+    assert_eq!(said, json!({"person": "ada", "miles": MILES}));
+    assert_eq!(scene.accounts("ada").await?, ["ada"]);
+    let told = completed
+        .borrow()
+        .iter()
+        .filter(|id| link.ends_with(*id))
+        .count();
+    assert_eq!(told, usize::from(revision == V2025_11_25));
+    let events = scene.events("ada").await?;
+    let path = [
+        AuditEvent::Asked,
+        AuditEvent::Consented,
+        AuditEvent::Answered,
+        AuditEvent::Granted,
+        AuditEvent::Connected,
+        AuditEvent::Used,
+    ];
+    let mut left = events.iter();
+    assert!(
+        path.iter().all(|it| left.any(|event| event == it)),
+        "{events:?}"
+    );
+
+    // The next call has it already.
+    let again = scene
+        .call(browser, "ada", revision, by_error, "my_miles")
+        .await?;
+    let again: Value = again.json().await?;
+    assert_eq!(again, said);
+
+    let tokens = scene.had.tokens();
+    let requests = ada.requests().await?;
+    let codes = requests.iter().filter_map(|it| it.url.split_once("code="));
+    let codes: Vec<_> = codes
+        .filter_map(|(_, rest)| rest.split('&').next())
+        .collect();
+    assert!(codes.len() >= 2 && !tokens.is_empty());
+    let mut secrets: Vec<&[u8]> = SECRETS.iter().map(|it| it.as_bytes()).collect();
+    secrets.extend([&KEY[..], inbound.as_bytes()]);
+    secrets.extend(tokens.iter().map(|it| it.expose().as_bytes()));
+    secrets.extend(codes.iter().map(|it| it.as_bytes()));
+    hold_none("the client", &held(&wire), &secrets);
+    hold_none("the log", &held(&log.0), &secrets);
+    hold_none("what is printed", scene.had.printed().as_bytes(), &secrets);
+    for file in fs::read_dir(&scene.directory)? {
+        let path = file?.path();
+        hold_none(&path.display().to_string(), &fs::read(&path)?, &secrets);
+    }
+    hold_none("the last page", ada.source().await?.as_bytes(), &secrets);
+
+    // The airline was shown its own tokens alone.
+    let received = scene.airline.received();
+    assert!(received.len() >= 3);
+    for headers in received {
+        let shown = headers.get("authorization").and_then(|it| it.to_str().ok());
+        let shown = shown.and_then(|it| it.strip_prefix("Bearer "));
+        assert!(tokens.iter().any(|token| Some(token.expose()) == shown));
+        assert!(!format!("{headers:?}").contains(&inbound));
+    }
+    assert_eq!(ada.violations().await?, []);
+    Ok(())
+}
+
+macro_rules! flows {
+    ($($name:ident: $maker:ident, $revision:ident, $by_error:literal;)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $name() -> Result<()> {
+                check(stringify!($name), Maker::$maker, $revision, $by_error).await
+            }
+        )*
+    };
+}
+
+flows! {
+    oidc_provider_by_question: OidcProvider, V2025_11_25, false;
+    oidc_provider_by_error: OidcProvider, V2025_11_25, true;
+    oidc_provider_in_rounds: OidcProvider, V2026_07_28, false;
+    authlib_by_question: Authlib, V2025_11_25, false;
+    authlib_by_error: Authlib, V2025_11_25, true;
+    authlib_in_rounds: Authlib, V2026_07_28, false;
+}

@@ -1,0 +1,347 @@
+//! A server of ours with its pages, between two authorization servers that others wrote: one whose tokens it takes and
+//! at which persons sign in, and the one of an airline.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use askback::{
+    Ctx, Principal, Server, SystemClock, Tool,
+    authorization::{
+        Secret,
+        client::RegisteredClient,
+        server::{JwtVerifier, Protection},
+    },
+};
+use askback_connect::{
+    Brand, ConnectExt as _, Connections,
+    providers::{AccountSource, ApiKey, Providers, ThirdParty},
+    sign_in::WebSignIn,
+    vault::{AuditEvent, LocalKeys, SqliteVault, Vault, VaultSettings},
+};
+use askback_core::{
+    ask::keys::{Key, KeyRing},
+    clock::Clock,
+    limits::Limits,
+};
+use askback_oauth::{Fetcher, Reach, Route};
+use lab::{
+    airline::{Airline, SCOPE},
+    browser::Person,
+    issuers::{Issuer, Maker, Registered, Role},
+};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use crate::{
+    Result,
+    site::{Page, Site},
+};
+
+/// The secrets of all clients. Each is to be seen nowhere but at its authorization server.
+pub(crate) const SECRETS: [&str; 3] = [PAGES, KIT, EDITOR];
+const PAGES: &str = "canary-of-the-pages";
+const KIT: &str = "canary-of-the-kit";
+const EDITOR: &str = "canary-of-the-editor";
+
+/// The miles of everybody.
+pub(crate) const MILES: u64 = 12_300;
+
+/// The bytes of the key that seals what is kept.
+pub(crate) const KEY: [u8; 32] = *b"canary: the key of the vault....";
+
+const BACK: &str = "/callback";
+const EDITORS_PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</title>")];
+
+/// The stage for a test, and what differs from one to another.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// Names the files.
+    pub(crate) name: &'static str,
+    /// The one who wrote the airline's authorization server.
+    pub(crate) maker: Maker,
+    /// Whether clients of 2025-11-25 are told of links by an error.
+    pub(crate) by_error: bool,
+    /// By how many seconds the clock of the issuer that signs persons in is behind at first.
+    pub(crate) behind: u64,
+}
+
+/// All servers.
+pub(crate) struct Scene {
+    /// The airline's authorization server.
+    pub(crate) maker: Maker,
+    pub(crate) third: Issuer,
+    pub(crate) airline: Airline,
+    /// The one whose tokens the endpoint takes.
+    pub(crate) issuer: Issuer,
+    pub(crate) vault: Vault,
+    pub(crate) providers: Providers,
+    /// The URL of the pages.
+    pub(crate) pages: String,
+    /// The URL of the endpoint.
+    pub(crate) endpoint: String,
+    /// Where the vault is.
+    pub(crate) directory: PathBuf,
+    /// What the handler had of the airline.
+    pub(crate) had: Arc<Had>,
+    /// Where clients send persons back to.
+    pub(crate) editor: Site,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What a handler had: the tokens, and all that it could print.
+#[derive(Default)]
+pub(crate) struct Had {
+    tokens: Mutex<Vec<Secret>>,
+    printed: Mutex<String>,
+}
+
+impl Plan {
+    pub(crate) const fn new(name: &'static str, maker: Maker) -> Self {
+        Self {
+            name,
+            maker,
+            by_error: false,
+            behind: 0,
+        }
+    }
+}
+
+impl Scene {
+    /// Starts all; nothing where an authorization server cannot be installed, which is told.
+    pub(crate) async fn set(plan: Plan) -> Result<Option<Self>> {
+        let Plan { name, maker, .. } = plan;
+        let (Some(ours), Some(theirs)) = (Maker::OidcProvider.command()?, maker.command()?) else {
+            return Ok(None);
+        };
+        let (pages_at, endpoint_at) = (listener().await?, listener().await?);
+        let pages = format!("http://{}/connect", pages_at.local_addr()?);
+        let endpoint = format!("http://{}/mcp", endpoint_at.local_addr()?);
+        let editor = Site::start(EDITORS_PAGES).await?;
+        let role = Role {
+            clients: vec![
+                Registered::web("pages", PAGES, &format!("{pages}/signed-in")),
+                Registered::web("editor", EDITOR, &format!("{}{BACK}", editor.url)),
+            ],
+            behind: plan.behind,
+            ..Role::protecting(&endpoint, &["trips:read"])
+        };
+        let issuer = Issuer::start(ours, &role)?;
+        let role = Role {
+            clients: vec![
+                Registered::web("kit", KIT, &format!("{pages}/cb/airline")),
+                Airline::registered(),
+            ],
+            ..Role::third_party(&[SCOPE])
+        };
+        let third = Issuer::start(theirs, &role)?;
+        let metadata = third.metadata().await?;
+        let introspection = metadata["introspection_endpoint"].as_str();
+        let airline = Airline::start(introspection.ok_or("there is no introspection")?).await?;
+
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("connect-{name}"));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory)?;
+        let providers = providers(&third, &airline).await?;
+        let vault = open(&directory, Arc::new(SystemClock)).await?;
+        let client = RegisteredClient::new("pages").with_secret(Secret::new(PAGES));
+        let sign_in = WebSignIn::discover(&fetcher()?, &issuer.name, client).await?;
+        let brand = Brand::new("Acme Tools").color("#0a7a4b")?;
+        let kit = Connections::at(&pages, sign_in, vault.clone(), providers.clone()).brand(brand);
+        let kit = if plan.by_error { kit.by_error() } else { kit }.build()?;
+        let had = Arc::<Had>::default();
+        had.print(&format!("{kit:?} {vault:?} {providers:?}"));
+
+        let router = axum::Router::new().route_service("/connect/{*path}", kit.pages());
+        let protection = Protection::new(&endpoint, JwtVerifier::discover(&issuer.name)?)?;
+        let server = server(kit, &airline, &had)?.http();
+        let server = server.protect(protection.scopes(["trips:read"])?);
+        let tasks = vec![
+            tokio::spawn(async move {
+                let _ = axum::serve(pages_at, router).await;
+            }),
+            tokio::spawn(async move {
+                let _ = server.serve(endpoint_at).await;
+            }),
+        ];
+        Ok(Some(Self {
+            maker,
+            third,
+            airline,
+            issuer,
+            vault,
+            providers,
+            pages,
+            endpoint,
+            directory,
+            had,
+            editor,
+            tasks,
+        }))
+    }
+
+    /// Where clients send a person back to.
+    pub(crate) fn editors_callback(&self) -> String {
+        format!("{}{BACK}", self.editor.url)
+    }
+
+    /// The client that persons use.
+    pub(crate) fn registered_editor() -> RegisteredClient {
+        RegisteredClient::new("editor").with_secret(Secret::new(EDITOR))
+    }
+
+    /// A person as the endpoint knows them.
+    pub(crate) fn principal(&self, login: &str) -> Principal {
+        Principal {
+            tenant: None,
+            issuer: Some(self.issuer.name.clone()),
+            subject: login.to_owned(),
+            client_id: Some("editor".to_owned()),
+        }
+    }
+
+    /// The accounts of a person.
+    pub(crate) async fn accounts(&self, login: &str) -> Result<Vec<String>> {
+        let accounts = self.vault.accounts(&self.principal(login)).await?;
+        Ok(accounts.into_iter().map(|it| it.key.account).collect())
+    }
+
+    /// The lines of the audit that are about a person, oldest first.
+    pub(crate) async fn events(&self, login: &str) -> Result<Vec<AuditEvent>> {
+        let lines = self.vault.audit(None, 0, 10_000).await?;
+        let records = lines.into_iter().map(|line| line.record);
+        let theirs = records.filter(|it| it.holder().is_some_and(|it| it.subject == login));
+        Ok(theirs.map(|record| record.event).collect())
+    }
+
+    /// Signs a person in who is asked to by one of the pages, in a browser that the issuer does not know.
+    pub(crate) async fn sign_in(&self, person: &Person, login: &str) -> Result<()> {
+        person.click("button", "Sign in").await?;
+        Maker::OidcProvider.sign_in(person, login).await?;
+        Maker::OidcProvider.agree(person).await?;
+        person.sees("Signed in as").await
+    }
+
+    /// Has a person visit the pages who was not asked for anything.
+    pub(crate) async fn visit(&self, person: &Person, login: &str) -> Result<()> {
+        person.goto(&format!("{}/accounts", self.pages)).await?;
+        self.sign_in(person, login).await
+    }
+
+    /// Agrees to connect the airline, on the page of a link; the airline asks next.
+    pub(crate) async fn agree(&self, person: &Person, link: &str) -> Result<()> {
+        person.goto(link).await?;
+        person.click("button", "Continue to Airline").await
+    }
+
+    /// Agrees at the airline, in a browser that it does not know.
+    pub(crate) async fn allow(&self, person: &Person, login: &str) -> Result<()> {
+        self.maker.sign_in(person, login).await?;
+        self.maker.agree(person).await
+    }
+
+    /// Does all of that, in a browser that has been nowhere.
+    pub(crate) async fn connect(&self, person: &Person, link: &str, login: &str) -> Result<()> {
+        person.goto(link).await?;
+        self.sign_in(person, login).await?;
+        self.agree(person, link).await?;
+        self.allow(person, login).await?;
+        person.sees("Airline is connected").await
+    }
+
+    /// The answer of the airline to a visitor of the pages, who does not bring it there.
+    pub(crate) async fn callback(
+        &self,
+        person: &Person,
+        link: &str,
+        login: &str,
+    ) -> Result<String> {
+        let callback = format!("{}/cb/", self.pages);
+        person.bar(&callback).await?;
+        self.agree(person, link).await?;
+        self.allow(person, login).await?;
+        let url = person.barred().await?;
+        person.unbar().await?;
+        assert!(url.starts_with(&callback), "{url}");
+        Ok(url)
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Had {
+    fn print(&self, text: &str) {
+        held(&self.printed).push_str(text);
+    }
+
+    /// The tokens so far.
+    pub(crate) fn tokens(&self) -> Vec<Secret> {
+        held(&self.tokens).clone()
+    }
+
+    /// All that was printed so far.
+    pub(crate) fn printed(&self) -> String {
+        held(&self.printed).clone()
+    }
+}
+
+/// A way to the servers of a test.
+pub(crate) fn fetcher() -> Result<Fetcher> {
+    let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default());
+    Ok(fetcher?)
+}
+
+/// The vault in a directory, as each process opens it.
+pub(crate) async fn open(directory: &std::path::Path, clock: Arc<dyn Clock>) -> Result<Vault> {
+    let store = Arc::new(SqliteVault::open(directory.join("vault.db"))?);
+    let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&KEY))));
+    let vault = Vault::open_with(store, keys, VaultSettings::default(), clock).await?;
+    Ok(vault)
+}
+
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn listener() -> Result<TcpListener> {
+    Ok(TcpListener::bind("127.0.0.1:0").await?)
+}
+
+async fn providers(third: &Issuer, airline: &Airline) -> Result<Providers> {
+    let client = RegisteredClient::new("kit").with_secret(Secret::new(KIT));
+    let party = ThirdParty::discover(&fetcher()?, "airline", &third.name, client).await?;
+    let account = AccountSource::document(&airline.miles, "/person")?;
+    let key = ApiKey::new().hint("A key with read access to invoices.");
+    let key = key.page("https://pay.example/settings/keys")?;
+    let providers = Providers::new(fetcher()?).with(party.title("Airline").account(account))?;
+    Ok(providers.with(ThirdParty::api_key("pay", "Pay", key)?)?)
+}
+
+fn server(kit: Connections, airline: &Airline, had: &Arc<Had>) -> Result<Server> {
+    let (url, had) = (airline.miles.clone(), Arc::clone(had));
+    let miles = move |ctx: Ctx| my_miles(ctx, url.clone(), Arc::clone(&had));
+    let pay = async |ctx: Ctx| -> askback::Result<String> {
+        let pay = ctx.connect("pay").await?;
+        Ok(format!("{pay:?}"))
+    };
+    let server = Server::new("desk", "1").state(kit);
+    let server = server.tool(Tool::new("my_miles", miles));
+    Ok(server.tool(Tool::new("pay", pay)).build()?)
+}
+
+/// The tool that all of this is for.
+async fn my_miles(ctx: Ctx, url: String, had: Arc<Had>) -> askback::Result<String> {
+    let airline = ctx.connect("airline").scopes([SCOPE]).await?;
+    let answer = airline.get(&url).await?;
+    let credential = airline.credential().await?;
+    had.print(&format!("{airline:?} {credential:?} {answer:?}"));
+    held(&had.tokens).push(credential.secret);
+    Ok(String::from_utf8_lossy(&answer.body).into_owned())
+}
