@@ -95,6 +95,13 @@ pub(super) struct ShownAccount {
     pub(super) token: Option<String>,
 }
 
+impl ShownAccount {
+    /// The name of the account, where its provider tells one from another.
+    fn shown_name(&self) -> Option<&str> {
+        (self.name != self.id).then_some(&*self.name)
+    }
+}
+
 /// The answer to a request.
 pub(super) type Answer = Response<Full<Bytes>>;
 

@@ -1,5 +1,7 @@
 //! The page of a link: what a person is asked for, and their answer.
 
+use std::borrow::Cow;
+
 use askback_core::ask::Millis;
 use askback_oauth::Secret;
 use http::{StatusCode, header};
@@ -61,7 +63,7 @@ impl Visited<'_> {
             }
             Purpose::Secret { title, .. } => {
                 let form = KeyForm {
-                    title,
+                    title: title.into(),
                     ..KeyForm::default()
                 };
                 self.key_page(&kept, &visit, form, None).await?
@@ -171,7 +173,7 @@ impl Visited<'_> {
         let id = kept.id.to_string();
         let key = KeyPage {
             frame: Frame::new(self.kit, Some(visit)).await?,
-            title: form.title,
+            title: &form.title,
             user: &visit.name,
             hint: form.hint,
             help: form.help,
@@ -262,7 +264,7 @@ impl Visited<'_> {
     async fn take_secret(&self, kept: Kept, visit: &Visit, name: &str, title: &str) -> Shown {
         let entered = self.field("secret").unwrap_or_default().trim();
         let form = KeyForm {
-            title,
+            title: title.into(),
             ..KeyForm::default()
         };
         if entered.is_empty() {
@@ -311,7 +313,7 @@ impl Visited<'_> {
 /// The words of a page for a key.
 #[derive(Default)]
 struct KeyForm<'a> {
-    title: &'a str,
+    title: Cow<'a, str>,
     hint: Option<&'a str>,
     help: Option<&'a str>,
 }
@@ -319,7 +321,7 @@ struct KeyForm<'a> {
 impl<'a> KeyForm<'a> {
     fn of(party: &'a ThirdParty, key: &'a ApiKey) -> Self {
         Self {
-            title: party.display_title(),
+            title: format!("{} key", party.display_title()).into(),
             hint: key.hint_text(),
             help: key.page_url().map(url::Url::as_str),
         }

@@ -276,7 +276,7 @@ impl Visited<'_> {
                 (
                     "This page is not for you",
                     &[
-                        "It can be used by the person who was asked alone, in one browser.",
+                        "Only the person who was asked can use it, in one browser.",
                         "If it was you, sign out here, sign in as the person who uses the client, and open the link again.",
                     ],
                 ),

@@ -296,7 +296,8 @@ async fn a_key_is_taken_where_the_third_party_takes_it() {
     let mut asked = call(&scene, V2026_07_28, "pay", true).await;
     let (link, mut browser) = (asked.link().await, scene.browser());
     let page = browser.get(&link).await;
-    page.says(200, "A key with read access.");
+    page.says(200, "Enter your Pay key")
+        .says(200, "A key with read access.");
     let token = page.token();
     let with = |secret| [("token", &*token), ("answer", "yes"), ("secret", secret)];
     let refused = browser.post(&link, &with("wrong")).await;
@@ -307,6 +308,11 @@ async fn a_key_is_taken_where_the_third_party_takes_it() {
         .post(&link, &with("canary-key"))
         .await
         .says(200, "Saved");
+    // The provider has one name for all accounts, which says nothing.
+    let (pages, _) = link.split_once("/c/").unwrap();
+    let accounts = browser.get(&format!("{pages}/accounts")).await;
+    accounts.says(200, "\"Disconnect Pay\"");
+    assert!(!accounts.text.contains("<bdi>pay</bdi>"));
     assert_eq!(
         asked.said.await.unwrap(),
         r#"Connection { provider: "pay", .. }"#
