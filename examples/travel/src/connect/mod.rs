@@ -86,7 +86,6 @@ impl Accounts {
     }
 
     /// Gives an agency the tools that use them.
-    #[must_use]
     pub fn offered_by(&self, agency: ServerBuilder) -> ServerBuilder {
         agency
             .tool(connect_airline)
