@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 
 use crate::{run::ASKBACK, scratch::Scratch};
 
+/// How often it is looked whether something has happened. Each time, the command is started.
+const LOOKS: usize = 1000;
+
 /// The agency with its airline, in the background. It does not outlive its value.
 struct Agency {
     process: Child,
@@ -299,6 +302,18 @@ fn an_account_is_connected_used_listed_and_disconnected() {
     assert_eq!(listed["connections"][0]["state"], "revoking");
     // Nobody is there to open the link.
     ran(&scratch, &call, 6);
+    drop(agency);
+
+    // The next agency gives the tokens back, at the airline that is served along with it.
+    let _agency = Agency::start(&scratch);
+    let none = json!({"connections": []});
+    let is_given_back = |_| {
+        let (stdout, _) = ran(&scratch, &["connections", "--json"], 0);
+        serde_json::from_str::<Value>(&stdout).expect("it is JSON") == none
+    };
+    assert!((0..LOOKS).any(is_given_back));
+    let book = fs::read_to_string(scratch.path("state/askback/travel/airline.json"));
+    assert_eq!(book.expect("the airline keeps it"), "[]");
 }
 
 #[test]
