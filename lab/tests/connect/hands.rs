@@ -52,7 +52,10 @@ enum Told {
 
 const NOT_YOURS: &str = "This page is not for you";
 
-const CASES: &[(Wrong, u16, &str, Told)] = &[
+/// What goes wrong, the status and the words of the page that it ends at, and whose audit tells of it.
+type Case = (Wrong, u16, &'static str, Told);
+
+const CASES: &[Case] = &[
     (Wrong::OtherSignsIn, 403, NOT_YOURS, Told::Both(WrongPerson)),
     (
         Wrong::OtherIsSignedIn,
@@ -212,8 +215,8 @@ fn with(url: &str, name: &str, value: &str) -> Result<String> {
 }
 
 /// Asks two persons, has something go wrong, and then Ada does it right.
-async fn check(browser: &Browser, scene: &Scene, number: usize) -> Result<()> {
-    let (wrong, status, text, told) = CASES[number];
+async fn check(browser: &Browser, scene: &Scene, number: usize, case: &Case) -> Result<()> {
+    let &(wrong, status, text, told) = case;
     let logins = [format!("ada{number}"), format!("mallory{number}")];
     let [ada_login, other_login] = &logins;
     let mut call = scene
@@ -266,9 +269,9 @@ async fn check_all(plan: Plan) -> Result<()> {
     let Some(scene) = Scene::set(plan).await? else {
         return Ok(());
     };
-    for number in 0..CASES.len() {
-        let checked = check(browser, &scene, number).await;
-        checked.map_err(|error| format!("{:?}: {error}", CASES[number].0))?;
+    for (number, case) in CASES.iter().enumerate() {
+        let checked = check(browser, &scene, number, case).await;
+        checked.map_err(|error| format!("{:?}: {error}", case.0))?;
     }
     Ok(())
 }
