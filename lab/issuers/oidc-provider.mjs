@@ -39,7 +39,7 @@ const configuration = {
   ttl: { AccessToken: accessTokenTTL, RefreshToken: refreshTokenTTL },
   features: {
     devInteractions: { enabled: true },
-    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => role.nonces },
+    dPoP: { enabled: role.binds, nonceSecret: randomBytes(32), requireNonce: () => role.nonces },
     introspection: { enabled: true },
     registration: { enabled: true },
     resourceIndicators: {

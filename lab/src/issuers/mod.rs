@@ -48,6 +48,8 @@ pub struct Role {
     pub refreshable: u64,
     /// Whether it wants a nonce in every proof of a key.
     pub nonces: bool,
+    /// Whether it binds tokens to a key where a client has one; oidc-provider alone can.
+    pub binds: bool,
     /// By how many seconds its clock is behind at first; oidc-provider alone can be.
     pub behind: u64,
 }
@@ -122,6 +124,7 @@ impl Role {
             lasting: LONG,
             refreshable: LONG,
             nonces: false,
+            binds: true,
             behind: 0,
         }
     }

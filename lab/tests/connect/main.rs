@@ -7,6 +7,7 @@ mod editor;
 mod flow;
 mod hands;
 mod looks;
+mod others;
 mod pages;
 mod renewal;
 mod scene;

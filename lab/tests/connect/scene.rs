@@ -65,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) by_error: bool,
     /// By how many seconds the clock of the issuer that signs persons in is behind at first.
     pub(crate) behind: u64,
+    /// Whether that issuer binds tokens to keys of clients.
+    pub(crate) binds: bool,
 }
 
 /// All servers.
@@ -104,6 +106,7 @@ impl Plan {
             maker,
             by_error: false,
             behind: 0,
+            binds: true,
         }
     }
 }
@@ -125,6 +128,7 @@ impl Scene {
                 Registered::web("editor", EDITOR, &format!("{}{BACK}", editor.url)),
             ],
             behind: plan.behind,
+            binds: plan.binds,
             ..Role::protecting(&endpoint, &["trips:read"])
         };
         let issuer = Issuer::start(ours, &role)?;
