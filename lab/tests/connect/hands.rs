@@ -231,9 +231,7 @@ async fn check(browser: &Browser, scene: &Scene, number: usize, case: &Case) -> 
         logins: logins.clone(),
     };
     let seen = two.go(wrong).await?;
-    seen.sees(text)
-        .await
-        .map_err(|error| format!("{wrong:?}: {error}"))?;
+    seen.sees(text).await?;
     assert_eq!(seen.answer().await?.status, status, "{wrong:?}");
     let page = seen.text().await?;
     let page = page.split("Signed in as").next().unwrap_or_default();
