@@ -50,7 +50,9 @@ impl Connection {
         Ok(self.credential().await?.account.account)
     }
 
-    /// Fetches JSON in the person's name. No redirection is followed, and nothing is fetched from a private network.
+    /// Fetches JSON in the person's name. No redirection is followed.
+    ///
+    /// The token goes to this URL: it is never one that a peer chose, such as an argument of the call.
     ///
     /// # Errors
     ///

@@ -10,9 +10,9 @@ use url::{Host, Url};
 
 use crate::brand::Brand;
 use crate::intents::{IntentId, Kept, Stage};
-use crate::providers::Providers;
+use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
-use crate::vault::{Renewer, Revoker, Vault, VaultError};
+use crate::vault::{Renewer, Revoker, Vault, VaultError, Wanted};
 
 /// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
 ///
@@ -77,6 +77,14 @@ pub enum BadConnections {
         /// Its fault.
         why: &'static str,
     },
+    /// A provider is connected by the device flow, for which there is no page.
+    #[error(
+        "the provider {provider:?} uses the device flow, and pages connect by a redirect or a key"
+    )]
+    DeviceFlow {
+        /// The provider.
+        provider: String,
+    },
     /// The host of the URL cannot be one.
     #[error(transparent)]
     Host(#[from] BadName),
@@ -109,7 +117,8 @@ impl Connections {
     /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
     ///
     /// Nobody signs in: a visitor is known by a secret in the path of the link, which is another one in each process.
-    /// A caller whom the server has authenticated is refused: such a server has several users.
+    /// A caller whom the server has authenticated is refused: such a server has several users. All others are taken for
+    /// that one user, so serve over standard streams, or where nobody else reaches the endpoint.
     pub fn on_this_machine(
         url: impl Into<String>,
         vault: Vault,
@@ -181,6 +190,11 @@ impl ConnectionsBuilder {
     /// without a query, a fragment or a user.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
+        let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
+        if let Some(party) = self.providers.iter().find(is_device) {
+            let provider = party.name().to_owned();
+            return Err(BadConnections::DeviceFlow { provider });
+        }
         Ok(Connections(Arc::new(Kit {
             vault: self.vault,
             providers: Arc::new(self.providers),
@@ -305,8 +319,12 @@ impl Kit {
     }
 
     /// Waits until nothing can happen to an intent any more, and returns its last stage; none where it has ended by
-    /// itself. Whoever waits may stop at any time.
-    pub(crate) async fn settled(&self, id: IntentId) -> Result<Option<Stage>, VaultError> {
+    /// itself, or another call has brought what is wanted. Whoever waits may stop at any time.
+    pub(crate) async fn settled(
+        &self,
+        id: IntentId,
+        wanted: Option<&Wanted>,
+    ) -> Result<Option<Stage>, VaultError> {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -317,7 +335,11 @@ impl Kit {
             if kept.intent.stage.is_final() {
                 return Ok(Some(kept.intent.stage));
             }
-            if kept.intent.is_over(self.vault.now()) {
+            let is_there = match wanted {
+                Some(wanted) => self.vault.has(wanted).await?,
+                None => false,
+            };
+            if is_there || kept.intent.is_over(self.vault.now()) {
                 return Ok(None);
             }
             // Another machine cannot notify this one.

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
 use crate::intents::{Intent, IntentId, Kept, Purpose, Stage, Unkept};
-use crate::providers::ThirdParty;
 use crate::vault::{AuditEvent, Credential, Holder, VaultError, Wanted};
 
 /// Accounts and secrets of the person for whom a handler works.
@@ -154,7 +153,7 @@ impl ConnectAccount {
         let message = self
             .message
             .unwrap_or_else(|| format!("Connect your {title} account."));
-        desk.obtain(&wanted, title, message, purpose).await?;
+        let (wanted, _) = desk.obtain(wanted, title, message, purpose).await?;
         Ok(Connection::new(Arc::clone(&desk.kit), party, wanted))
     }
 }
@@ -181,7 +180,7 @@ impl AskSecret {
             title: title.clone(),
         };
         let message = format!("Enter your {title} on a page of its own.");
-        let found = desk.obtain(&wanted, &title, message, purpose).await?;
+        let (_, found) = desk.obtain(wanted, &title, message, purpose).await?;
         Ok(found.secret)
     }
 }
@@ -193,7 +192,8 @@ impl AskPage {
             name: "page".to_owned(),
             path: self.path,
         };
-        desk.ask(self.message, "the page", purpose).await
+        let asked = desk.ask(self.message, "the page", purpose, None).await;
+        asked.map(drop)
     }
 }
 
@@ -242,40 +242,56 @@ impl Desk {
         })
     }
 
-    /// Finds what is wanted, or has the person give it.
+    /// Finds what is wanted, or has the person give it; and settles on the account, for the whole call.
     async fn obtain(
         &self,
-        wanted: &Wanted,
+        wanted: Wanted,
         title: &str,
         message: String,
         purpose: Purpose,
-    ) -> Result<Credential> {
+    ) -> Result<(Wanted, Credential)> {
         let name = purpose.name().to_owned();
-        // Recorded: a handler that is run again asks what it asked before.
+        // Recorded: a handler that is run again asks what it asked before, and uses the account that it used.
         let there = {
             let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
-            let look = move || async move { is_there(&kit, &wanted).await };
+            let look = move || async move { there(&kit, &wanted).await };
             self.ctx.run(format!("connected to {name}"), look).await?
         };
-        if !there {
-            self.ask(message, title, purpose).await?;
-        }
-        let found = self.kit.vault.get(wanted, &self.kit.renewer()).await;
-        found.map_err(|error| match error {
+        let account = match there {
+            Some(account) => Some(account),
+            None => {
+                let looked_for = Some(wanted.clone());
+                self.ask(message, title, purpose, looked_for).await?
+            }
+        };
+        let chosen = match account {
+            Some(account) if wanted.accepts(&account) => wanted.account(account),
+            _ => wanted,
+        };
+        let found = self.kit.vault.get(&chosen, &self.kit.renewer()).await;
+        let found = found.map_err(|error| match error {
             VaultError::NotConnected => Error::new(format!(
                 "the {title} account that was connected is not the one that is needed: call again, and choose the other"
             )),
             error => not_had(error, title),
-        })
+        })?;
+        Ok((chosen, found))
     }
 
-    /// Leads the person to a page, and goes on when it is done.
-    async fn ask(&self, message: String, title: &str, purpose: Purpose) -> Result<()> {
+    /// Leads the person to a page, and goes on when it is done. Returns the account that was connected there.
+    async fn ask(
+        &self,
+        message: String,
+        title: &str,
+        purpose: Purpose,
+        wanted: Option<Wanted>,
+    ) -> Result<Option<String>> {
         if !self.ctx.can_elicit_url() {
             return Err(self.without_links(title, &purpose));
         }
         let id = IntentId(self.ctx.random_bytes());
         let name = purpose.name().to_owned();
+        let is_page = matches!(purpose, Purpose::Page { .. });
         let intent = {
             let (holder, client) = (Holder::from(&self.caller), self.caller.client_id.clone());
             Intent::new(holder, client, purpose, self.kit.vault.now())
@@ -294,7 +310,8 @@ impl Desk {
             ));
         }
         let link = self.kit.link(id);
-        if self.kit.by_error && self.knows_url_errors() {
+        // What was done on a page of the author's is for this call alone: another one would ask for it again.
+        if self.kit.by_error && !is_page && self.knows_url_errors() {
             self.watch(id);
             let params = ElicitUrlParams {
                 message,
@@ -305,17 +322,26 @@ impl Desk {
             return Err(Error::url_required(params, []));
         }
         let wait = {
-            let kit = Arc::clone(&self.kit);
+            let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
             move |_: Duration| {
-                let kit = Arc::clone(&kit);
+                let (kit, wanted) = (Arc::clone(&kit), wanted.clone());
                 async move {
-                    kit.settled(id).await.map_err(Error::internal)?;
+                    let settled = kit.settled(id, wanted.as_ref()).await;
+                    settled.map_err(Error::internal)?;
                     Ok(true)
                 }
             }
         };
         let question = self.ctx.elicit_url(message, link).id(id.to_string());
-        let answer = question.key(format!("connect_{name}")).until(wait).await?;
+        let answer = match question.key(format!("connect_{name}")).until(wait).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                // Nobody waits any more: the link does nothing from now on.
+                let ended = end_of(&self.kit, id, false, None).await;
+                ended.map_err(Error::internal)?;
+                return Err(error);
+            }
+        };
         let is_accepted = matches!(answer, Answer::Accepted(()));
         // Recorded: the intent does not outlive its ten minutes.
         let end = {
@@ -324,9 +350,8 @@ impl Desk {
                 self.ctx.completion_notice(id.to_string()),
             );
             let look = move || async move {
-                let end = end_of(&kit, id, is_accepted)
-                    .await
-                    .map_err(Error::internal)?;
+                let end = end_of(&kit, id, is_accepted, wanted.as_ref()).await;
+                let end = end.map_err(Error::internal)?;
                 notice.send();
                 Ok(end)
             };
@@ -334,10 +359,9 @@ impl Desk {
         };
         answer.accepted()?;
         match end {
-            End::Done => Ok(()),
-            End::Declined => Err(Error::new(format!(
-                "the person declined on the page for {title}, so nothing was done"
-            ))),
+            End::Done { account } => Ok(account),
+            // The same as in the client.
+            End::Declined => Answer::Declined { reason: None }.accepted()?,
             End::Late => Err(Error::new(format!(
                 "the page for {title} was not finished in time: call again to be given another link"
             ))),
@@ -355,7 +379,7 @@ impl Desk {
         let notice = self.ctx.completion_notice(id.to_string());
         let kit = Arc::clone(&self.kit);
         tokio::spawn(async move {
-            if let Ok(Some(Stage::Done)) = kit.settled(id).await {
+            if let Ok(Some(Stage::Done)) = kit.settled(id, None).await {
                 notice.send();
             }
         });
@@ -367,8 +391,10 @@ impl Desk {
             Purpose::Secret { .. } => format!("it needs your {title}"),
             Purpose::Page { .. } => "it needs you to use a page".to_owned(),
         };
-        let party = self.kit.providers.get(purpose.name()).map(ThirdParty::name);
-        let there = match party {
+        // The address of the pages for the user of this machine is a secret.
+        let is_public = self.kit.has_sign_in();
+        let party = self.kit.providers.get(purpose.name());
+        let there = match party.filter(|_| is_public) {
             Some(_) => format!(
                 " What is connected is listed at {}.",
                 self.kit.accounts_url()
@@ -385,16 +411,35 @@ impl Desk {
 /// How a page ended.
 #[derive(Serialize, Deserialize)]
 enum End {
-    Done,
+    Done { account: Option<String> },
     Declined,
     Late,
 }
 
 /// Reads how a page has ended. A link that the person declined to open does nothing any more.
-async fn end_of(kit: &Kit, id: IntentId, is_accepted: bool) -> Result<End, VaultError> {
+async fn end_of(
+    kit: &Kit,
+    id: IntentId,
+    is_accepted: bool,
+    wanted: Option<&Wanted>,
+) -> Result<End, VaultError> {
     let Some(mut kept) = Kept::find(&kit.vault, id).await? else {
         return Ok(End::Late);
     };
+    let is_there = match wanted {
+        Some(wanted) if is_accepted => kit.vault.has(wanted).await?,
+        _ => false,
+    };
+    if is_there && !kept.intent.stage.is_final() {
+        // Another call of the same person has connected it.
+        if kept.intent.decline() {
+            let written = kept.write(&kit.vault, AuditEvent::Declined).await;
+            if let Err(Unkept::Vault(error)) = written {
+                return Err(error);
+            }
+        }
+        return Ok(End::Done { account: None });
+    }
     if !is_accepted && kept.intent.decline() {
         return match kept.write(&kit.vault, AuditEvent::Declined).await {
             Ok(()) | Err(Unkept::Changed) => Ok(End::Declined),
@@ -402,17 +447,19 @@ async fn end_of(kit: &Kit, id: IntentId, is_accepted: bool) -> Result<End, Vault
         };
     }
     Ok(match kept.intent.stage {
-        Stage::Done => End::Done,
+        Stage::Done => End::Done {
+            account: kept.intent.account,
+        },
         Stage::Declined => End::Declined,
         _ => End::Late,
     })
 }
 
-/// Whether the vault has what is wanted, or only the person can give it.
-async fn is_there(kit: &Kit, wanted: &Wanted) -> Result<bool> {
+/// The account that the vault has of those that are wanted; none where only the person can give it.
+async fn there(kit: &Kit, wanted: &Wanted) -> Result<Option<String>> {
     match kit.vault.get(wanted, &kit.renewer()).await {
-        Ok(_) => Ok(true),
-        Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(false),
+        Ok(found) => Ok(Some(found.account.account)),
+        Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),
         Err(error) => Err(not_had(error, wanted.provider())),
     }
 }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, Holder, IntentRow, Vault, VaultError};
 
+/// How often something is noted that others change at the same time.
+const TRIES: usize = 8;
+
 /// An intent as it was read, which may be put in place of what was read.
 pub(crate) struct Kept {
     pub(crate) id: IntentId,
@@ -32,6 +35,7 @@ struct Body {
     client: Option<String>,
     purpose: Purpose,
     stage: Stage,
+    account: Option<String>,
     mismatches: u32,
 }
 
@@ -105,6 +109,30 @@ impl Kept {
         }))
     }
 
+    /// Notes that what was taken is done, with the account that was connected, or that the person may try again. What
+    /// others note of the same intent at the same time stays.
+    pub(crate) async fn settle(
+        &mut self,
+        vault: &Vault,
+        is_done: bool,
+        account: Option<&str>,
+        event: AuditEvent,
+    ) -> Result<(), Unkept> {
+        for _ in 0..TRIES {
+            if !self.intent.exchanged(is_done) {
+                return Err(Unkept::Changed);
+            }
+            self.intent.account = account.map(str::to_owned);
+            match self.write(vault, event).await {
+                Err(Unkept::Changed) => {}
+                settled => return settled,
+            }
+            let again = Self::find(vault, self.id).await?;
+            *self = again.ok_or(Unkept::Changed)?;
+        }
+        Err(Unkept::Changed)
+    }
+
     /// Writes the intent in place of what was read, with a line of the audit.
     pub(crate) async fn write(&mut self, vault: &Vault, event: AuditEvent) -> Result<(), Unkept> {
         let version = self.version + 1;
@@ -124,6 +152,7 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
         client: intent.client.clone(),
         purpose: intent.purpose.clone(),
         stage: intent.stage.clone(),
+        account: intent.account.clone(),
         mismatches: intent.mismatches,
     };
     Ok(IntentRow {
@@ -131,6 +160,7 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
         holder: intent.holder.clone(),
         expires: intent.expires,
         version,
+        is_open: !intent.stage.is_final(),
         body: serde_json::to_vec(&body).map_err(VaultError::store)?,
     })
 }
@@ -140,6 +170,7 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         client,
         purpose,
         stage,
+        account,
         mismatches,
     } = body;
     Intent {
@@ -148,6 +179,7 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         purpose,
         expires,
         stage,
+        account,
         mismatches,
     }
 }

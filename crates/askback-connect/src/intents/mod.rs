@@ -6,7 +6,7 @@
 //! | redirected | redirected | they agree again: an answer to the first is worth nothing |
 //! | redirected | exchanging | the provider's answer comes to the browser that was sent there |
 //! | exchanging | done, or open | the provider gives tokens, or does not |
-//! | open | done | the person has done it on the page itself |
+//! | open | exchanging | the person has done it on the page itself, and it is being kept or paid |
 //! | open, redirected | declined | the person declines |
 //! | any of these | burned | others have opened it five times |
 //!
@@ -45,6 +45,8 @@ pub(crate) struct Intent {
     pub(crate) expires: Millis,
     /// How far it is.
     pub(crate) stage: Stage,
+    /// The account that was connected.
+    pub(crate) account: Option<String>,
     mismatches: u32,
 }
 
@@ -86,7 +88,7 @@ pub(crate) enum Stage {
         /// The visit, of one browser, in which that was.
         visit: [u8; 16],
     },
-    /// The provider is being asked for tokens.
+    /// The provider is being asked for tokens, or what the person did on the page is being kept.
     Exchanging,
     /// It is done.
     Done,
@@ -146,6 +148,7 @@ impl Intent {
             purpose,
             expires: now.saturating_add(LIFETIME),
             stage: Stage::Open,
+            account: None,
             mismatches: 0,
         }
     }
@@ -161,7 +164,8 @@ impl Intent {
             return Visitor::Asked;
         }
         self.mismatches = self.mismatches.saturating_add(1);
-        if self.mismatches < MISMATCHES {
+        // What is being exchanged is the answer of the right person.
+        if self.mismatches < MISMATCHES || self.stage == Stage::Exchanging {
             return Visitor::Other;
         }
         self.stage = Stage::Burned;
@@ -206,13 +210,18 @@ impl Intent {
         was
     }
 
-    /// Notes that the person has done it on a page. Returns whether it was to be done.
-    pub(crate) fn complete(&mut self) -> bool {
+    /// Takes what the person has done on a page, once. Returns whether it was to be done.
+    pub(crate) fn claim(&mut self) -> bool {
         let was = self.stage == Stage::Open;
         if was {
-            self.stage = Stage::Done;
+            self.stage = Stage::Exchanging;
         }
         was
+    }
+
+    /// When the person was asked.
+    pub(crate) fn asked_at(&self) -> Millis {
+        self.expires.saturating_sub(LIFETIME)
     }
 
     /// Notes that the person has declined. Returns whether they still could.
@@ -257,7 +266,7 @@ mod tests {
         Answer(&'static str),
         AnswerElsewhere(&'static str),
         Exchange(bool),
-        Complete,
+        Claim,
         Decline,
     }
 
@@ -267,7 +276,7 @@ mod tests {
             Do::Answer(state) => intent.answered(state, VISIT),
             Do::AnswerElsewhere(state) => intent.answered(state, [2; 16]),
             Do::Exchange(is_done) => intent.exchanged(is_done),
-            Do::Complete => intent.complete(),
+            Do::Claim => intent.claim(),
             Do::Decline => intent.decline(),
         }
     }
@@ -295,7 +304,7 @@ mod tests {
         let then = |more: &[(Do, bool)]| [&to_answer, more].concat();
         check(&then(&[(Exchange(true), true)]), Some(Stage::Done));
         check(&then(&[(Answer("a"), false), (Decline, false)]), None);
-        check(&then(&[(Redirect("b"), false), (Complete, false)]), None);
+        check(&then(&[(Redirect("b"), false), (Claim, false)]), None);
         check(
             &then(&[(Exchange(true), true), (Exchange(true), false)]),
             Some(Stage::Done),
@@ -327,17 +336,16 @@ mod tests {
             None,
         );
         check(&[(Answer("a"), false), (Exchange(true), false)], None);
-        check(&[(Redirect("a"), true), (Complete, false)], None);
+        check(&[(Redirect("a"), true), (Claim, false)], None);
     }
 
     #[test]
     fn an_end_is_one() {
         use Do::*;
-        let others = [(Redirect("a"), false), (Complete, false), (Decline, false)];
-        check(
-            &[&[(Complete, true)], &others[..]].concat(),
-            Some(Stage::Done),
-        );
+        let others = [(Redirect("a"), false), (Claim, false), (Decline, false)];
+        check(&[&[(Claim, true)], &others[..]].concat(), None);
+        let done = [(Claim, true), (Exchange(true), true)];
+        check(&[&done, &others[..]].concat(), Some(Stage::Done));
         check(
             &[&[(Decline, true)], &others[..]].concat(),
             Some(Stage::Declined),
@@ -358,7 +366,7 @@ mod tests {
             assert!(!intent.is_over(1000));
         }
         assert_eq!(intent.opened_by(&holder("t", "bob")), Visitor::OtherAgain);
-        assert!(intent.is_over(1000) && !intent.redirect("a", VISIT) && !intent.complete());
+        assert!(intent.is_over(1000) && !intent.redirect("a", VISIT) && !intent.claim());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The accounts of a person, and their end.
 
+use std::sync::Arc;
+
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Next, is_own_form};
@@ -11,7 +13,7 @@ use crate::vault::AccountState;
 impl Visited<'_> {
     /// Shows what is connected.
     pub(super) async fn accounts(&self) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Accounts, false).await;
         };
@@ -57,7 +59,7 @@ impl Visited<'_> {
 
     /// Disconnects one, and has its provider told.
     pub(super) async fn disconnect(&self) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let field = |name| self.field(name).unwrap_or_default();
         let (provider, account) = (field("provider"), field("account"));
@@ -68,9 +70,13 @@ impl Visited<'_> {
         }
         let caller = visit.principal(None);
         vault.disconnect(&caller, provider, account).await?;
-        if let Err(error) = vault.revoke_due(self.kit.revoker()).await {
-            tracing::warn!(%error, "revocations are left for later");
-        }
+        // Aside: a provider that is slow keeps nobody waiting here.
+        let kit = Arc::clone(self.kit);
+        tokio::spawn(async move {
+            if let Err(error) = kit.vault.revoke_due(kit.revoker()).await {
+                tracing::warn!(%error, "revocations are left for later");
+            }
+        });
         Ok(see_other(&Next::Accounts.path(place))?)
     }
 }

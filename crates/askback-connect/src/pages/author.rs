@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 
 use super::browser::{Cookie, Visit, is_own_form};
 use crate::connections::{Connections, Kit};
@@ -16,6 +16,14 @@ pub struct PageVisit {
     kit: Arc<Kit>,
     kept: Kept,
     visit: Visit,
+}
+
+/// A page of the author's that its person has sent, and that nobody else can send meanwhile. Where neither method is
+/// called, its link does nothing until it ends.
+#[must_use = "the call waits until it is done"]
+pub struct PageClaim {
+    kit: Arc<Kit>,
+    kept: Kept,
 }
 
 /// Why a page of the author's is not to be shown. The page says the same for all: it is not for this visitor.
@@ -35,18 +43,22 @@ pub enum PageRefused {
 
 impl Connections {
     /// Returns the person who was asked to use a page of the author's ([`ConnectExt::ask_page`]), if it is they who
-    /// visit it. `headers` are those of the request, and `asked` is the parameter of this name in its query.
+    /// visit it, at the very path and query that the handler gave. `headers` and `uri` are those of the request.
     ///
     /// ```
     /// # use askback_connect::{Connections, PageRefused};
-    /// # async fn page(connections: Connections, headers: http::HeaderMap, asked: &str) -> Result<(), PageRefused> {
-    /// // GET: shows a form with the token in it, and `asked` in the address of the form.
-    /// let page = connections.asked(&headers, asked).await?;
+    /// # async fn page(
+    /// #     connections: Connections, headers: http::HeaderMap, uri: http::Uri,
+    /// # ) -> Result<(), PageRefused> {
+    /// // GET: shows a form with the token in it, at the address of the page.
+    /// let page = connections.asked(&headers, &uri).await?;
     /// let token = page.token().await?;
     ///
-    /// // POST: takes what the person did.
-    /// let page = connections.asked(&headers, asked).await?;
-    /// page.done(&headers, &token).await
+    /// // POST: takes what the person did, once.
+    /// let page = connections.asked(&headers, &uri).await?;
+    /// let claim = page.claim(&headers, &token).await?;
+    /// // The payment itself; `claim.release()` where it fails.
+    /// claim.done().await
     /// # }
     /// ```
     ///
@@ -55,8 +67,9 @@ impl Connections {
     /// [`PageRefused`]. Whichever it is, show the same page, and name nobody.
     ///
     /// [`ConnectExt::ask_page`]: crate::ConnectExt::ask_page
-    pub async fn asked(&self, headers: &HeaderMap, asked: &str) -> Result<PageVisit, PageRefused> {
+    pub async fn asked(&self, headers: &HeaderMap, uri: &Uri) -> Result<PageVisit, PageRefused> {
         let kit = &self.0;
+        let (page, asked) = parted(uri).ok_or(PageRefused::Over)?;
         let (id, visit) = asked.split_once('.').unwrap_or((asked, ""));
         let id = IntentId::read(id).ok_or(PageRefused::Over)?;
         let visit = match kit.has_sign_in() {
@@ -68,11 +81,16 @@ impl Connections {
         let now = kit.vault.now();
         let found = found.filter(|kept| !kept.intent.is_over(now));
         let mut kept = found.ok_or(PageRefused::Over)?;
-        if !matches!(kept.intent.purpose, Purpose::Page { .. }) {
+        let is_here = matches!(&kept.intent.purpose, Purpose::Page { path, .. } if *path == page);
+        if !is_here {
             return Err(PageRefused::Over);
         }
         if kept.intent.opened_by(&visit.holder()) != Visitor::Asked {
             kept.write(&kit.vault, AuditEvent::WrongPerson).await?;
+            return Err(PageRefused::Wrong);
+        }
+        // A page may take long; the sign-in was fresh when the person was asked.
+        if kit.has_sign_in() && !visit.is_fresh(kept.intent.asked_at()) {
             return Err(PageRefused::Wrong);
         }
         Ok(PageVisit {
@@ -106,25 +124,55 @@ impl PageVisit {
         self.visit.token(&self.kit.vault, &about).await
     }
 
-    /// Notes that the person has done what the page is for, so that the call goes on. `headers` and `token` are those
-    /// of the request with the form.
+    /// Takes what the person did on the page, once: before it has any effect, such as a payment. `headers` and `token`
+    /// are those of the request with the form.
     ///
     /// # Errors
     ///
-    /// [`PageRefused::Wrong`] where the form is not one of the page's, and [`PageRefused::Over`] where it was done
+    /// [`PageRefused::Wrong`] where the form is not one of the page's, and [`PageRefused::Over`] where it was taken
     /// before.
-    pub async fn done(mut self, headers: &HeaderMap, token: &str) -> Result<(), PageRefused> {
+    pub async fn claim(
+        mut self,
+        headers: &HeaderMap,
+        token: &str,
+    ) -> Result<PageClaim, PageRefused> {
         let (kit, about) = (&self.kit, self.kept.id.to_string());
         let is_own = is_own_form(headers, &kit.place);
         if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
             return Err(PageRefused::Wrong);
         }
-        if !self.kept.intent.complete() {
+        if !self.kept.intent.claim() {
             return Err(PageRefused::Over);
         }
         self.kept.write(&kit.vault, AuditEvent::Consented).await?;
+        Ok(PageClaim {
+            kit: self.kit,
+            kept: self.kept,
+        })
+    }
+}
+
+impl PageClaim {
+    /// Notes that it is done, so that the call goes on.
+    ///
+    /// # Errors
+    ///
+    /// Those of the vault.
+    pub async fn done(mut self) -> Result<(), PageRefused> {
+        let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
+        self.kept.settle(vault, true, None, event).await?;
         self.kit.notify();
         Ok(())
+    }
+
+    /// Notes that it failed, so that the person may try again.
+    ///
+    /// # Errors
+    ///
+    /// Those of the vault.
+    pub async fn release(mut self) -> Result<(), PageRefused> {
+        let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
+        Ok(self.kept.settle(vault, false, None, event).await?)
     }
 }
 
@@ -134,6 +182,12 @@ impl From<Unkept> for PageRefused {
             Unkept::Changed => Self::Over,
             Unkept::Vault(error) => Self::Vault(error),
         }
+    }
+}
+
+impl fmt::Debug for PageClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageClaim").finish_non_exhaustive()
     }
 }
 
@@ -158,6 +212,14 @@ async fn opened(kit: &Kit, id: IntentId, written: &str) -> Option<Visit> {
     let sealed = URL_SAFE_NO_PAD.decode(written).ok()?;
     let opened = kit.vault.open_cookie(&name(id), &sealed).await.ok()?;
     serde_json::from_slice(&opened).ok()
+}
+
+/// The path and the query that a handler gave, and the parameter that the kit added at their end.
+fn parted(uri: &Uri) -> Option<(&str, &str)> {
+    let whole = uri.path_and_query()?.as_str();
+    let (page, asked) = whole.rsplit_once("asked=")?;
+    let page = page.strip_suffix('&').or_else(|| page.strip_suffix('?'))?;
+    Some((page, asked))
 }
 
 fn name(id: IntentId) -> String {

@@ -15,7 +15,7 @@ impl Visited<'_> {
     /// Takes the provider's answer: in the browser and the visit that was sent there, from the person who was asked,
     /// once. All of that is looked at before the code is worth anything.
     pub(super) async fn callback(&self, provider: &str) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let state = self.state().ok_or(Refused::Wrong)?;
         let cookie = Cookie::Consent(&state);
         let consented: Option<Consented> = cookie.read(vault, place, self.headers).await;
@@ -73,12 +73,12 @@ impl Visited<'_> {
         let Connected { account, granted } = connected;
         let caller = visit.principal(kept.intent.client.clone());
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
-            kept.intent.exchanged(false);
-            kept.write(vault, AuditEvent::NotGranted).await?;
+            let event = AuditEvent::NotGranted;
+            kept.settle(vault, false, None, event).await?;
             return Err(error.into());
         }
-        kept.intent.exchanged(true);
-        kept.write(vault, AuditEvent::Connected).await?;
+        let event = AuditEvent::Connected;
+        kept.settle(vault, true, Some(&account), event).await?;
         self.kit.notify();
         let title = format!("{} is connected", party.display_title());
         let line = format!("The account is {account}.");
@@ -100,13 +100,13 @@ impl Visited<'_> {
         error: ConnectError,
     ) -> Shown {
         tracing::warn!(%error, "an account was not connected");
-        kept.intent.exchanged(false);
         let event = match &error {
             ConnectError::Declined { .. } => AuditEvent::NotGranted,
             ConnectError::FewerScopes { .. } => AuditEvent::NotGranted,
             _ => AuditEvent::CallbackRefused,
         };
-        kept.write(&self.kit.vault, event).await?;
+        let vault = &self.kit.vault;
+        kept.settle(vault, false, None, event).await?;
         let why = match &error {
             ConnectError::Declined { .. } => format!("{title} says that you declined."),
             ConnectError::FewerScopes { missing, .. } => {

@@ -42,7 +42,7 @@ impl From<Unkept> for Refused {
 impl Visited<'_> {
     /// Shows what is asked for.
     pub(super) async fn show_link(&self, id: IntentId) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Link(id), false).await;
         };
@@ -84,7 +84,7 @@ impl Visited<'_> {
 
     /// Takes the answer.
     pub(super) async fn answer_link(&self, id: IntentId) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let token = self.field("token").unwrap_or_default();
         let about = id.to_string();
@@ -203,7 +203,7 @@ impl Visited<'_> {
 
     /// Sends the browser to the provider.
     async fn go_to_provider(&self, mut kept: Kept, visit: &Visit, party: &ThirdParty) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let redirect_uri = self.kit.redirect_uri(party.name());
         let begun = party.begin(&kept.intent.purpose.scopes(), &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
@@ -283,22 +283,26 @@ impl Visited<'_> {
         granted: Granted,
     ) -> Shown {
         let vault = &self.kit.vault;
-        if !kept.intent.complete() {
+        if !kept.intent.claim() {
             return Err(Refused::Over);
         }
-        let caller = visit.principal(kept.intent.client.clone());
-        match vault.put(&caller, provider, account, granted).await {
-            Ok(()) => {}
-            Err(VaultError::Refused { what, why }) => {
-                let line = format!("It cannot be kept: {what} {why}.");
-                let said = ("Not kept", &[&*line][..]);
-                return self
-                    .say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
-                    .await;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        // From here on nobody else answers this link.
         kept.write(vault, AuditEvent::Consented).await?;
+        let caller = visit.principal(kept.intent.client.clone());
+        if let Err(error) = vault.put(&caller, provider, account, granted).await {
+            let event = AuditEvent::NotGranted;
+            kept.settle(vault, false, None, event).await?;
+            let VaultError::Refused { what, why } = error else {
+                return Err(error.into());
+            };
+            let line = format!("It cannot be kept: {what} {why}.");
+            let said = ("Not kept", &[&*line][..]);
+            return self
+                .say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
+                .await;
+        }
+        let event = AuditEvent::Connected;
+        kept.settle(vault, true, Some(account), event).await?;
         self.kit.notify();
         let said = (
             "Saved",

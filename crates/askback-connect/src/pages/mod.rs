@@ -23,6 +23,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -35,7 +36,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use url::form_urlencoded;
 
-pub use author::{PageRefused, PageVisit};
+pub use author::{PageClaim, PageRefused, PageVisit};
 pub(crate) use browser::Visit;
 
 use self::browser::{Cookie, Next};
@@ -62,7 +63,7 @@ pub struct Pages(pub(crate) Connections);
 
 /// A request, as the pages read it.
 struct Visited<'a> {
-    kit: &'a Kit,
+    kit: &'a Arc<Kit>,
     headers: &'a HeaderMap,
     query: &'a str,
     path: &'a str,
@@ -114,7 +115,7 @@ impl Pages {
         B: Body,
         B::Data: Buf,
     {
-        let kit = &*self.0.0;
+        let kit = &self.0.0;
         let (parts, body) = request.into_parts();
         let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
         let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
@@ -219,7 +220,7 @@ impl Visited<'_> {
 
     /// The visit, where the visitor is known: they have signed in, or they have the secret of this machine's user.
     async fn visit(&self) -> Result<Option<Visit>, VaultError> {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let known = Cookie::Visit.read(vault, place, self.headers).await;
         match (&self.kit.door, known) {
             (Door::Machine, None) if self.inner().is_some() => {

@@ -22,7 +22,7 @@ struct Begun {
 impl Visited<'_> {
     /// Sends the browser to the issuer.
     pub(super) async fn sign_in(&self) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
         let next = self.field("next").and_then(Next::read);
         let next = next.filter(|_| is_own_form(self.headers, place));
@@ -52,7 +52,7 @@ impl Visited<'_> {
 
     /// Takes the issuer's answer, and shows the page that the person came for.
     pub(super) async fn signed_in(&self) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
         let state = self.state().ok_or(Refused::Wrong)?;
         let cookie = Cookie::SignIn(&state);
@@ -97,7 +97,7 @@ impl Visited<'_> {
 
     /// Ends the visit.
     pub(super) async fn sign_out(&self) -> Shown {
-        let Kit { vault, place, .. } = self.kit;
+        let Kit { vault, place, .. } = &**self.kit;
         let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let token = self.field("token").unwrap_or_default();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, "sign-out", token).await {

@@ -180,8 +180,10 @@ impl WebSignIn {
         };
         let token = self.verifier.verify(token.expose(), check).await?;
         let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;
-        let names = ["name", "preferred_username", "email"];
-        let name = names.into_iter().find_map(|claim| token.text(claim));
+        // A person may call themselves anything; these are unique with most issuers.
+        let names = ["email", "preferred_username", "name"];
+        let mut names = names.into_iter().filter_map(|claim| token.text(claim));
+        let name = names.find(|name| !shown(name).trim().is_empty());
         Ok(SignedInPerson {
             principal,
             name: name.map(shown),

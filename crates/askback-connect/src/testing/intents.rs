@@ -8,6 +8,7 @@ fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
         holder: holder(Some("t"), None, subject),
         expires,
         version: 1,
+        is_open: true,
         body: vec![id, 0, 255],
     }
 }
@@ -15,7 +16,7 @@ fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
 pub(super) async fn added(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let (first, second) = (intent(1, "ada", NOW + 10), intent(2, "ada", NOW + 20));
-    expect("added", one.add_intent(&first, 2, NOW).await?, true)?;
+    expect("added", one.add_intent(&first, 2, NOW, NOW).await?, true)?;
     let found = other.intent(first.id).await?;
     expect("the intent", found, Some(first.clone()))?;
     expect("no intent", other.intent([9; 16]).await?, None)?;
@@ -25,20 +26,40 @@ pub(super) async fn added(stores: Stores) -> Kept {
     };
     expect(
         "added twice",
-        other.add_intent(&twice, 2, NOW).await?,
+        other.add_intent(&twice, 2, NOW, NOW).await?,
         false,
     )?;
     let kept = one.intent(first.id).await?;
     expect("the intent still", kept, Some(first))?;
-    expect("one more", other.add_intent(&second, 2, NOW).await?, true)?;
+    expect(
+        "one more",
+        other.add_intent(&second, 2, NOW, NOW).await?,
+        true,
+    )?;
     let third = intent(3, "ada", NOW + 30);
-    expect("one too many", one.add_intent(&third, 2, NOW).await?, false)?;
+    expect(
+        "one too many",
+        one.add_intent(&third, 2, NOW, NOW).await?,
+        false,
+    )?;
     let others = intent(4, "bob", NOW + 30);
-    expect("of another", one.add_intent(&others, 1, NOW).await?, true)?;
-    let later = one.add_intent(&third, 2, NOW + 10).await?;
+    expect(
+        "of another",
+        one.add_intent(&others, 1, NOW, NOW).await?,
+        true,
+    )?;
+    let later = one.add_intent(&third, 2, NOW + 10, NOW).await?;
     expect("once one has ended", later, true)?;
+    let ended = other.intent([1; 16]).await?.is_some();
+    expect("the one that has ended is known", ended, true)?;
+    let mut closed = intent(3, "ada", NOW + 30);
+    (closed.version, closed.is_open) = (2, false);
+    other.advance_intent(&closed, 1, &granted()).await?;
+    let fifth = intent(5, "ada", NOW + 30);
+    let room = one.add_intent(&fifth, 2, NOW + 10, NOW + 10).await?;
+    expect("once one is closed", room, true)?;
     let ended = other.intent([1; 16]).await?;
-    expect("the one that has ended", ended, None)?;
+    expect("the one that has ended for long", ended, None)?;
     Ok(())
 }
 
@@ -46,7 +67,7 @@ pub(super) async fn advanced(stores: Stores) -> Kept {
     with_key(&stores).await?;
     stores
         .one
-        .add_intent(&intent(1, "ada", NOW), 1, NOW - 1)
+        .add_intent(&intent(1, "ada", NOW), 1, NOW - 1, 0)
         .await?;
     let changed = at_a_time(&stores, |store, at| async move {
         let mut changed = intent(1, "bob", NOW + 99);

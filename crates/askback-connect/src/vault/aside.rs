@@ -3,15 +3,18 @@
 use askback_core::ask::Millis;
 use zeroize::Zeroizing;
 
-use super::account::Holder;
+use super::account::{AccountState, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
-use super::handle::Vault;
+use super::handle::{Vault, Wanted};
 use super::seal::{Place, open, seal};
 use super::store::IntentRow;
 
-/// The most intents of one person that have not ended.
+/// The most intents of one person that are open.
 const INTENTS: usize = 16;
+
+/// How long it is known how an intent ended, in milliseconds: a day. A call may come back late for it.
+const KEPT_FOR: Millis = 86_400_000;
 
 impl Vault {
     /// Returns the time by the vault's clock.
@@ -22,7 +25,9 @@ impl Vault {
     /// Adds an intent, unless the person has too many. One of this id may be there already.
     pub(crate) async fn add_intent(&self, intent: &IntentRow) -> Result<bool, VaultError> {
         let store = &self.inner.store;
-        Ok(store.add_intent(intent, INTENTS, self.now()).await?
+        let now = self.now();
+        let before = now.saturating_sub(KEPT_FOR);
+        Ok(store.add_intent(intent, INTENTS, now, before).await?
             || store.intent(intent.id).await?.is_some())
     }
 
@@ -42,6 +47,15 @@ impl Vault {
             .store
             .advance_intent(intent, expected, audit)
             .await
+    }
+
+    /// Whether there is what is wanted, without handing it out.
+    pub(crate) async fn has(&self, wanted: &Wanted) -> Result<bool, VaultError> {
+        match self.inner.find(wanted).await {
+            Ok(record) => Ok(record.state != AccountState::NeedsReconnect),
+            Err(VaultError::NotConnected) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Creates a line of the audit about a person and a provider.

@@ -90,6 +90,13 @@ impl Wanted {
         self
     }
 
+    /// Whether an account is one of those that are wanted.
+    pub(crate) fn accepts(&self, account: &str) -> bool {
+        self.account
+            .as_deref()
+            .is_none_or(|wanted| wanted == account)
+    }
+
     /// Requires this account.
     #[must_use]
     pub fn account(mut self, account: impl Into<String>) -> Self {

@@ -369,11 +369,14 @@ impl VaultStore for MemoryVault {
         intent: &'a IntentRow,
         most: usize,
         now: Millis,
+        before: Millis,
     ) -> VaultFuture<'a, bool> {
         self.with(move |tables| {
             let intents = &mut tables.intents;
-            intents.retain(|_, it| it.expires > now);
-            let of_person = intents.values().filter(|it| it.holder == intent.holder);
+            intents.retain(|_, it| it.expires > before);
+            let is_open = |it: &&IntentRow| it.is_open && it.expires > now;
+            let of_person = intents.values().filter(is_open);
+            let of_person = of_person.filter(|it| it.holder == intent.holder);
             let is_new = of_person.count() < most && !intents.contains_key(&intent.id);
             if is_new {
                 intents.insert(intent.id, intent.clone());
@@ -398,6 +401,7 @@ impl VaultStore for MemoryVault {
                 return false;
             };
             kept.version = intent.version;
+            kept.is_open = intent.is_open;
             kept.body.clone_from(&intent.body);
             tables.append(audit);
             true

@@ -142,13 +142,14 @@ pub trait VaultStore: Send + Sync + 'static {
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool>;
 
-    /// Adds an intent whose id is not there, for a person who has fewer than `most` that end after `now`, and removes
-    /// those of anybody that have ended. Returns whether it did.
+    /// Adds an intent whose id is not there, for a person who has fewer than `most` that are open and end after `now`,
+    /// and removes those of anybody that had ended at `before`. Returns whether it did.
     fn add_intent<'a>(
         &'a self,
         intent: &'a IntentRow,
         most: usize,
         now: Millis,
+        before: Millis,
     ) -> VaultFuture<'a, bool>;
 
     /// Returns the intent of this id, ended or not.
@@ -269,6 +270,8 @@ pub struct IntentRow {
     pub expires: Millis,
     /// Another one after each change.
     pub version: u64,
+    /// Whether anything can still happen to it.
+    pub is_open: bool,
     /// The rest.
     pub body: Vec<u8>,
 }

@@ -248,10 +248,7 @@ async fn a_no_is_one_wherever_it_is_said() {
         let form = [("token", &*page.token()), ("answer", "no")];
         browser.post(&link, &form).await.says(200, "Declined");
         let said = asked.said.await.unwrap();
-        assert_eq!(
-            said,
-            "error: the person declined on the page for Git & Co, so nothing was done"
-        );
+        assert_eq!(said, "Nothing was done: the person declined.");
         assert!(
             scene
                 .vault
@@ -330,22 +327,40 @@ async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
     let to = gone.headers["location"].to_str().unwrap().to_owned();
     let (path, parameter) = to.split_once("&asked=").unwrap();
     assert_eq!(path, "/deposit?order=7");
-    let headers = http::HeaderMap::new();
+    let (kit, headers) = (&scene.kit, http::HeaderMap::new());
+    let at = |uri: &str| uri.parse::<http::Uri>().unwrap();
     let (id, _) = parameter.split_once('.').unwrap();
-    for wrong in [id, &format!("{id}."), &parameter.replace(&id[..4], "0000")] {
-        assert!(scene.kit.asked(&headers, wrong).await.is_err(), "{wrong}");
+    for wrong in [
+        format!("/deposit?order=7&asked={id}"),
+        format!("/deposit?order=7&asked={id}."),
+        to.replace(&id[..4], "0000"),
+        to.replace("order=7", "order=8"),
+        to.replace("order=7", "order=7&order=8"),
+        to.replace("/deposit", "/terms"),
+        to.replace("/deposit?order=7&", "/deposit?"),
+        format!("{to}&order=8"),
+        format!("{to}&asked={parameter}"),
+    ] {
+        assert!(kit.asked(&headers, &at(&wrong)).await.is_err(), "{wrong}");
     }
-    let page = scene.kit.asked(&headers, parameter).await.unwrap();
+    let page = kit.asked(&headers, &at(&to)).await.unwrap();
     let token = page.token().await.unwrap();
-    assert!(page.done(&headers, "x").await.is_err());
-    let page = scene.kit.asked(&headers, parameter).await.unwrap();
-    let foreign =
-        http::HeaderMap::from_iter([(http::header::ORIGIN, "https://evil.test".parse().unwrap())]);
-    assert!(page.done(&foreign, &token).await.is_err());
-    let page = scene.kit.asked(&headers, parameter).await.unwrap();
-    page.done(&headers, &token).await.unwrap();
+    assert!(page.claim(&headers, "x").await.is_err());
+    let page = kit.asked(&headers, &at(&to)).await.unwrap();
+    let foreign = [(http::header::ORIGIN, "https://evil.test".parse().unwrap())];
+    let foreign = http::HeaderMap::from_iter(foreign);
+    assert!(page.claim(&foreign, &token).await.is_err());
+    // Of two tabs one pays; where that fails, the other may.
+    let one = kit.asked(&headers, &at(&to)).await.unwrap();
+    let other = kit.asked(&headers, &at(&to)).await.unwrap();
+    let claim = one.claim(&headers, &token).await.unwrap();
+    assert!(other.claim(&headers, &token).await.is_err());
+    claim.release().await.unwrap();
+    let again = kit.asked(&headers, &at(&to)).await.unwrap();
+    let claim = again.claim(&headers, &token).await.unwrap();
+    claim.done().await.unwrap();
+    assert!(kit.asked(&headers, &at(&to)).await.is_err());
     assert_eq!(asked.said.await.unwrap(), "paid");
-    assert!(scene.kit.asked(&headers, parameter).await.is_err());
 }
 
 // Shows EL-09.
@@ -483,6 +498,37 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
     browser.come_back(&provider, "new").await.says(200, "new");
     assert_eq!(asked.said.await.unwrap(), "200 new");
     assert_eq!(scene.accounts(&user).await, ["new", "old"]);
+}
+
+#[tokio::test]
+async fn of_two_calls_one_is_asked_and_both_go_on() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut first = call(&scene, revision, "stars", true).await;
+        let mut second = call(&scene, revision, "stars", true).await;
+        let (link, other) = (first.link().await, second.link().await);
+        let mut browser = scene.browser();
+        let provider = browser.agree(&link).await;
+        browser.come_back(&provider, "octocat").await;
+        assert_eq!(first.said.await.unwrap(), "200 octocat", "{revision}");
+        assert_eq!(second.said.await.unwrap(), "200 octocat", "{revision}");
+        browser.get(&other).await.says(410, "This link is over");
+    }
+}
+
+#[tokio::test]
+async fn a_call_stays_with_its_account() {
+    let scene = Scene::machine(|kit| kit).await;
+    let user = Connections::user_of_this_machine();
+    let mut asked = call(&scene, V2026_07_28, "both", true).await;
+    let mut browser = scene.browser();
+    let link = asked.link().await;
+    let provider = browser.agree(&link).await;
+    let scopes = askback_core::auth::Scopes::parse("repo gist").unwrap();
+    let before = Granted::tokens(Secret::new("canary-access-aaa"), None).scopes(scopes);
+    browser.come_back(&provider, "octocat").await;
+    scene.vault.put(&user, "git", "aaa", before).await.unwrap();
+    assert_eq!(asked.said.await.unwrap(), "200 octocat, true");
 }
 
 #[tokio::test]

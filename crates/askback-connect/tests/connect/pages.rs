@@ -648,6 +648,9 @@ async fn a_person_sees_and_disconnects_their_own_accounts() {
         (gone.status, &gone.headers["location"]),
         (303, &"/connect/accounts".parse().unwrap())
     );
+    while !scene.accounts(&ada).await.is_empty() {
+        tokio::task::yield_now().await;
+    }
     browser
         .get(&format!("{WEB}/accounts"))
         .await

@@ -9,7 +9,8 @@ use super::web::{Answer, Escaped, Fields, empty, page};
 /// Where the page is.
 pub(super) const PATH: &str = "/deposit";
 
-/// The path of the page for a booking. Its reference and the amount are in the link, which the agency alone makes.
+/// The path of the page for a booking. Its reference and the amount are the agency's: at any other path and query, nobody
+/// was asked.
 pub(super) fn path(reference: &str, amount: u32) -> String {
     format!("{PATH}?booking={reference}&amount={amount}")
 }
@@ -21,8 +22,7 @@ where
 {
     let (parts, body) = request.into_parts();
     let query = Fields::of_query(parts.uri.query().unwrap_or_default());
-    let asked = connections.asked(&parts.headers, query.text("asked")).await;
-    let Ok(visit) = asked else {
+    let Ok(visit) = connections.asked(&parts.headers, &parts.uri).await else {
         return not_yours();
     };
     match parts.method {
@@ -55,7 +55,13 @@ async fn shown(visit: &PageVisit, query: &Fields) -> Answer {
 }
 
 async fn paid(visit: PageVisit, headers: &HeaderMap, form: &Fields) -> Answer {
-    match visit.done(headers, form.text("token")).await {
+    // No money moves between the two; where it does, it is released if it fails.
+    let claimed = visit.claim(headers, form.text("token")).await;
+    let done = match claimed {
+        Ok(claim) => claim.done().await,
+        Err(refused) => Err(refused),
+    };
+    match done {
         Ok(()) => {
             let body = "<p>You can close this page and go back to your client.</p>";
             page(StatusCode::OK, "The deposit is paid", body, "")

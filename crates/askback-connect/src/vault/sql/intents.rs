@@ -9,22 +9,25 @@ use crate::vault::audit::AuditRecord;
 use crate::vault::store::IntentRow;
 
 /// Adds one, and removes those that have ended.
-pub(super) fn added(intent: &IntentRow, most: usize, now: Millis) -> Batch {
+pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis) -> Batch {
     let mut values = vec![bytes(&intent.id)];
     values.extend(rows::holder(&intent.holder));
     values.extend([number(intent.expires), number(intent.version)]);
-    values.extend([bytes(&intent.body), count(most), number(now)]);
+    values.extend([number(intent.is_open.into()), bytes(&intent.body)]);
+    values.extend([count(most), number(now)]);
     let insert = statement(
-        "INSERT INTO askback_vault_intents (id, tenant, issuer, subject, expires, version, body)
-         SELECT $1, $2, $3, $4, $5, $6, $7
+        "INSERT INTO askback_vault_intents (id, tenant, issuer, subject, expires, version,
+             is_open, body)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8
          WHERE (SELECT count(*) FROM askback_vault_intents
-             WHERE tenant = $2 AND issuer = $3 AND subject = $4 AND expires > $9) < $8
+             WHERE tenant = $2 AND issuer = $3 AND subject = $4 AND is_open = 1
+                 AND expires > $10) < $9
          ON CONFLICT (id) DO NOTHING",
         values,
     );
     let ended = statement(
         "DELETE FROM askback_vault_intents WHERE expires <= $1",
-        vec![number(now)],
+        vec![number(before)],
     );
     batch(insert).then(ended)
 }
@@ -32,7 +35,7 @@ pub(super) fn added(intent: &IntentRow, most: usize, now: Millis) -> Batch {
 /// Reads one.
 pub(super) fn of_id(id: [u8; 16]) -> Statement {
     statement(
-        "SELECT id, tenant, issuer, subject, expires, version, body
+        "SELECT id, tenant, issuer, subject, expires, version, is_open, body
          FROM askback_vault_intents WHERE id = $1",
         vec![bytes(&id)],
     )
@@ -45,12 +48,14 @@ pub(super) fn advanced<D: Database>(
     audit: &AuditRecord,
 ) -> Batch {
     let update = statement(
-        "UPDATE askback_vault_intents SET version = $2, body = $3 WHERE id = $1 AND version = $4",
+        "UPDATE askback_vault_intents SET version = $2, body = $3, is_open = $5
+         WHERE id = $1 AND version = $4",
         vec![
             bytes(&intent.id),
             number(intent.version),
             bytes(&intent.body),
             number(expected),
+            number(intent.is_open.into()),
         ],
     );
     batch(update).audited::<D>(audit)

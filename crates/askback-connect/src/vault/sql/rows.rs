@@ -79,6 +79,7 @@ impl Row {
             holder: self.holder()?,
             expires: self.number()?,
             version: self.number()?,
+            is_open: self.number()? != 0,
             body: self.bytes()?,
         })
     }

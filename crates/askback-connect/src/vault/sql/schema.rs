@@ -93,6 +93,7 @@ const STEPS: &[&str] = &["
         subject TEXT NOT NULL,
         expires NUMBER NOT NULL,
         version NUMBER NOT NULL,
+        is_open NUMBER NOT NULL,
         body BYTES NOT NULL
     )TABLE;
     CREATE INDEX askback_vault_intents_holder ON askback_vault_intents (tenant, issuer, subject);

@@ -397,8 +397,10 @@ impl<D: Database> VaultStore for D {
         intent: &'a IntentRow,
         most: usize,
         now: Millis,
+        before: Millis,
     ) -> VaultFuture<'a, bool> {
-        Box::pin(changed(self, intents::added(intent, most, now)))
+        let added = intents::added(intent, most, now, before);
+        Box::pin(changed(self, added))
     }
 
     fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
