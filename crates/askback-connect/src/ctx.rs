@@ -343,7 +343,7 @@ impl Desk {
             }
         };
         let is_accepted = matches!(answer, Answer::Accepted(()));
-        // Recorded: the intent does not outlive its ten minutes.
+        // Recorded: how it ended is not known for ever.
         let end = {
             let (kit, notice) = (
                 Arc::clone(&self.kit),
