@@ -90,7 +90,7 @@ impl Connections {
             return Err(PageRefused::Wrong);
         }
         // A page may take long; the sign-in was fresh when the person was asked.
-        if kit.has_sign_in() && !visit.is_fresh(kept.intent.asked_at()) {
+        if !visit.is_fresh(&kit.door, kept.intent.asked_at()) {
             return Err(PageRefused::Wrong);
         }
         Ok(PageVisit {

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, header};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use crate::connections::Address;
+use crate::connections::{Address, Door};
 use crate::intents::IntentId;
 use crate::vault::{Holder, Vault, VaultError};
 
@@ -81,9 +81,12 @@ impl Visit {
     }
 
     /// Whether the person signed in so short a time ago that they are likely to sit there still, and that nobody else
-    /// has signed this browser in for them.
-    pub(super) fn is_fresh(&self, now: Millis) -> bool {
-        now < self.since.saturating_add(AWAY * 1000)
+    /// has signed this browser in for them. The user of this machine always has.
+    pub(super) fn is_fresh(&self, door: &Door, now: Millis) -> bool {
+        match door {
+            Door::SignIn(sign_in) => now < self.since.saturating_add(sign_in.longest_ago()),
+            Door::Machine => true,
+        }
     }
 
     /// The token that a form of this visit carries, for one thing to be done.

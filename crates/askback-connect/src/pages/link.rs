@@ -47,7 +47,7 @@ impl Visited<'_> {
             return self.sign_in_first(Next::Link(id), false).await;
         };
         let kept = self.asked(id, &visit).await?;
-        if self.kit.has_sign_in() && !visit.is_fresh(vault.now()) {
+        if !visit.is_fresh(&self.kit.door, vault.now()) {
             return self.sign_in_first(Next::Link(id), true).await;
         }
         let mut answer = match &kept.intent.purpose {

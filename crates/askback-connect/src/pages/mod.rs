@@ -57,7 +57,8 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form
 
 /// The pages of a kit, as a tower service. Cheap to clone.
 ///
-/// It answers all requests that it is given: route the path of the kit's URL and all below it there.
+/// It answers all requests that it is given: route the path of the kit's URL and all below it there. It is called within
+/// a runtime of tokio; what a request has begun is done even if its future is dropped.
 #[derive(Clone, Debug)]
 pub struct Pages(pub(crate) Connections);
 
@@ -165,7 +166,12 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let pages = self.clone();
-        Box::pin(async move { Ok(pages.respond(request).await) })
+        // What has begun is done although the browser is gone: a code is redeemed once, and its tokens are to be kept.
+        let answering = tokio::spawn(async move { pages.respond(request).await });
+        Box::pin(async move {
+            let answer = answering.await;
+            Ok(answer.unwrap_or_else(|_| finished(plain(StatusCode::INTERNAL_SERVER_ERROR))))
+        })
     }
 }
 

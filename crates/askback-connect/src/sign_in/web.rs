@@ -128,6 +128,11 @@ impl WebSignIn {
         self
     }
 
+    /// How long ago a person may have signed in, in milliseconds.
+    pub(crate) fn longest_ago(&self) -> Millis {
+        u64::try_from(self.max_age.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// Returns the name of the issuer.
     #[must_use]
     pub fn issuer(&self) -> &str {

@@ -371,6 +371,31 @@ async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
 }
 
 #[tokio::test]
+async fn tokens_are_kept_although_the_browser_is_gone() {
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let back = [
+        ("state", &*parameter(&provider, "state")),
+        ("code", "octocat"),
+    ];
+    let uri = format!("{WEB}/cb/git?{}", query(&back));
+    let cookies = asked.browser.jar.iter();
+    let cookies: Vec<_> = cookies
+        .map(|(name, (value, _))| format!("{name}={value}"))
+        .collect();
+    let request = Request::get(uri)
+        .header(header::HOST, "tools.example")
+        .header(header::COOKIE, cookies.join("; "));
+    let request = request.body(Full::<bytes::Bytes>::default()).unwrap();
+    drop(tower_service::Service::call(
+        &mut asked.scene.kit.pages(),
+        request,
+    ));
+    assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
+    assert_eq!(asked.scene.accounts(&asked.ada).await, ["octocat"]);
+}
+
+#[tokio::test]
 async fn a_second_consent_ends_the_first() {
     let mut asked = Asked::new().await;
     let first = asked.browser.agree(&asked.link).await;
