@@ -16,6 +16,9 @@ const PATIENCE = 10_000;
 /** The most elements that a walk through a page stops at. */
 const STOPS = 200;
 
+/** How often a page may leave for another before it is waited for no longer. */
+const MOST_LEAVES = 20;
+
 /** The rules of axe-core: WCAG 2.2 A and AA, and what its authors advise beyond. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -99,10 +102,18 @@ class Person {
     });
   }
 
-  /** Waits until the browser has told all that it knows of the page. */
+  /** Waits until the browser has told all that it knows of the page: of the one it leads to, where it leaves by itself. */
   async settle() {
-    await this.page.waitForLoadState();
-    await this.devtools.send('Runtime.evaluate', { expression: '0' });
+    for (let left = MOST_LEAVES; ; left -= 1) {
+      await this.page.waitForLoadState();
+      try {
+        await this.devtools.send('Runtime.evaluate', { expression: '0' });
+        return;
+      } catch (error) {
+        const isLeaving = !this.page.isClosed() && /navigated|context/i.test(error.message);
+        if (!isLeaving || left === 0) throw error;
+      }
+    }
   }
 
   /** The object under an expression, evaluated where the page's own scripts and policy do not reach. */
