@@ -98,7 +98,7 @@ impl Connections {
     /// ```no_run
     /// # async fn serve(connections: askback_connect::Connections) {
     /// let pages = connections.pages();
-    /// let router = axum::Router::new()
+    /// let router: axum::Router = axum::Router::new()
     ///     .route_service("/connect", pages.clone())
     ///     .route_service("/connect/{*path}", pages);
     /// # }
