@@ -426,25 +426,21 @@ async fn end_of(
     let Some(mut kept) = Kept::find(&kit.vault, id).await? else {
         return Ok(End::Late);
     };
+    // Another call of the same person may have connected it.
     let is_there = match wanted {
-        Some(wanted) if is_accepted => kit.vault.has(wanted).await?,
+        Some(wanted) if is_accepted && !kept.intent.stage.is_final() => {
+            kit.vault.has(wanted).await?
+        }
         _ => false,
     };
-    if is_there && !kept.intent.stage.is_final() {
-        // Another call of the same person has connected it.
-        if kept.intent.decline() {
-            let written = kept.write(&kit.vault, AuditEvent::Declined).await;
-            if let Err(Unkept::Vault(error)) = written {
-                return Err(error);
-            }
+    if (!is_accepted || is_there) && kept.intent.decline() {
+        match kept.write(&kit.vault, AuditEvent::Declined).await {
+            Ok(()) | Err(Unkept::Changed) => {}
+            Err(Unkept::Vault(error)) => return Err(error),
         }
-        return Ok(End::Done { account: None });
     }
-    if !is_accepted && kept.intent.decline() {
-        return match kept.write(&kit.vault, AuditEvent::Declined).await {
-            Ok(()) | Err(Unkept::Changed) => Ok(End::Declined),
-            Err(Unkept::Vault(error)) => Err(error),
-        };
+    if is_there {
+        return Ok(End::Done { account: None });
     }
     Ok(match kept.intent.stage {
         Stage::Done => End::Done {
