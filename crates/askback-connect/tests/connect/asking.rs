@@ -15,6 +15,7 @@ use askback_connect::{
     ConnectExt, Connections,
     vault::{AuditEvent, Granted},
 };
+use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc};
@@ -24,7 +25,7 @@ use crate::visitor::{Scene, WEB, parameter};
 /// A call that goes on, and the links that its person was asked to open.
 pub(crate) struct Call {
     pub(crate) links: mpsc::UnboundedReceiver<String>,
-    /// What the client heard of completed links.
+    /// The links that the client was told are completed.
     pub(crate) completed: Arc<Mutex<Vec<String>>>,
     pub(crate) said: tokio::task::JoinHandle<String>,
 }
@@ -482,7 +483,7 @@ async fn a_server_knows_whose_accounts_it_keeps_or_keeps_none() {
 async fn an_account_of_fewer_scopes_is_asked_for_again() {
     let scene = Scene::machine(|kit| kit).await;
     let user = Principal::new("this computer's user");
-    let scopes = askback_core::auth::Scopes::parse("repo").unwrap();
+    let scopes = Scopes::parse("repo").unwrap();
     let granted = Granted::tokens(Secret::new("canary-access-old"), None).scopes(scopes);
     scene.vault.put(&user, "git", "old", granted).await.unwrap();
     let mut asked = call(&scene, V2026_07_28, "stars", true).await;
@@ -520,15 +521,34 @@ async fn of_two_calls_one_is_asked_and_both_go_on() {
 async fn a_call_stays_with_its_account() {
     let scene = Scene::machine(|kit| kit).await;
     let user = Connections::user_of_this_machine();
-    let mut asked = call(&scene, V2026_07_28, "both", true).await;
-    let mut browser = scene.browser();
-    let link = asked.link().await;
-    let provider = browser.agree(&link).await;
-    let scopes = askback_core::auth::Scopes::parse("repo gist").unwrap();
-    let before = Granted::tokens(Secret::new("canary-access-aaa"), None).scopes(scopes);
-    browser.come_back(&provider, "octocat").await;
-    scene.vault.put(&user, "git", "aaa", before).await.unwrap();
-    assert_eq!(asked.said.await.unwrap(), "200 octocat, true");
+    let granted = || {
+        let scopes = Scopes::parse("repo gist").unwrap();
+        Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes)
+    };
+    scene
+        .vault
+        .put(&user, "git", "bbb", granted())
+        .await
+        .unwrap();
+    let vault = scene.vault.clone();
+    // Another account comes first from then on.
+    let twice = move |ctx: Ctx| {
+        let (vault, user, other) = (vault.clone(), user.clone(), granted());
+        async move {
+            let git = ctx.connect("git").await?;
+            let before = git.account().await?;
+            vault.put(&user, "git", "aaa", other).await.unwrap();
+            Ok::<_, askback::Error>(format!("{before} {}", git.account().await?))
+        }
+    };
+    let server = Server::new("desk", "1").state(scene.kit.clone());
+    let server = server.tool(Tool::new("twice", twice)).build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = Client::builder("editor", "1").connect(near).await.unwrap();
+    let result = client.call_tool("twice", json!({})).await.unwrap();
+    let text = serde_json::to_value(&result.content[0]).unwrap();
+    assert_eq!(text["text"], "bbb bbb");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub(crate) struct Request {
     pub(crate) body: String,
 }
 
-/// What is answered.
+/// The answer to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Json(u16, Value),

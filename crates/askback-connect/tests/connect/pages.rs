@@ -220,7 +220,7 @@ async fn others_who_open_a_link_end_it() {
 // Shows BP-22.
 #[tokio::test]
 async fn a_link_is_good_for_ten_minutes_and_once() {
-    let mut asked = Asked::new().await;
+    let asked = Asked::new().await;
     asked.scene.stage.clock.turn(600_000);
     let mut browser = asked.scene.signed_in("acme", "ada").await;
     let page = browser.get(&asked.link).await;
@@ -242,7 +242,6 @@ async fn a_link_is_good_for_ten_minutes_and_once() {
         .await
         .says(403, "not for you");
     assert_eq!(used.scene.accounts(&used.ada).await, ["octocat"]);
-    let _ = &mut asked.browser;
 }
 
 #[tokio::test]

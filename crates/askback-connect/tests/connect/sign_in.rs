@@ -32,7 +32,7 @@ impl Clock for Stopped {
     }
 }
 
-/// What the token endpoint answers, given the claims of a good identity token.
+/// The answer of the token endpoint, given the claims of a good identity token.
 type Tokens = Box<dyn Fn(Value) -> Reply + Send>;
 
 /// An issuer of OpenID Connect.
