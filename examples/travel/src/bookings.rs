@@ -28,7 +28,7 @@ pub(crate) struct Booking {
     pub(crate) deposit_paid: bool,
 }
 
-/// What a booking does not say, as it holds for most.
+/// Whether a flag is off, as it is for most bookings, which then leave it out.
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -42,7 +42,7 @@
 //! # }
 //! ```
 //!
-//! Who the person is, is not known here: it must be the same one who began, at this server, before `finish` is
+//! The person is not known here: it must be the same one who began, at this server, before `finish` is
 //! called and before its result is kept.
 
 mod account;
