@@ -152,6 +152,14 @@ impl Error {
         self
     }
 
+    /// The end of a call that the person interrupts, of which the server is told.
+    pub fn cancelled(_: Interrupted) -> Self {
+        Self::new(
+            Kind::Interrupted,
+            "cancelled: the server is told to stop, and may have done a part of it",
+        )
+    }
+
     /// Adds a sentence that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Words>) -> Self {

@@ -129,7 +129,7 @@ async fn call(
         recorder.attach(client, host);
     }
     let call = client.call_listed(tool, &arguments);
-    let result = host.attend(call).await?;
+    let result = host.attend(call).await.map_err(Error::cancelled)?;
     if let Some(recorder) = &mut recorder {
         let end = result.as_ref();
         let end = end.map(|result| (content::tool_result(&result.value), result.failed()));

@@ -74,7 +74,8 @@ async fn get(
         );
     }
     let get = client.get_prompt(&prompt.name, arguments);
-    let result = host.attend(get).await?.map_err(failed)?;
+    let result = host.attend(get).await.map_err(Error::cancelled)?;
+    let result = result.map_err(failed)?;
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(content::prompt(&result.value)))?,

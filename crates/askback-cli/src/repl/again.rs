@@ -145,7 +145,8 @@ impl Call {
         let Session { client, host, .. } = session;
         match self {
             Self::Tool(tool, arguments) => {
-                let called = host.attend(client.call_listed(tool, arguments)).await?;
+                let called = host.attend(client.call_listed(tool, arguments)).await;
+                let called = called.map_err(Error::cancelled)?;
                 let request = Request::Call(&tool.name, arguments);
                 let structured = called.as_ref().ok();
                 let structured = structured.and_then(|end| content::structured(&end.value));
@@ -158,14 +159,16 @@ impl Call {
                 })
             }
             Self::Prompt(name, arguments) => {
-                let got = host.attend(client.get_prompt(name, arguments)).await?;
+                let got = host.attend(client.get_prompt(name, arguments)).await;
+                let got = got.map_err(Error::cancelled)?;
                 let request = Request::Prompt(name, arguments);
                 received(got, request, recorder, |result| {
                     (content::prompt(result), false)
                 })
             }
             Self::Read(uri) => {
-                let read = host.attend(client.read_resource(uri)).await?;
+                let read = host.attend(client.read_resource(uri)).await;
+                let read = read.map_err(Error::cancelled)?;
                 received(read, Request::Read(uri), recorder, |result| {
                     (content::resource(result), false)
                 })

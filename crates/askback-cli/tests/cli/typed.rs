@@ -93,13 +93,14 @@ impl Talk {
     }
 }
 
+// Shows CA-18.
 #[test]
 fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
     for is_plain in [true, false] {
         let mut talk = Talk::begin("ctrl-c", is_plain);
         talk.call("hang", "| hanging")
             .press(CTRL_C)
-            .until("× stopped")
+            .until("× cancelled: the server is told to stop")
             .until("zoo> ");
         talk.call("link", "| waiting");
         talk.ask().press(CTRL_C).until("| told: cancel");
