@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use crate::connections::{Address, Door};
 use crate::intents::IntentId;
-use crate::vault::{Holder, Vault, VaultError};
+use crate::vault::{BROWSER_KEEPS, Holder, Vault, VaultError};
 
 /// How long a person stays signed in on the pages, in seconds.
-const VISIT: u64 = 3600;
+const VISIT: u64 = BROWSER_KEEPS;
 
 /// How long a browser may be away at another page, in seconds.
 const AWAY: u64 = 600;

@@ -160,6 +160,7 @@ fn key(id: KeyId) -> TenantKey {
     TenantKey {
         id,
         wrapped: wrapped("kek", id.0[0]),
+        made: NOW + Millis::from(id.0[0]),
     }
 }
 

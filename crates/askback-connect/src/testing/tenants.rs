@@ -125,8 +125,8 @@ pub(super) async fn rewrapped(stores: Stores) -> Kept {
     let again = other.rewrap(Some("t"), KEY, &from, &to).await?;
     expect("wrapped anew twice", again, false)?;
     let key = TenantKey {
-        id: KEY,
         wrapped: to,
+        ..key(KEY)
     };
     expect("the key", other.tenant_keys(Some("t")).await?, vec![key])?;
     let left = other.wrapped_otherwise("new", 9).await?;

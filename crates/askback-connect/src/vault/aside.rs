@@ -7,7 +7,7 @@ use super::account::{AccountState, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
 use super::handle::{Vault, Wanted};
-use super::seal::{Place, open, seal};
+use super::seal::{Place, key_of, open, seal};
 use super::store::IntentRow;
 
 /// The most intents of one person that are open.
@@ -15,6 +15,9 @@ const INTENTS: usize = 16;
 
 /// How long it is known how an intent ended, in milliseconds: a day. A call may come back late for it.
 const KEPT_FOR: Millis = 86_400_000;
+
+/// The longest that a browser keeps what was sealed for it, in seconds.
+pub(crate) const BROWSER_KEEPS: u64 = 3600;
 
 impl Vault {
     /// Returns the time by the vault's clock.
@@ -85,10 +88,9 @@ impl Vault {
         name: &str,
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
-        let keys = self.inner.data_keys(None).await?;
-        let opened = keys
-            .all()
-            .find_map(|key| open(key, Place::Cookie(name), sealed).ok());
-        opened.ok_or(VaultError::NotAuthentic)
+        let id = key_of(sealed).ok_or(VaultError::NotAuthentic)?;
+        let keys = self.inner.data_keys_with(None, id).await?;
+        let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
+        open(key, Place::Cookie(name), sealed)
     }
 }

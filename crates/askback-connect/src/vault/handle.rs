@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use askback_core::{
-    ask::{Millis, Principal},
+    ask::{Millis, Principal, keys::KeyId},
     auth::Scopes,
     clock::Clock,
 };
@@ -340,7 +340,7 @@ impl Inner {
             if keys.newest().is_some() {
                 return Ok(keys);
             }
-            add_key(&*self.store, &*self.wrapper, tenant, None).await?;
+            add_key(&*self.store, &*self.wrapper, tenant, None, self.now()).await?;
             self.keys.forget(tenant);
         }
         Err(VaultError::Conflict)
@@ -352,6 +352,19 @@ impl Inner {
     ) -> Result<Arc<DataKeys>, VaultError> {
         let (store, wrapper) = (&*self.store, &*self.wrapper);
         self.keys.keys(store, wrapper, tenant, self.now()).await
+    }
+
+    /// The keys of a tenant, for what nobody vouches for that was sealed under a key of this name.
+    pub(super) async fn data_keys_with(
+        &self,
+        tenant: Option<&str>,
+        id: KeyId,
+    ) -> Result<Arc<DataKeys>, VaultError> {
+        let (store, wrapper) = (&*self.store, &*self.wrapper);
+        let keys = self
+            .keys
+            .keys_with(store, wrapper, (tenant, id), self.now());
+        keys.await
     }
 
     /// Has the keys of an account's tenant loaded anew.

@@ -15,10 +15,11 @@ use askback_core::{
     },
     future::BoxFuture,
 };
+use tokio::sync::Mutex as AsyncMutex;
 use zeroize::Zeroizing;
 
 use super::error::{VaultError, entropy};
-use super::seal::{Place, open, seal};
+use super::seal::{Place, key_of, open, seal};
 use super::store::{TenantKey, VaultStore, Wrapped};
 
 /// Wraps the tenants' data keys by a key-encryption key: [`LocalKeys`], or a key management service.
@@ -130,8 +131,7 @@ impl KeyWrapper for LocalKeys {
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
         let opened = (|| {
             let ring = self.ring();
-            let named = wrapped.bytes.get(2..10).and_then(|id| id.try_into().ok());
-            let kek = named.and_then(|id| ring.find(KeyId(id)));
+            let kek = key_of(&wrapped.bytes).and_then(|id| ring.find(id));
             let kek = kek.ok_or_else(|| {
                 VaultError::keys(format!("there is no key {} on the ring", wrapped.kek_id))
             })?;
@@ -151,6 +151,8 @@ impl KeyWrapper for LocalKeys {
 #[derive(Default)]
 pub(super) struct KeyCache {
     tenants: Mutex<HashMap<Option<String>, Arc<DataKeys>>>,
+    /// Held by whoever looks for a key that is not known.
+    looking: AsyncMutex<()>,
 }
 
 /// The data keys of one tenant, the newest first.
@@ -163,17 +165,15 @@ pub(super) struct DataKeys {
 const CACHED_TENANTS: usize = 1024;
 
 /// How long keys are kept unwrapped, in milliseconds: after that, a new key of another process is noticed.
-const CACHED_FOR: Millis = 300_000;
+pub(super) const CACHED_FOR: Millis = 300_000;
+
+/// How long keys are not loaded again for a key that is not among them, in milliseconds. Anybody can name one.
+const LOOKED_FOR: Millis = 1000;
 
 impl DataKeys {
     /// Returns the key that seals.
     pub(super) fn newest(&self) -> Option<&Key> {
         self.keys.first()
-    }
-
-    /// Returns all of them, the newest first.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Key> {
-        self.keys.iter()
     }
 
     /// Returns the key of this name.
@@ -205,6 +205,41 @@ impl KeyCache {
         if let Some(known) = known.filter(|keys| now < keys.loaded.saturating_add(CACHED_FOR)) {
             return Ok(known);
         }
+        self.load(store, wrapper, tenant, now).await
+    }
+
+    /// Returns the keys of a tenant for what was sealed under a key of this name, by nobody knows whom: where it is not
+    /// among them, another process may have made it. They are loaded again for that once in a while, and by one caller
+    /// at a time.
+    pub(super) async fn keys_with(
+        &self,
+        store: &dyn VaultStore,
+        wrapper: &dyn KeyWrapper,
+        (tenant, id): (Option<&str>, KeyId),
+        now: Millis,
+    ) -> Result<Arc<DataKeys>, VaultError> {
+        let is_enough = |keys: &DataKeys| {
+            keys.find(id).is_some() || now < keys.loaded.saturating_add(LOOKED_FOR)
+        };
+        let known = self.keys(store, wrapper, tenant, now).await?;
+        if is_enough(&known) {
+            return Ok(known);
+        }
+        let _turn = self.looking.lock().await;
+        let known = self.keys(store, wrapper, tenant, now).await?;
+        match is_enough(&known) {
+            true => Ok(known),
+            false => self.load(store, wrapper, tenant, now).await,
+        }
+    }
+
+    async fn load(
+        &self,
+        store: &dyn VaultStore,
+        wrapper: &dyn KeyWrapper,
+        tenant: Option<&str>,
+        now: Millis,
+    ) -> Result<Arc<DataKeys>, VaultError> {
         let mut before = None;
         let keys = loop {
             let kept = store.tenant_keys(tenant).await?;
@@ -220,7 +255,7 @@ impl KeyCache {
         if cached.len() >= CACHED_TENANTS {
             cached.clear();
         }
-        cached.insert(name, Arc::clone(&keys));
+        cached.insert(tenant.map(str::to_owned), Arc::clone(&keys));
         Ok(keys)
     }
 }
@@ -248,10 +283,11 @@ pub(super) async fn add_key(
     wrapper: &dyn KeyWrapper,
     tenant: Option<&str>,
     newest: Option<KeyId>,
+    made: Millis,
 ) -> Result<bool, VaultError> {
     let secret = Zeroizing::new(entropy::<32>()?);
     let id = Key::new(&secret).id();
     let wrapped = wrapper.wrap(tenant, id, &secret).await?;
-    let key = TenantKey { id, wrapped };
+    let key = TenantKey { id, wrapped, made };
     store.add_tenant_key(tenant, &key, newest).await
 }

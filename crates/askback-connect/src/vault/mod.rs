@@ -91,6 +91,7 @@ mod sql;
 mod store;
 
 pub use account::{AccountKey, AccountState, Holder};
+pub(crate) use aside::BROWSER_KEEPS;
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
 pub use credential::{Credential, Granted, GrantedKind};
 pub use error::VaultError;

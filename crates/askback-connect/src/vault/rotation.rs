@@ -1,10 +1,11 @@
 //! New keys in place of old ones, while the vault is in use.
 
+use super::aside::BROWSER_KEEPS;
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::GrantedKind;
 use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
-use super::keys::add_key;
+use super::keys::{CACHED_FOR, add_key};
 use super::seal::Column;
 use super::store::{VaultRecord, Written};
 
@@ -45,14 +46,17 @@ impl Vault {
         inner.forget_keys_of(tenant);
         let newest = inner.data_keys(tenant).await?.newest().map(|key| key.id());
         // Where somebody else was quicker, theirs is as new.
-        add_key(&*inner.store, &*inner.wrapper, tenant, newest).await?;
+        add_key(&*inner.store, &*inner.wrapper, tenant, newest, inner.now()).await?;
         inner.forget_keys_of(tenant);
         self.sweep(tenant).await
     }
 
     /// Seals all records of a tenant under its newest data key, and drops the others. Returns how many records were
-    /// sealed anew. Whatever is written meanwhile is sealed under the newest key, too. A key stays for as long as
-    /// something is to be revoked that is sealed under it.
+    /// sealed anew. Whatever is written meanwhile is sealed under the newest key, too.
+    ///
+    /// A key stays for as long as something is to be revoked that is sealed under it. With `None`, cookies of the pages
+    /// are sealed under it, too: the key before stays until they have ended, an hour and five minutes after the newer one
+    /// was made, and a sweep after that drops it.
     ///
     /// # Errors
     ///
@@ -81,8 +85,13 @@ impl Vault {
                 return Err(VaultError::Conflict);
             }
         }
-        for key in inner.store.tenant_keys(tenant).await?.iter().skip(1) {
-            inner.store.drop_tenant_key(tenant, key.id).await?;
+        let keys = inner.store.tenant_keys(tenant).await?;
+        for (newer, key) in keys.iter().zip(keys.iter().skip(1)) {
+            // Another process may have gone on sealing cookies under it for as long as it kept its keys.
+            let last = newer.made.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000);
+            if tenant.is_some() || inner.now() >= last {
+                inner.store.drop_tenant_key(tenant, key.id).await?;
+            }
         }
         Ok(done)
     }

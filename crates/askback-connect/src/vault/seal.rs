@@ -69,6 +69,12 @@ pub(super) fn seal(key: &Key, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>
     Ok(sealed)
 }
 
+/// Returns the name of the key that something says to be sealed under.
+pub(super) fn key_of(sealed: &[u8]) -> Option<KeyId> {
+    let id = sealed.get(2..10)?;
+    id.try_into().ok().map(KeyId)
+}
+
 /// Opens what [`seal`] made, with the same key and for the same place.
 pub(super) fn open(
     key: &Key,

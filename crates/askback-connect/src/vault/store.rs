@@ -283,6 +283,8 @@ pub struct TenantKey {
     pub id: KeyId,
     /// The key.
     pub wrapped: Wrapped,
+    /// When it was made: from then on, the key before seals nothing new.
+    pub made: Millis,
 }
 
 /// A tenant's data key, encrypted by a key-encryption key.

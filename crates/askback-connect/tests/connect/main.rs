@@ -6,6 +6,7 @@ mod asking;
 mod cluster;
 mod connecting;
 mod contract;
+mod cookies;
 mod devices;
 mod issuer;
 mod keys;

@@ -83,8 +83,12 @@ impl Scene {
 
     /// Another process of the same server, with nothing in common but its store and its configuration.
     pub(crate) async fn other_process(&self) -> Connections {
+        self.process_of(self.stage.vault().await).await
+    }
+
+    /// The same, with this vault.
+    pub(crate) async fn process_of(&self, vault: Vault) -> Connections {
         let sign_in = sign_in(&self.issuer.url, Arc::clone(&self.stage.clock)).await;
-        let vault = self.stage.vault().await;
         let kit = Connections::at(WEB, sign_in, vault, providers(&self.git));
         kit.brand(brand()).build().unwrap()
     }

@@ -147,7 +147,7 @@ impl Row {
         })
     }
 
-    /// The columns `tenant, id, kek_id, wrapped`.
+    /// The columns `tenant, id, kek_id, wrapped, made`.
     pub(super) fn key(mut self) -> Read<(Option<String>, TenantKey)> {
         let tenant = read_name(&self.text()?);
         let id = KeyId(self.array()?);
@@ -155,7 +155,8 @@ impl Row {
             kek_id: self.text()?,
             bytes: self.bytes()?,
         };
-        Ok((tenant, TenantKey { id, wrapped }))
+        let made = self.number()?;
+        Ok((tenant, TenantKey { id, wrapped, made }))
     }
 
     /// All columns of a line of the audit.

@@ -98,6 +98,8 @@ const STEPS: &[&str] = &["
     )TABLE;
     CREATE INDEX askback_vault_intents_holder ON askback_vault_intents (tenant, issuer, subject);
     CREATE INDEX askback_vault_intents_expires ON askback_vault_intents (expires);
+", "
+    ALTER TABLE askback_vault_keys ADD COLUMN made NUMBER NOT NULL DEFAULT 0;
 "];
 
 /// The version of the newest tables.

@@ -260,7 +260,7 @@ impl<D: Database> VaultStore for D {
 
     fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {
         let select = statement(
-            "SELECT tenant, id, kek_id, wrapped FROM askback_vault_keys
+            "SELECT tenant, id, kek_id, wrapped, made FROM askback_vault_keys
              WHERE tenant = $1 ORDER BY number DESC",
             vec![name(tenant)],
         );
@@ -278,12 +278,13 @@ impl<D: Database> VaultStore for D {
             bytes(&key.id.0),
             text(&key.wrapped.kek_id),
             bytes(&key.wrapped.bytes),
+            number(key.made),
         ];
         // Two that are added at a time have the same number, of which one is refused.
         let insert = match newest {
             None => statement(
-                "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped)
-                 SELECT $1, 1, $2, $3, $4
+                "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped, made)
+                 SELECT $1, 1, $2, $3, $4, $5
                  WHERE NOT EXISTS (SELECT 1 FROM askback_vault_keys WHERE tenant = $1)
                  ON CONFLICT (tenant, number) DO NOTHING",
                 values,
@@ -291,9 +292,9 @@ impl<D: Database> VaultStore for D {
             Some(newest) => {
                 values.push(bytes(&newest.0));
                 statement(
-                    "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped)
-                     SELECT $1, number + 1, $2, $3, $4 FROM askback_vault_keys
-                     WHERE tenant = $1 AND id = $5 AND number =
+                    "INSERT INTO askback_vault_keys (tenant, number, id, kek_id, wrapped, made)
+                     SELECT $1, number + 1, $2, $3, $4, $5 FROM askback_vault_keys
+                     WHERE tenant = $1 AND id = $6 AND number =
                          (SELECT max(number) FROM askback_vault_keys WHERE tenant = $1)
                      ON CONFLICT (tenant, number) DO NOTHING",
                     values,
@@ -309,7 +310,7 @@ impl<D: Database> VaultStore for D {
         most: usize,
     ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>> {
         let select = statement(
-            "SELECT tenant, id, kek_id, wrapped FROM askback_vault_keys
+            "SELECT tenant, id, kek_id, wrapped, made FROM askback_vault_keys
              WHERE kek_id <> $1 ORDER BY tenant, number LIMIT $2",
             vec![text(kek_id), count(most)],
         );
@@ -318,8 +319,8 @@ impl<D: Database> VaultStore for D {
 
     fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>> {
         let select = statement(
-            "SELECT tenant, id, kek_id, wrapped FROM (
-                 SELECT tenant, id, kek_id, wrapped,
+            "SELECT tenant, id, kek_id, wrapped, made FROM (
+                 SELECT tenant, id, kek_id, wrapped, made,
                      ROW_NUMBER() OVER (PARTITION BY kek_id ORDER BY tenant, number) AS place
                  FROM askback_vault_keys
              ) AS placed WHERE place = 1 ORDER BY kek_id",

@@ -1,0 +1,118 @@
+//! What browsers keep, while the keys that it is sealed under are replaced.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use askback_connect::vault::{KeyWrapper, LocalKeys, VaultError, Wrapped};
+use askback_core::{ask::keys::KeyId, future::BoxFuture};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use tokio::task::JoinSet;
+use zeroize::Zeroizing;
+
+use crate::stage::{HOUR, keys};
+use crate::visitor::{Browser, Scene, WEB};
+
+/// Keys that count how often they unwrap another.
+struct Counted {
+    keys: LocalKeys,
+    unwrapped: AtomicUsize,
+}
+
+impl KeyWrapper for Counted {
+    fn active(&self) -> String {
+        self.keys.active()
+    }
+
+    fn wrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        key: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Wrapped, VaultError>> {
+        self.keys.wrap(tenant, id, key)
+    }
+
+    fn unwrap<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        id: KeyId,
+        wrapped: &'a Wrapped,
+    ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
+        self.unwrapped.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            // Others come meanwhile.
+            tokio::task::yield_now().await;
+            self.keys.unwrap(tenant, id, wrapped).await
+        })
+    }
+}
+
+async fn is_known(browser: &mut Browser) -> bool {
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    page.text.contains("My accounts")
+}
+
+#[tokio::test]
+async fn a_new_key_signs_nobody_out() {
+    let scene = Scene::web().await;
+    let other = scene.other_process().await;
+    let mut before = scene.signed_in("acme", "ada").await;
+    assert!(is_known(&mut before.at(&other)).await);
+
+    scene.stage.clock.turn(1000);
+    scene.vault.rotate(None).await.unwrap();
+    let mut after = scene.signed_in("acme", "bob").await;
+    for (who, browser) in [("before", &mut before), ("after", &mut after)] {
+        assert!(is_known(browser).await, "{who}");
+        assert!(is_known(&mut browser.at(&other)).await, "{who}, elsewhere");
+    }
+
+    // The key before goes once nothing can be sealed under it any more.
+    for (turned, left) in [(HOUR + 299_999, 2), (1, 1)] {
+        scene.stage.clock.turn(turned);
+        scene.vault.sweep(None).await.unwrap();
+        let keys = scene.stage.store.tenant_keys(None).await.unwrap();
+        assert_eq!(keys.len(), left);
+    }
+    let mut late = scene.signed_in("acme", "ada").await;
+    assert!(is_known(&mut late).await);
+}
+
+#[tokio::test]
+async fn cookies_under_no_key_are_looked_for_once_a_second() {
+    let scene = Scene::web().await;
+    let mut browser = scene.signed_in("acme", "ada").await;
+    for (value, _) in browser.jar.values_mut() {
+        let mut sealed = URL_SAFE_NO_PAD.decode(&*value).unwrap();
+        sealed[2..10].fill(9);
+        *value = URL_SAFE_NO_PAD.encode(sealed);
+    }
+    let counted = Arc::new(Counted {
+        keys: keys(7),
+        unwrapped: AtomicUsize::new(0),
+    });
+    let wrapper = Arc::<Counted>::clone(&counted);
+    let process = scene
+        .process_of(scene.stage.vault_with(wrapper).await)
+        .await;
+    // The first load.
+    assert!(!is_known(&mut browser.at(&process)).await);
+    for (turned, loads) in [(0, 0), (999, 0), (1, 1), (500, 0), (500, 1)] {
+        scene.stage.clock.turn(turned);
+        let before = counted.unwrapped.load(Ordering::SeqCst);
+        let mut visits: JoinSet<_> = (0..20)
+            .map(|_| {
+                let mut browser = browser.at(&process);
+                async move { is_known(&mut browser).await }
+            })
+            .collect();
+        while let Some(is_known) = visits.join_next().await {
+            assert!(!is_known.unwrap());
+        }
+        let loaded = counted.unwrapped.load(Ordering::SeqCst) - before;
+        assert_eq!(loaded, loads, "after {turned} milliseconds");
+    }
+}
