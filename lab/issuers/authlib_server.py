@@ -1,8 +1,8 @@
 """A second authorization server: one made with Authlib and Flask, as its documentation shows it.
 
 It listens on a free port of the loopback interface, says its issuer in one line of JSON, and lives
-as long as its standard input. Its one page asks for a login and for consent at the same time. What
-it is for comes as JSON in its first argument (`Role` in lab/src/issuers/mod.rs); `/log` says what
+as long as its standard input. Its one page asks for a login and for consent at the same time, each
+time: it remembers nobody. What it is for comes as JSON in its first argument (`Role` in lab/src/issuers/mod.rs); `/log` says what
 its clients wanted of it.
 """
 
@@ -17,13 +17,14 @@ import time
 from authlib.integrations.flask_oauth2 import AuthorizationServer
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import InvalidRequestError, grants
-from authlib.oauth2.rfc6749.models import AuthorizationCodeMixin, ClientMixin, TokenMixin
+from authlib.oauth2.rfc6749.models import ClientMixin, TokenMixin
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7591 import ClientMetadataClaims, ClientRegistrationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
 from authlib.oauth2.rfc9207 import IssuerParameter
+from authlib.oidc.core import AuthorizationCodeMixin, OpenIDCode, UserInfo
 from flask import Flask, jsonify, request
 from joserfc.jwk import ECKey, KeySet
 from werkzeug.serving import make_server
@@ -95,10 +96,10 @@ class Code(AuthorizationCodeMixin):
         return self.scope
 
     def get_auth_time(self):
-        return None
+        return self.auth_time
 
     def get_nonce(self):
-        return None
+        return self.nonce
 
 
 class Token(TokenMixin):
@@ -150,6 +151,9 @@ class AuthorizationCodeGrant(grants.AuthorizationCodeGrant):
             redirect_uri=request.payload.redirect_uri,
             scope=request.payload.scope or "",
             user=request.user,
+            nonce=request.payload.data.get("nonce"),
+            # Its page asks who somebody is each time.
+            auth_time=int(time.time()),
             code_challenge=request.payload.data.get("code_challenge"),
             code_challenge_method=request.payload.data.get("code_challenge_method"),
         )
@@ -172,6 +176,28 @@ class Challenge(CodeChallenge):
         if not grant.request.payload.data.get("code_challenge"):
             raise InvalidRequestError("Missing 'code_challenge'")
         super().validate_code_challenge(grant, redirect_uri)
+
+
+class OpenID(OpenIDCode):
+    """Identity tokens, for clients that ask who somebody is."""
+
+    def exists_nonce(self, nonce, request):
+        return any(code.nonce == nonce for code in CODES.values())
+
+    def resolve_client_private_key(self, client):
+        return KEY
+
+    def get_client_algorithm(self, client):
+        return "ES256"
+
+    def get_encode_header(self, client):
+        return {"alg": "ES256", "kid": KEY.kid}
+
+    def get_client_claims(self, client):
+        return {"iss": app.issuer, "aud": [client.get_client_id()]}
+
+    def generate_user_info(self, user, scope):
+        return UserInfo(sub=user.get_user_id())
 
 
 class RefreshTokenGrant(grants.RefreshTokenGrant):
@@ -289,7 +315,9 @@ def metadata():
         "revocation_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
         "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "code_challenge_methods_supported": ["S256"],
-        "scopes_supported": ROLE["scopes"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+        "scopes_supported": ["openid", *ROLE["scopes"]],
+        "subject_types_supported": ["public"],
         "authorization_response_iss_parameter_supported": True,
     }
 
@@ -375,7 +403,7 @@ def main():
     app.issuer = f"http://{ROLE['host']}:{http.port}"
     for client in ROLE["clients"]:
         CLIENTS[client["client_id"]] = Client(client, client)
-    server.register_grant(AuthorizationCodeGrant, [Challenge(required=True)])
+    server.register_grant(AuthorizationCodeGrant, [Challenge(required=True), OpenID()])
     server.register_grant(RefreshTokenGrant)
     server.register_endpoint(Revocation)
     server.register_endpoint(Introspection)

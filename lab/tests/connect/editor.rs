@@ -71,6 +71,7 @@ impl Scene {
             person: Arc::new(browser.person(login).await?),
             login: login.to_owned(),
             callback: self.editors_callback(),
+            maker: self.signs_in,
         };
         let store = Arc::new(MemoryCredentials::new());
         let authorization = Authorization::person(editor)
@@ -136,15 +137,14 @@ struct Editor {
     person: Arc<Person>,
     login: String,
     callback: String,
+    maker: Maker,
 }
 
 impl Editor {
     async fn sign_in(&self, url: &str) -> Result<String> {
         self.person.goto(url).await?;
-        Maker::OidcProvider
-            .sign_in(&self.person, &self.login)
-            .await?;
-        Maker::OidcProvider.agree(&self.person).await?;
+        self.maker.sign_in(&self.person, &self.login).await?;
+        self.maker.agree(&self.person).await?;
         self.person.arrives(&self.callback).await?;
         self.person.url().await
     }

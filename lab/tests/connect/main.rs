@@ -3,6 +3,7 @@
 //! say so; with `ASKBACK_BROWSER=required` they fail.
 
 mod by_hand;
+mod canary;
 mod editor;
 mod flow;
 mod hands;

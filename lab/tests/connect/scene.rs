@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) name: &'static str,
     /// The one who wrote the airline's authorization server.
     pub(crate) maker: Maker,
+    /// The one who wrote the issuer that signs persons in.
+    pub(crate) signs_in: Maker,
     /// Whether clients of 2025-11-25 are told of links by an error.
     pub(crate) by_error: bool,
     /// By how many seconds the clock of the issuer that signs persons in is behind at first.
@@ -75,8 +77,9 @@ pub(crate) struct Scene {
     pub(crate) maker: Maker,
     pub(crate) third: Issuer,
     pub(crate) airline: Airline,
-    /// The one whose tokens the endpoint takes.
+    /// The one whose tokens the endpoint takes, and who wrote it.
     pub(crate) issuer: Issuer,
+    pub(crate) signs_in: Maker,
     pub(crate) vault: Vault,
     pub(crate) providers: Providers,
     /// The URL of the pages.
@@ -104,6 +107,7 @@ impl Plan {
         Self {
             name,
             maker,
+            signs_in: Maker::OidcProvider,
             by_error: false,
             behind: 0,
             binds: true,
@@ -114,8 +118,13 @@ impl Plan {
 impl Scene {
     /// Starts all; nothing where an authorization server cannot be installed, which is told.
     pub(crate) async fn set(plan: Plan) -> Result<Option<Self>> {
-        let Plan { name, maker, .. } = plan;
-        let (Some(ours), Some(theirs)) = (Maker::OidcProvider.command()?, maker.command()?) else {
+        let Plan {
+            name,
+            maker,
+            signs_in,
+            ..
+        } = plan;
+        let (Some(ours), Some(theirs)) = (signs_in.command()?, maker.command()?) else {
             return Ok(None);
         };
         let (pages_at, endpoint_at) = (listener().await?, listener().await?);
@@ -174,6 +183,7 @@ impl Scene {
             third,
             airline,
             issuer,
+            signs_in,
             vault,
             providers,
             pages,
@@ -222,9 +232,14 @@ impl Scene {
     /// Signs a person in who is asked to by one of the pages, in a browser that the issuer does not know.
     pub(crate) async fn sign_in(&self, person: &Person, login: &str) -> Result<()> {
         person.click("button", "Sign in").await?;
-        Maker::OidcProvider.sign_in(person, login).await?;
-        Maker::OidcProvider.agree(person).await?;
+        self.known(person, login).await?;
         person.sees("Signed in as").await
+    }
+
+    /// Tells the issuer who a person is, and agrees to what a client wants to know.
+    pub(crate) async fn known(&self, person: &Person, login: &str) -> Result<()> {
+        self.signs_in.sign_in(person, login).await?;
+        self.signs_in.agree(person).await
     }
 
     /// Has a person visit the pages who was not asked for anything.
@@ -243,6 +258,15 @@ impl Scene {
     pub(crate) async fn allow(&self, person: &Person, login: &str) -> Result<()> {
         self.maker.sign_in(person, login).await?;
         self.maker.agree(person).await
+    }
+
+    /// Agrees at the airline, in a browser in which the person has done so before.
+    pub(crate) async fn allow_again(&self, person: &Person, login: &str) -> Result<()> {
+        match self.maker {
+            Maker::OidcProvider => self.maker.agree(person).await,
+            // It remembers nobody.
+            Maker::Authlib => self.allow(person, login).await,
+        }
     }
 
     /// Does all of that, in a browser that has been nowhere.
