@@ -4,6 +4,8 @@
 
 mod by_hand;
 mod canary;
+#[cfg(unix)]
+mod command;
 mod editor;
 mod flow;
 mod hands;
@@ -14,6 +16,8 @@ mod renewal;
 mod scene;
 mod sign_in;
 mod site;
+#[cfg(unix)]
+mod terminal;
 mod third_party;
 
 use lab::browser::Browser;

@@ -1,0 +1,124 @@
+//! A terminal with a program on it, as a person sees it.
+
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    num::NonZero,
+    os::fd::AsFd as _,
+    process::Child,
+    thread,
+    time::Duration,
+};
+
+use pty_process::{
+    Size,
+    blocking::{Command, Pty},
+};
+use tokio::{sync::mpsc, time::timeout};
+
+use crate::Result;
+
+const ROWS: NonZero<u16> = NonZero::new(40).expect("it has rows");
+const COLUMNS: NonZero<u16> = NonZero::new(120).expect("it has columns");
+
+/// The row below a question that takes no keys yet.
+const SETTLING: &str = "One moment…";
+
+/// The longest wait for what is to be shown.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const CTRL_D: &str = "\x04";
+
+/// A terminal, whose program does not outlive it.
+pub(crate) struct Terminal {
+    child: Child,
+    pty: Pty,
+    output: mpsc::UnboundedReceiver<Vec<u8>>,
+    screen: vt100::Parser,
+    /// All that the program wrote.
+    pub(crate) wrote: Vec<u8>,
+}
+
+impl Terminal {
+    pub(crate) fn start(command: Command) -> Result<Self> {
+        let (pty, program_side) = pty_process::blocking::open()?;
+        pty.resize(Size::new(ROWS.get(), COLUMNS.get()))?;
+        let child = command.env("TERM", "xterm-256color").spawn(program_side)?;
+        let mut reading = File::from(pty.as_fd().try_clone_to_owned()?);
+        let (sender, output) = mpsc::unbounded_channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The end of the program is an error of its terminal.
+            while let Ok(many @ 1..) = reading.read(&mut bytes) {
+                if sender.send(bytes[..many].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            pty,
+            output,
+            screen: vt100::Parser::new(ROWS, COLUMNS, 0),
+            wrote: Vec::new(),
+        })
+    }
+
+    /// Waits until this is seen, and a question takes keys.
+    pub(crate) async fn until(&mut self, seen: &str) -> Result<()> {
+        self.until_is(seen, |contents| contents.contains(seen))
+            .await
+    }
+
+    /// Waits until nothing is below this.
+    pub(crate) async fn until_at_end(&mut self, seen: &str) -> Result<()> {
+        let is_last = |contents: &str| contents.trim_end().ends_with(seen);
+        self.until_is(seen, is_last).await
+    }
+
+    async fn until_is(&mut self, seen: &str, is_there: impl Fn(&str) -> bool) -> Result<()> {
+        while !is_there(&self.contents()) || self.contents().contains(SETTLING) {
+            if !self.take().await? {
+                return Err(format!("{seen:?} is not seen in\n{}", self.contents()).into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) -> Result<()> {
+        Ok(self.pty.write_all(keys.as_bytes())?)
+    }
+
+    /// Waits for the end of the program: its exit code.
+    pub(crate) async fn end(&mut self) -> Result<Option<i32>> {
+        while self.take().await? {}
+        Ok(self.child.wait()?.code())
+    }
+
+    /// The text on the screen.
+    pub(crate) fn contents(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Waits for what the program writes next; nothing comes after its end.
+    async fn take(&mut self) -> Result<bool> {
+        let bytes = timeout(PATIENCE, self.output.recv()).await;
+        let bytes =
+            bytes.map_err(|_| format!("nothing more is written to\n{}", self.contents()))?;
+        let Some(bytes) = bytes else {
+            return Ok(false);
+        };
+        self.screen.process(&bytes);
+        self.wrote.extend(bytes);
+        Ok(true)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
