@@ -47,6 +47,18 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
     for_call(page, question.call.as_ref());
 }
 
+/// Puts on the page that a link is asked for again, which the person has been to.
+pub(crate) fn unfinished(page: &mut Page, asker: &Asker, front: &Front<'_>) {
+    page.blank();
+    page.say(
+        Style::Strong,
+        words!("{} still waits: the page is not finished.", name(asker)),
+    );
+    if let Step::Opened(link) = front.step {
+        page.link(link);
+    }
+}
+
 /// Puts on the page what the server says about its question, at most `shown` characters of it.
 pub(crate) fn why(page: &mut Page, question: &Question, shown: usize) {
     let mut excerpt = Excerpt::new(page, shown);

@@ -1,14 +1,17 @@
 //! Between the client and the front end: the client asks the [`Relay`], which passes each question
 //! on as an [`Arrival`] and waits for the reply.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use askback::{
     Error, Result,
-    client::{CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
+    client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
 };
 use askback_core::{
     forms::FormSchema,
@@ -66,7 +69,20 @@ pub struct Relay {
     server: ServerId,
     arrivals: mpsc::UnboundedSender<(ServerId, Arrival)>,
     last: Arc<AtomicU64>,
+    visited: Arc<Mutex<VecDeque<Visit>>>,
 }
+
+/// A link that the person has been to, in a call that is sent again.
+#[derive(Debug, PartialEq)]
+struct Visit {
+    server: ServerId,
+    call: CallId,
+    key: Option<String>,
+    url: String,
+}
+
+/// The most such links that are kept: those before are asked about as new ones.
+const VISITS: usize = 64;
 
 /// The kinds of questions that a client can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +108,7 @@ impl Relay {
             server: ServerId::default(),
             arrivals,
             last: Arc::default(),
+            visited: Arc::default(),
         };
         (relay, received)
     }
@@ -189,13 +206,40 @@ impl Relay {
     ///
     /// Where the front end replies something else than that.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        let visit = link.call.filter(|_| link.retried).map(|call| Visit {
+            server: self.server,
+            call,
+            key: link.key.clone(),
+            url: link.request.url.clone(),
+        });
         let ask = Ask::Link {
             message: link.request.message.clone(),
             url: link.request.url.clone(),
             id: link.request.elicitation_id.clone(),
             retried: link.retried,
+            again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
         };
-        elicited(self.ask(link, ask).await)
+        let reply = self.ask(link, ask).await;
+        if let (Reply::Link, Some(visit)) = (&reply, visit) {
+            self.visits(visit);
+        }
+        elicited(reply)
+    }
+
+    /// Forgets that the person has been to a link, and returns whether they have.
+    fn leaves(&self, visit: &Visit) -> bool {
+        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = visited.iter().position(|known| known == visit);
+        at.is_some_and(|at| visited.remove(at).is_some())
+    }
+
+    /// Takes note that the person has been to a link.
+    fn visits(&self, visit: Visit) {
+        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
+        if visited.len() >= VISITS {
+            visited.pop_front();
+        }
+        visited.push_back(visit);
     }
 
     /// Has a model's words written by the person.

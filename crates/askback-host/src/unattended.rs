@@ -284,6 +284,10 @@ fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Opt
         Ended::Expected => ", as expected",
         _ => "",
     };
+    if let Ask::Link { again: true, .. } = question.ask {
+        let words = "a link again: the page behind it is not finished";
+        excerpt.page().note(Style::Dim, words);
+    }
     let words = words!("{}: {}{}{}", kind(question), became(reply), by, expected);
     excerpt.page().note(Style::Dim, words);
     if let Some(key) = &question.key {

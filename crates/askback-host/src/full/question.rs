@@ -152,6 +152,11 @@ pub(super) fn body(
                 rows.extend(warned(warning, look));
             }
             match front.step {
+                Step::Opened(_) if front.is_unfinished() => {
+                    let words =
+                        "The page is not finished yet. Finish it there, then press Enter again.";
+                    rows.push(row().ours(Style::Warning, words));
+                }
                 Step::Opened(_) => {
                     let words = match front.goes_on() {
                         true => "Waiting for you to open it.",

@@ -131,6 +131,11 @@ impl Front<'_> {
         matches!(self.question.ask, Ask::Link { retried: false, .. })
     }
 
+    /// Whether the person has been to the link in this call already, and the page behind it is not finished.
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self.question.ask, Ask::Link { again: true, .. })
+    }
+
     /// Whether values are suggested for the fields of the form.
     pub fn suggests(&self) -> bool {
         matches!(self.question.ask, Ask::Arguments { suggests: true, .. })

@@ -104,6 +104,9 @@ pub enum Ask {
         id: Option<String>,
         /// Whether answering sends the call again: then the answer waits until the person is back.
         retried: bool,
+        /// Whether the person has been to it in this call already: it is asked for again because the page behind it
+        /// is not finished.
+        again: bool,
     },
     /// Write what a model would.
     Sample(Box<CreateMessageParams>),

@@ -107,8 +107,18 @@ impl Stage {
             Ask::Arguments { schema, preset, .. } => {
                 Self::filling(Draft::new(schema.clone(), preset, limits.clone()))
             }
-            Ask::Link { message, url, .. } => {
-                Self::Consent(link::judge(url).map_err(|refusal| refused(message, url, refusal))?)
+            Ask::Link {
+                message,
+                url,
+                again,
+                ..
+            } => {
+                let link = link::judge(url).map_err(|refusal| refused(message, url, refusal))?;
+                match again {
+                    // The person has agreed to it.
+                    true => Self::Opened(link),
+                    false => Self::Consent(link),
+                }
             }
             Ask::Register { .. } => Self::Review(Draft::new(
                 FormSchema::default(),

@@ -280,9 +280,13 @@ impl Dialog {
         }
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
-            let of = (front.position, front.total);
-            question::head(&mut self.page, desk.asker(), front.question, of);
-            question::why(&mut self.page, front.question, self.shown);
+            if front.is_unfinished() {
+                question::unfinished(&mut self.page, desk.asker(), &front);
+            } else {
+                let of = (front.position, front.total);
+                question::head(&mut self.page, desk.asker(), front.question, of);
+                question::why(&mut self.page, front.question, self.shown);
+            }
         }
         if before != Some(now) {
             question::step(&mut self.page, desk.asker(), &front, self.at);

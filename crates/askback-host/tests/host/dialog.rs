@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     booking, form, going_on, in_full, link, nested, of_model, reply_of_a_model, roots, sign_in,
-    suggested, travel, vacation,
+    suggested, travel, unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -370,6 +370,11 @@ screens! {
     ];
     a_link_is_done_says_the_server: WIDE, [
         Asks(link("https://example.com/")), Done("one"), Type("y"), Done("other"), Done("one"),
+    ];
+    a_link_whose_page_is_not_finished: WIDE, [
+        Asks(link("https://login.example.com/c?id=7")), Type("yes"), Type(""),
+        Asks(unfinished("https://login.example.com/c?id=7")), Type("yes"), Type("/open"), Type(""),
+        Asks(unfinished("https://login.example.com/c?id=7")), Type("/cancel"),
     ];
     // Shows EL-41.
     a_link_that_may_mislead: WIDE, [

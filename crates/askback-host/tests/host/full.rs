@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::{
     booking, form, going_on, link, nested, of_model, reply_of_a_model, roots, safety, sign_in,
-    suggested, travel, vacation,
+    suggested, travel, unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -339,6 +339,9 @@ screens! {
     // Shows EL-41.
     a_link_that_may_mislead: 80, [
         Asks(link("https://\u{430}pple.com:8443/")), See, Type("o"), See, Type("y"), See, Press(Key::Enter),
+    ];
+    a_link_whose_page_is_not_finished: 80, [
+        Asks(unfinished("https://login.example.com/c?id=7")), See, Type("o"), See, Press(Key::Enter),
     ];
     a_link_of_a_waiting_call_is_opened: 80, [Asks(going_on()), Type("o")];
     a_link_waits_where_no_browser_is: 80, [

@@ -133,6 +133,7 @@ fn link(url: &str) -> Question {
             url: url.to_owned(),
             id: Some("one".to_owned()),
             retried: true,
+            again: false,
         },
     }
 }
@@ -142,6 +143,15 @@ fn going_on() -> Question {
     let mut question = link("http://localhost:3000/");
     if let Ask::Link { retried, .. } = &mut question.ask {
         *retried = false;
+    }
+    question
+}
+
+/// The same link as before, whose page is not finished.
+fn unfinished(url: &str) -> Question {
+    let mut question = link(url);
+    if let Ask::Link { again, .. } = &mut question.ask {
+        *again = true;
     }
     question
 }

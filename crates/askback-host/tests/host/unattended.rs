@@ -12,8 +12,8 @@ use askback::client::{CallId, CallTarget, Event, HostQuestion};
 use askback_core::{
     limits::Limits,
     protocol::{
-        CreateMessageParams, ElicitParams, Implementation, InputRequest, LoggingLevel, RawJson,
-        Root,
+        CreateMessageParams, ElicitParams, ElicitUrlParams, Implementation, InputRequest,
+        LoggingLevel, RawJson, Root,
     },
 };
 use askback_host::{
@@ -178,6 +178,64 @@ fn a_rule_fits_no_name_that_a_server_gives_itself() {
     check("travel", Ended::Answered);
     check("bank", Ended::Unanswered);
     check("Your bank", Ended::Unanswered);
+}
+
+#[test]
+fn a_link_is_asked_for_again_in_the_same_call_while_its_page_is_not_finished() {
+    #[track_caller]
+    fn check(answers: &str, second: HostQuestion, is_again: bool) {
+        let (relay, arrivals) = Relay::new();
+        let log = Log::default();
+        let script = Script::parse(answers).expect("the file is one of answers");
+        let mut host = host(
+            Some(script),
+            travel(),
+            None,
+            arrivals,
+            Box::new(log.clone()),
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.expect("the runtime starts");
+        for question in [visit(1, "connect", "https://example.com/c"), second] {
+            let answered = runtime.block_on(host.attend(answer(relay.clone(), question)));
+            answered
+                .expect("nobody interrupts")
+                .expect("it is answered");
+        }
+        let told = "a link again: the page behind it is not finished";
+        assert_eq!(log.text().contains(told), is_again, "{}", log.text());
+    }
+    /// A link that is asked for in the call of this number.
+    fn visit(call: u64, key: &str, url: &str) -> HostQuestion {
+        let link = ElicitUrlParams {
+            message: "Connect your account.".to_owned(),
+            url: url.to_owned(),
+            ..ElicitUrlParams::default()
+        };
+        HostQuestion {
+            call: Some(CallId(call)),
+            key: Some(key.to_owned()),
+            ..asked(InputRequest::Elicit(ElicitParams::Url(link)))
+        }
+    }
+    let (yes, url) = (
+        "answers: [{when: {host: example.com}, accept: true}]",
+        "https://example.com/c",
+    );
+    check(yes, visit(1, "connect", url), true);
+    check(yes, visit(2, "connect", url), false);
+    check(yes, visit(1, "pay", url), false);
+    check(yes, visit(1, "connect", "https://example.com/d"), false);
+    let at_once = HostQuestion {
+        retried: false,
+        ..visit(1, "connect", url)
+    };
+    check(yes, at_once, false);
+    // A no is none.
+    let no = "answers: [{decline: true}]";
+    check(no, visit(1, "connect", url), false);
 }
 
 #[test]
