@@ -3,7 +3,10 @@
 use std::{env, process::ExitCode};
 
 use askback_host::{page::out, text::given, words};
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 
 #[cfg(feature = "connect")]
 use crate::commands::connections;
@@ -13,6 +16,7 @@ use crate::{
         serve, servers, test, watch,
     },
     error::{Error, Exit, Kind, Outcome},
+    misplaced,
 };
 
 /// Open any MCP server, answer what it asks
@@ -49,7 +53,7 @@ enum Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let app = App::try_parse().unwrap_or_else(|error| refused(&error));
+    let app = App::try_parse().unwrap_or_else(|error| refused(error));
     let is_json = app.command.as_ref().is_some_and(Command::is_json);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -91,7 +95,11 @@ fn print_as_json(error: &Error, exit: Exit) {
 }
 
 /// Ends the process, which was started with a command line that makes no sense, or asks for help.
-fn refused(error: &clap::Error) -> ! {
+fn refused(mut error: clap::Error) -> ! {
+    if let Some(hint) = misplaced::hint(&error) {
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
+    }
     let mut options = env::args_os().take_while(|word| word != "--");
     if error.use_stderr() && options.any(|word| word == "--json") {
         let all = error.to_string();

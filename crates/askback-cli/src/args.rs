@@ -10,7 +10,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use crate::error::Error;
+use crate::{error::Error, misplaced};
 
 /// One argument.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,8 +120,11 @@ pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
 
 fn parse_one(word: &str) -> Result<Argument, Error> {
     let Some((key, value)) = word.split_once('=') else {
-        return Err(Error::usage(words!("`{}` is no argument", given(word)))
-            .hint("Write key=value, or key:=json for numbers, lists and the like."));
+        let error = Error::usage(words!("`{}` is no argument", given(word)));
+        return Err(match misplaced::address(word) {
+            Some(url) => error.hint(words!("For a server write --url {}", given(url))),
+            None => error.hint("Write key=value, or key:=json for numbers, lists and the like."),
+        });
     };
     let (key, given) = match key.strip_suffix(':') {
         None => (key, Given::Text(value.to_owned())),

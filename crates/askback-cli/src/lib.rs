@@ -23,6 +23,7 @@ pub mod files;
 pub mod listed;
 pub mod locate;
 pub mod lookup;
+pub mod misplaced;
 pub mod missing;
 pub mod models;
 pub mod name;

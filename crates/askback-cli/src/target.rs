@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use askback::transport::{Child, Http};
-use askback_host::text;
+use askback_host::{
+    text::{self, given},
+    words,
+};
 
-use crate::{environment, error::Error, name, sign_in::SignInEntry};
+use crate::{environment, error::Error, misplaced, name, sign_in::SignInEntry};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +130,12 @@ impl Address {
     /// A usage error where the URL or a header is none.
     pub fn http(&self) -> Result<Http, Error> {
         let mut http = Http::new(&self.url).map_err(|error| {
-            Error::usage("the address of the server cannot be used:").quoting(error.to_string())
+            let refused = Error::usage("the address of the server cannot be used:");
+            let refused = refused.quoting(error.to_string());
+            match misplaced::address(&self.url) {
+                Some(url) if url != self.url => refused.hint(words!("Write {}", given(url))),
+                _ => refused,
+            }
         })?;
         for (name, value) in &self.headers {
             http = http.header(name, value).map_err(|error| {

@@ -37,6 +37,31 @@ fn what_makes_no_sense_is_refused() {
         "`here` is no argument\n  Write key=value",
     );
     check(
+        &["call", "book", "a.example/mcp"],
+        2,
+        "For a server write --url https://a.example/mcp",
+    );
+    check(
+        &["open", "http://127.0.0.1:4000/mcp"],
+        2,
+        "tip: write --url http://127.0.0.1:4000/mcp",
+    );
+    check(
+        &["list", "localhost:4000"],
+        2,
+        "tip: write --url http://localhost:4000",
+    );
+    check(
+        &["open", "./server"],
+        2,
+        "tip: a command that starts a server comes after --: -- ./server;",
+    );
+    check(
+        &["open", "--url", "localhost:4000/mcp"],
+        2,
+        "Write http://localhost:4000/mcp",
+    );
+    check(
         &["call", "book", "a=1", "a=2", "--", "true"],
         2,
         "`a` is given twice",
