@@ -94,6 +94,11 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         // The folders that a client shares are its own machine's.
         (None, Some(_)) => Itineraries::Nowhere,
     };
+    // Before anything is said to be there.
+    let listener = match http {
+        Some(address) => Some(bound(address).await?),
+        None => None,
+    };
     let directory = kept_in(directory)?;
     let options = Options {
         page_size: page_size.map(|size| size as usize),
@@ -113,8 +118,8 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Ok(Err(error)) => return Err(failed(error)),
         Err(error) => return Err(failed(error)),
     };
-    match http {
-        Some(address) => serve_http(&server, address, sse, &protecting).await,
+    match listener {
+        Some(listener) => serve_http(&server, listener, sse, &protecting).await,
         None => server.serve_stdio().await.map_err(broken),
     }
 }
@@ -146,13 +151,8 @@ fn log_to_stderr() {
     let _ = log.try_init();
 }
 
-/// Serves until interrupted; where, and to whom, is said on the standard error.
-async fn serve_http(
-    server: &Server,
-    address: SocketAddr,
-    sse: bool,
-    protecting: &Protecting,
-) -> Result<(), Error> {
+/// Listens at an address of this machine itself.
+async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     if !address.ip().to_canonical().is_loopback() {
         let port = address.port();
         return Err(Error::usage(words!(
@@ -165,7 +165,7 @@ async fn serve_http(
             port
         )));
     }
-    let listener = TcpListener::bind(address).await.map_err(|error| {
+    TcpListener::bind(address).await.map_err(|error| {
         let failed = Error::new(
             Kind::Connection,
             words!(
@@ -179,7 +179,16 @@ async fn serve_http(
                 .hint("Another program is served there: choose another port, or 0 for a free one."),
             _ => failed,
         }
-    })?;
+    })
+}
+
+/// Serves until interrupted; where, and to whom, is said on the standard error.
+async fn serve_http(
+    server: &Server,
+    listener: TcpListener,
+    sse: bool,
+    protecting: &Protecting,
+) -> Result<(), Error> {
     let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
     let (protection, drawn) = protecting.protection(&url)?;
     let mut endpoint = server.http();

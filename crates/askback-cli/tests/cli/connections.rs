@@ -367,6 +367,9 @@ fn a_port_that_is_taken_is_named() {
         "{stderr}"
     );
     assert!(stderr.contains("choose another port"), "{stderr}");
+    let with_accounts = ["serve", "travel", "--connect", "--http", &address];
+    let (_, stderr) = ran(&scratch, &with_accounts, 4);
+    assert!(!stderr.contains("accounts are connected"), "{stderr}");
     let (_, stderr) = ran(
         &scratch,
         &[
