@@ -1,11 +1,15 @@
 //! The accounts at third parties that this user has connected, for the servers this program carries: where they are
 //! kept.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use askback::{
     Principal,
-    keys::{KeyOrigin, KeySource, state_dir},
+    keys::{KeyOrigin, KeySource, KeyWarning, state_dir},
 };
 use askback_connect::{
     Connections,
@@ -29,16 +33,21 @@ pub async fn open() -> Result<Vault, Error> {
     let opened = tokio::task::spawn_blocking(|| {
         let path = path()?;
         if let Some(folder) = path.parent() {
-            private_file::make_folder(folder).map_err(unusable)?;
+            private_file::make_folder(folder).map_err(|error| of_file(folder, error))?;
         }
         let keys = KeySource::StateFile.load(NAME, state_dir().as_deref());
-        let keys = keys.map_err(unusable)?;
-        if let KeyOrigin::Process(why) = keys.origin {
-            // What is sealed by such a key nobody opens again.
-            return Err(unusable(why));
-        }
+        let keys = match keys.map_err(unusable)?.origin {
+            // It names the file, should a key be missing there.
+            KeyOrigin::StateFile(path) => LocalKeys::file(path).map_err(unusable)?,
+            // What is sealed by a key of this process nobody opens again.
+            KeyOrigin::Process(KeyWarning::Unusable { path, error }) => {
+                return Err(of_file(&path, error));
+            }
+            KeyOrigin::Process(why) => return Err(unusable(why)),
+            KeyOrigin::Configured => return Err(unusable("its key is not in a file")),
+        };
         let store = SqliteVault::open(&path).map_err(unusable)?;
-        Ok((store, LocalKeys::new(keys.ring)))
+        Ok((store, keys))
     });
     let (store, keys) = opened.await.map_err(unusable)??;
     let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default());
@@ -51,9 +60,11 @@ pub async fn open() -> Result<Vault, Error> {
 ///
 /// As [`open`].
 pub async fn open_if_made() -> Result<Option<Vault>, Error> {
-    match path()?.try_exists().map_err(unusable)? {
-        true => open().await.map(Some),
-        false => Ok(None),
+    let path = path()?;
+    match path.try_exists() {
+        Ok(true) => open().await.map(Some),
+        Ok(false) => Ok(None),
+        Err(error) => Err(of_file(&path, error)),
     }
 }
 
@@ -65,6 +76,11 @@ pub fn user() -> Principal {
 /// The error of a vault that cannot be used.
 pub fn unusable(why: impl fmt::Display) -> Error {
     Error::usage(words!("your connections cannot be used: {}", given(why)))
+}
+
+/// The error of a file or folder that cannot be used.
+fn of_file(path: &Path, why: io::Error) -> Error {
+    unusable(format_args!("{}: {why}", path.display()))
 }
 
 fn path() -> Result<PathBuf, Error> {

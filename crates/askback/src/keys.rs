@@ -226,7 +226,8 @@ fn load_state_file(path: PathBuf) -> Result<Keys, KeyError> {
 }
 
 fn make_state_file(path: PathBuf) -> Result<Keys, KeyError> {
-    let (key, text) = new_key()?;
+    let (key, secret) = new_key()?;
+    let text = file_text(&path, &secret);
     let created = path
         .parent()
         .map_or(Ok(()), create_private_directory)
@@ -281,19 +282,29 @@ fn read_ring(file: File, path: PathBuf) -> Result<KeyRing, KeyError> {
     }
 }
 
-/// A new key, and the text of a file that holds it.
-fn new_key() -> Result<(Key, Zeroizing<String>), KeyError> {
+/// A new key, and the secret that it is made of.
+fn new_key() -> Result<(Key, Zeroizing<[u8; 32]>), KeyError> {
     let secret = Zeroizing::new(entropy::<32>().map_err(KeyError::NoEntropy)?);
-    let key = Key::new(&secret);
-    let mut text = Zeroizing::new(String::with_capacity(256));
-    text.push_str("# Seals what a client carries between two rounds of a call. Keep it secret.\n");
-    for byte in secret.iter() {
+    Ok((Key::new(&secret), secret))
+}
+
+/// The text of the key file at `path`, which is named after its service.
+fn file_text(path: &Path, secret: &[u8; 32]) -> Zeroizing<String> {
+    let service = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut text = Zeroizing::new(String::with_capacity(512));
+    text.push_str("# The secret key with which ");
+    text.push_str(&service);
+    text.push_str(
+        " seals what others must not read, on this machine or in the hands of clients.\n\
+         # Keep it: what was sealed opens with this key alone. Show it to nobody.\n",
+    );
+    for byte in secret {
         for digit in [byte >> 4, byte & 15] {
             text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
         }
     }
     text.push('\n');
-    Ok((key, text))
+    text
 }
 
 fn write_durably(path: &Path, text: &str) -> io::Result<()> {

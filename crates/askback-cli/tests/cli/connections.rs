@@ -356,6 +356,30 @@ fn a_key_that_others_can_read_is_not_used() {
 }
 
 #[test]
+fn a_vault_that_does_not_open_is_named() {
+    let scratch = Scratch::new("connections-damaged");
+    drop(Agency::start(&scratch));
+    let database = scratch.path("state/askback/connections.db");
+    let check = |hint: &str| {
+        let (_, stderr) = ran(&scratch, &["connections"], 2);
+        // Long lines are wrapped.
+        let stderr: String = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stderr.contains("connections.db"), "{stderr}");
+        assert!(stderr.contains(hint), "{stderr}");
+    };
+    for log in ["db-wal", "db-shm"] {
+        // The agency was ended in the middle.
+        let _ = fs::remove_file(database.with_extension(log));
+    }
+    fs::write(&database, [7; 4096]).expect("it is ours");
+    check("It is damaged, or no database");
+    fs::remove_file(&database).expect("it is ours");
+    fs::create_dir(&database).expect("the folder is ours");
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    check("must be writable for this process");
+}
+
+#[test]
 fn a_port_that_is_taken_is_named() {
     let scratch = Scratch::new("connections-port");
     let taken = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");

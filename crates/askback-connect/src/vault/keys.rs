@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     env,
+    io::ErrorKind,
     path::Path,
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use askback::keys::KeySource;
+use askback::keys::{KeyError, KeySource};
 use askback_core::{
     ask::{
         Millis,
@@ -48,14 +49,21 @@ pub trait KeyWrapper: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct LocalKeys {
     ring: RwLock<Arc<KeyRing>>,
+    /// Where a key is to be added, in words.
+    origin: String,
 }
 
 impl LocalKeys {
     /// Takes the keys of a ring. Whoever has them from a store of secrets parses one.
     #[must_use]
     pub fn new(ring: KeyRing) -> Self {
+        Self::of(ring, "the key ring of this process".to_owned())
+    }
+
+    fn of(ring: KeyRing, origin: String) -> Self {
         Self {
             ring: RwLock::new(Arc::new(ring)),
+            origin,
         }
     }
 
@@ -66,8 +74,20 @@ impl LocalKeys {
     ///
     /// [`VaultError::Keys`] where there is no key, or others may read it.
     pub fn file(path: impl AsRef<Path>) -> Result<Self, VaultError> {
-        let keys = KeySource::File(path.as_ref().to_owned()).load("", None);
-        Ok(Self::new(keys.map_err(VaultError::keys)?.ring))
+        let path = path.as_ref();
+        let keys = KeySource::File(path.to_owned()).load("", None);
+        let keys = keys.map_err(|error| match &error {
+            KeyError::Unreadable { error: why, .. } if why.kind() == ErrorKind::NotFound => {
+                let path = path.display();
+                VaultError::keys(format!(
+                    "there is no file {path}: for a new vault, make one with \
+                     `(umask 077; openssl rand -hex 32 > {path})`; for one in use, put its key file back"
+                ))
+            }
+            _ => VaultError::keys(error),
+        })?;
+        let origin = format!("the file {}", path.display());
+        Ok(Self::of(keys.ring, origin))
     }
 
     /// Reads the keys from a variable of the environment, as they stand in a file.
@@ -88,7 +108,7 @@ impl LocalKeys {
         let ring = text
             .parse()
             .map_err(|error| VaultError::keys(format!("{variable}: {error}")))?;
-        Ok(Self::new(ring))
+        Ok(Self::of(ring, format!("the variable {variable}")))
     }
 
     /// Puts another ring in place of this one while the vault is in use.
@@ -100,6 +120,16 @@ impl LocalKeys {
 
     fn ring(&self) -> Arc<KeyRing> {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The error of a key that is not on the ring.
+    fn missing(&self, id: &str) -> VaultError {
+        let (origin, active) = (&self.origin, self.ring().active().id());
+        VaultError::keys(format!(
+            "what the vault holds was sealed under the key {id}, which is not in {origin} (its active key is {active}): \
+             add the key that was there before, on a line below the active one. Without it, accounts can only be \
+             connected again, in a new vault"
+        ))
     }
 }
 
@@ -132,9 +162,7 @@ impl KeyWrapper for LocalKeys {
         let opened = (|| {
             let ring = self.ring();
             let kek = key_of(&wrapped.bytes).and_then(|id| ring.find(id));
-            let kek = kek.ok_or_else(|| {
-                VaultError::keys(format!("there is no key {} on the ring", wrapped.kek_id))
-            })?;
+            let kek = kek.ok_or_else(|| self.missing(&wrapped.kek_id))?;
             let opened = open(kek, Place::TenantKey(tenant, id), &wrapped.bytes)?;
             let mut key = Zeroizing::new([0; 32]);
             if opened.len() != key.len() {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -124,7 +125,8 @@ fn keys_are_read_from_a_file_of_their_owner() {
         let error = read.expect_err("there is no key").to_string();
         assert!(error.contains(want), "{error}");
     }
-    check(LocalKeys::file(&path), "cannot be read");
+    check(LocalKeys::file(&path), "openssl rand -hex 32 > ");
+    check(LocalKeys::file(directory.path()), "cannot be read");
     fs::write(&path, format!("{}\n", "0707".repeat(16))).unwrap();
     #[cfg(unix)]
     {
@@ -141,6 +143,34 @@ fn keys_are_read_from_a_file_of_their_owner() {
         LocalKeys::environment("ASKBACK_NO_SUCH_KEY"),
         "ASKBACK_NO_SUCH_KEY is not set",
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_that_is_missing_is_named_with_its_file() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let stage = Stage::in_memory();
+    let vault = stage.vault().await;
+    vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+    let path = stage.directory.path().join("vault.keys");
+    let mut file = fs::OpenOptions::new();
+    let file = file.write(true).create_new(true).mode(0o600).open(&path);
+    writeln!(file.unwrap(), "{}", "0808".repeat(16)).unwrap();
+    let keys = LocalKeys::file(&path).unwrap();
+    let opened = Vault::open(
+        Arc::clone(&stage.store),
+        Arc::new(keys),
+        VaultSettings::default(),
+    );
+    let refused = opened.await.err().unwrap().to_string();
+    let (missing, path) = (Key::new(&[7; 32]).id(), path.display());
+    for says in [
+        format!("sealed under the key {missing}"),
+        format!("not in the file {path}"),
+        "on a line below the active one".to_owned(),
+    ] {
+        assert!(refused.contains(&says), "{says}: {refused}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

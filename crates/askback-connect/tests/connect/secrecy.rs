@@ -126,6 +126,42 @@ fn a_file_that_others_may_read_is_refused() {
 }
 
 #[test]
+fn an_error_of_the_database_names_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    #[track_caller]
+    fn check(path: &std::path::Path, hint: &str) {
+        let refused = SqliteVault::open(path).unwrap_err().to_string();
+        let path = path.display().to_string();
+        assert!(
+            refused.contains(&path) && refused.contains(hint),
+            "{refused}"
+        );
+    }
+    let path = directory.path().join("vault.db");
+    drop(SqliteVault::open(&path).unwrap());
+    std::fs::write(&path, [7; 4096]).unwrap();
+    check(&path, "It is damaged, or no database");
+    check(&path.join("below"), "The folder of the file must be there");
+    check(
+        &directory.path().join("none/vault.db"),
+        "The folder of the file must be there",
+    );
+    check(directory.path(), "");
+}
+
+#[tokio::test]
+async fn an_error_of_a_database_in_use_names_its_file() {
+    let stage = Stage::in_sqlite();
+    let vault = stage.vault().await;
+    let path = stage.directory.path().join("vault.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let drop_all = "DROP TABLE askback_vault_records;";
+    connection.execute_batch(drop_all).unwrap();
+    let refused = vault.accounts(&ada()).await.unwrap_err().to_string();
+    assert!(refused.contains(&path.display().to_string()), "{refused}");
+}
+
+#[test]
 fn a_file_of_a_newer_version_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.db");

@@ -135,6 +135,12 @@ fn the_state_file_is_made_once_and_kept() {
     #[cfg(unix)]
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
 
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.starts_with("# The secret key with which travel seals"),
+        "it says whose it is"
+    );
+
     let other = KeySource::StateFile.load("hotel", Some(&state)).unwrap();
     assert_ne!(other.ring.active().id(), first.ring.active().id());
 }

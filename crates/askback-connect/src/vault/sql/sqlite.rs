@@ -5,7 +5,7 @@ use std::{
     fs::OpenOptions,
     io,
     path::Path,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -25,6 +25,7 @@ use crate::vault::store::VaultFuture;
 /// The file is its owner's alone (0600), and is refused otherwise. What is deleted is overwritten. One thread does the
 /// work; what was begun is done even if its future is dropped, and dropping the vault waits for it.
 pub struct SqliteVault {
+    path: Arc<Path>,
     /// Taken when the vault is dropped, which ends the thread.
     jobs: Option<mpsc::Sender<Job>>,
     worker: Option<JoinHandle<()>>,
@@ -53,14 +54,15 @@ impl SqliteVault {
     /// When the file cannot be opened, is no database, is open to other users, or is of a newer version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         let path = path.as_ref();
-        make(path)?;
-        let mut connection = connect(path)?;
+        let opened = make(path).and_then(|()| connect(path));
+        let mut connection = opened.map_err(|error| about(path, error))?;
         let (jobs, queue) = mpsc::channel::<Job>();
         let worker = thread::Builder::new()
             .name("askback-vault".to_owned())
             .spawn(move || queue.into_iter().for_each(|job| job(&mut connection)))
             .map_err(VaultError::store)?;
         Ok(Self {
+            path: path.into(),
             jobs: Some(jobs),
             worker: Some(worker),
         })
@@ -71,9 +73,10 @@ impl SqliteVault {
         work: impl FnOnce(&mut Connection) -> Result<T, VaultError> + Send + 'static,
     ) -> VaultFuture<'_, T> {
         let (reply, result) = oneshot::channel();
+        let path = Arc::clone(&self.path);
         let job: Job = Box::new(move |connection| {
             // Nobody may be waiting any more.
-            let _ = reply.send(work(connection));
+            let _ = reply.send(work(connection).map_err(|error| about(&path, error)));
         });
         let stopped = || VaultError::store("its thread has stopped");
         let sent = self
@@ -138,6 +141,32 @@ impl From<rusqlite::Error> for VaultError {
     }
 }
 
+/// Has an error of the database name its file, and say what to do.
+fn about(path: &Path, error: VaultError) -> VaultError {
+    let VaultError::Store(why) = error else {
+        return error;
+    };
+    let code = why
+        .downcast_ref::<rusqlite::Error>()
+        .and_then(rusqlite::Error::sqlite_error_code);
+    let kind = why.downcast_ref::<io::Error>().map(io::Error::kind);
+    let hint = match (code, kind) {
+        (Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt), _) => {
+            ". It is damaged, or no database: put a copy of it in its place, or move it away to begin with an empty vault"
+        }
+        (Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied), _)
+        | (_, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
+            ". The file and its folder must be writable for this process"
+        }
+        (_, Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)) => {
+            ". The folder of the file must be there"
+        }
+        (Some(ErrorCode::DiskFull), _) => ". Make room on that disk",
+        _ => "",
+    };
+    VaultError::store(format!("{}: {why}{hint}", path.display()))
+}
+
 /// Makes the file, unless it is there, and refuses it where others may read it. SQLite gives its side files the
 /// permissions of the file.
 fn make(path: &Path) -> Result<(), VaultError> {
@@ -160,7 +189,7 @@ fn make(path: &Path) -> Result<(), VaultError> {
         if mode & 0o077 != 0 {
             let path = path.display();
             return Err(VaultError::store(format!(
-                "the file {path} is open to other users (mode {mode:03o}): run `chmod 600 {path}`"
+                "it is open to other users (mode {mode:03o}). Run `chmod 600 {path}`"
             )));
         }
     }
