@@ -99,11 +99,16 @@ impl Visited<'_> {
         title: &str,
         error: ConnectError,
     ) -> Shown {
-        tracing::warn!(%error, "an account was not connected");
         let event = match &error {
-            ConnectError::Declined { .. } => AuditEvent::NotGranted,
-            ConnectError::FewerScopes { .. } => AuditEvent::NotGranted,
-            _ => AuditEvent::CallbackRefused,
+            // The person's own choice is no fault of anybody.
+            ConnectError::Declined { .. } | ConnectError::FewerScopes { .. } => {
+                tracing::info!(%error, "an account was not connected");
+                AuditEvent::NotGranted
+            }
+            _ => {
+                tracing::warn!(%error, "an account was not connected");
+                AuditEvent::CallbackRefused
+            }
         };
         let vault = &self.kit.vault;
         kept.settle(vault, false, None, event).await?;
