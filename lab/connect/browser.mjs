@@ -39,6 +39,7 @@ class Person {
   violations = [];
   errors = [];
   barred = [];
+  contents = [];
   open = new Set();
 
   static async enter(browser, { phone, dark, scripts }) {
@@ -71,6 +72,8 @@ class Person {
         kind: request.resourceType(),
         headers: Object.entries(request.headers()),
         body: request.postData() ?? '',
+        answered: [],
+        content: null,
       };
       this.requests.push(seen);
       this.open.add(request);
@@ -82,7 +85,10 @@ class Person {
     page.on('requestfailed', ended);
     page.on('response', (response) => {
       const { seen, isPage } = response.request().seen ?? {};
-      if (seen) seen.status = response.status();
+      if (seen) {
+        seen.status = response.status();
+        this.contents.push(this.keep(seen, response));
+      }
       if (isPage) this.answer = response;
     });
     devtools.on('Audits.issueAdded', ({ issue }) => {
@@ -100,6 +106,13 @@ class Person {
       this.stopped?.();
       await devtools.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' });
     });
+  }
+
+  /** Keeps what an answer holds. A redirection has no content, and nor has a page that was left before it was read. */
+  async keep(seen, response) {
+    const headers = await response.headersArray().catch(() => []);
+    seen.answered = headers.map(({ name, value }) => [name, value]);
+    seen.content = await response.text().catch(() => null);
   }
 
   /** Waits until the browser has told all that it knows of the page: of the one it leads to, where it leaves by itself. */
@@ -254,7 +267,13 @@ const acts = {
 
   async requests(person) {
     await person.settle();
+    await Promise.all(person.contents);
     return person.requests;
+  },
+
+  async history({ devtools }) {
+    const { entries } = await devtools.send('Page.getNavigationHistory');
+    return entries.map(({ url }) => url);
   },
 
   async violations(person) {

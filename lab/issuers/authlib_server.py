@@ -3,7 +3,7 @@
 It listens on a free port of the loopback interface, says its issuer in one line of JSON, and lives
 as long as its standard input. Its one page asks for a login and for consent at the same time, each
 time: it remembers nobody. What it is for comes as JSON in its first argument (`Role` in lab/src/issuers/mod.rs); `/log` says what
-its clients wanted of it.
+its clients wanted of it, and `/issued` all secrets that went between it and them.
 """
 
 import html
@@ -33,7 +33,10 @@ os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # The loopback interface.
 
 ROLE = json.loads(sys.argv[1])
 KEY = ECKey.generate_key("P-256", parameters={"kid": "one", "use": "sig", "alg": "ES256"})
-CLIENTS, CODES, TOKENS, LOG = {}, {}, [], []
+CLIENTS, CODES, TOKENS, LOG, ISSUED = {}, {}, [], [], []
+
+# The members of requests and answers at the token endpoint that are secret.
+SECRET = ("code", "code_verifier", "access_token", "refresh_token", "id_token")
 
 app = Flask(__name__)
 
@@ -375,6 +378,10 @@ def agree():
 def token():
     response = log("token", server.create_token_response())
     LOG[-1]["grant"] = request.form.get("grant_type")
+    for values in (request.form, response.get_json(silent=True) or {}):
+        kinds = [kind for kind in SECRET if values.get(kind)]
+        told = {"client": LOG[-1]["client"]}
+        ISSUED.extend({**told, "kind": kind, "value": values[kind]} for kind in kinds)
     return response
 
 
@@ -396,6 +403,11 @@ def introspect():
 @app.get("/log")
 def tell():
     return jsonify(LOG)
+
+
+@app.get("/issued")
+def tell_issued():
+    return jsonify(ISSUED)
 
 
 def main():

@@ -3,7 +3,8 @@
 // It listens on a free port of the loopback interface, says its issuer in one line of JSON, and
 // lives as long as its standard input. Logins and consents are the library's own pages; any login
 // is taken, with any password. What it is for comes as JSON in its first argument (`Role` in
-// lab/src/issuers/mod.rs); `/log` says what its clients wanted of it, and `/catch-up` sets its clock right.
+// lab/src/issuers/mod.rs); `/log` says what its clients wanted of it, `/issued` all secrets that went
+// between it and them, and `/catch-up` sets its clock right.
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import process from 'node:process';
@@ -13,6 +14,10 @@ import { Provider } from 'oidc-provider';
 const role = JSON.parse(process.argv[2]);
 const { accessTokenTTL, refreshTokenTTL } = role;
 const log = [];
+const issued = [];
+
+/** The members of requests and answers at the token endpoint that are secret. */
+const SECRET = ['code', 'code_verifier', 'access_token', 'refresh_token', 'id_token'];
 
 // Behind the time until it is told to catch up: who signs in until then has done so long ago.
 const now = Date.now;
@@ -64,6 +69,10 @@ async function keepLog(ctx, next) {
   const { route, client, params } = ctx.oidc;
   const told = { client: client?.clientId ?? null, error: ctx.body?.error ?? null };
   if (route === 'token') log.push({ event: 'token', grant: params?.grant_type ?? null, ...told });
+  for (const values of route === 'token' ? [params ?? {}, ctx.body ?? {}] : []) {
+    const kinds = SECRET.filter((kind) => values[kind]);
+    issued.push(...kinds.map((kind) => ({ client: told.client, kind, value: values[kind] })));
+  }
   if (route === 'revocation') log.push({ event: 'revocation', ...told });
 }
 
@@ -76,6 +85,7 @@ server.listen(0, '127.0.0.1', () => {
   const answer = provider.callback();
   server.on('request', (request, response) => {
     if (request.url === '/log') response.end(JSON.stringify(log));
+    else if (request.url === '/issued') response.end(JSON.stringify(issued));
     else if (request.url === '/catch-up') response.end(JSON.stringify((behind = 0)));
     else answer(request, response);
   });

@@ -92,6 +92,10 @@ pub struct PageRequest {
     pub body: String,
     /// The status code of the answer, once it is there.
     pub status: Option<u16>,
+    /// The header fields of the answer, with cookies.
+    pub answered: Vec<(String, String)>,
+    /// The content of the answer, where it is a text; a redirection has none, nor a page that was left at once.
+    pub content: Option<String>,
 }
 
 /// A thing that a page wanted and its Content Security Policy did not let it.
@@ -363,6 +367,15 @@ impl Person {
     /// If the browser does not answer.
     pub async fn requests(&self) -> Result<Vec<PageRequest>> {
         self.tells("requests").await
+    }
+
+    /// The URLs of the pages that the person can go back to, and of this one, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the browser does not answer.
+    pub async fn history(&self) -> Result<Vec<String>> {
+        self.tells("history").await
     }
 
     /// All violations of a Content Security Policy so far.

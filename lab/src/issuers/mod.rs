@@ -99,6 +99,17 @@ pub enum Event {
     FamilyRevoked,
 }
 
+/// A secret that went between an authorization server and a client.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Issued {
+    /// The client, as far as it was known.
+    pub client: Option<String>,
+    /// The member that held it: `code`, `code_verifier`, `access_token`, `refresh_token` or `id_token`.
+    pub kind: String,
+    /// The secret.
+    pub value: String,
+}
+
 impl Role {
     /// Protects a resource of ours, and signs persons in.
     #[must_use]
@@ -228,6 +239,16 @@ impl Issuer {
     /// If the server does not give it.
     pub async fn log(&self) -> Result<Vec<Event>> {
         let answer = loopback::get(&format!("{}/log", self.name), &[]).await?;
+        Ok(serde_json::from_value(answer.json()?)?)
+    }
+
+    /// All secrets that went between the server and its clients, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not give them.
+    pub async fn issued(&self) -> Result<Vec<Issued>> {
+        let answer = loopback::get(&format!("{}/issued", self.name), &[]).await?;
         Ok(serde_json::from_value(answer.json()?)?)
     }
 

@@ -364,12 +364,12 @@ async fn check(name: &'static str, [signs_in, maker]: [Maker; 2], revision: &str
     let declined = events.iter().filter(|it| **it == AuditEvent::Declined);
     assert_eq!(declined.count(), 2, "{events:?}");
 
-    let canary = Canary::of(&scene, &ada).await?;
-    canary.hold_none("the terminal", &wrote);
-    canary.hold_none("what scripts were told", desk.said.as_bytes());
-    let kept = fs::read_to_string(desk.state().join("askback/credentials.json"))?;
-    assert!(kept.contains("eyJ"), "its own token is not there: {kept}");
-    assert!(canary.hold_none_below(&desk.state())? > 0);
+    let canary = Canary::of(&scene).await?;
+    canary.hold_none("the terminal", &wrote, "Airline");
+    canary.hold_none("what scripts were told", desk.said.as_bytes(), &scene.pages);
+    // Its own token is there.
+    canary.hold_none_below(&desk.state(), "eyJ")?;
+    canary.hold_none_in(&ada, &scene.pages).await?;
     assert_eq!(ada.violations().await?, []);
     Ok(())
 }

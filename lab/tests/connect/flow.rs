@@ -1,9 +1,6 @@
 //! The whole way: a tool needs an account, its person connects it in a browser, and no secret is seen on the way.
 
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex, OnceLock},
-};
+use std::sync::Arc;
 
 use askback::Revision::{self, V2025_11_25, V2026_07_28};
 use askback_connect::vault::AuditEvent;
@@ -12,38 +9,9 @@ use serde_json::{Value, json};
 
 use crate::{
     Result, browser,
-    canary::Canary,
-    scene::{MILES, Plan, Scene, held},
+    canary::{Canary, Log},
+    scene::{BREAKS, MILES, Plan, Scene, held},
 };
-
-/// All that this process logs.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        held(&self.0).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The log, which begins with the first test that wants it.
-fn log() -> &'static Log {
-    static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(move || writer.clone());
-        // Nobody else in this process logs.
-        let _ = tracing::subscriber::set_global_default(subscriber.finish());
-        log
-    })
-}
 
 /// Calls a tool as Ada, who is given a link, signs in, agrees, and agrees at the airline; then all places are searched
 /// for what is none of theirs.
@@ -55,7 +23,7 @@ async fn check(
     revision: Revision,
     by_error: bool,
 ) -> Result<()> {
-    let log = log();
+    let log = Log::begin();
     let Some(browser) = browser().await? else {
         return Ok(());
     };
@@ -108,13 +76,29 @@ async fn check(
     let again: Value = again.json().await?;
     assert_eq!(again, said);
 
-    let mut canary = Canary::of(&scene, &ada).await?;
-    canary.add(&inbound);
-    canary.hold_none("the client", &held(&wire));
-    canary.hold_none("the log", &held(&log.0));
-    canary.hold_none("what is printed", scene.had.printed().as_bytes());
-    assert!(canary.hold_none_below(&scene.directory)? > 0);
-    canary.hold_none("the last page", ada.source().await?.as_bytes());
+    // A handler that breaks has the account in its hands.
+    let broken = scene
+        .call(browser, "ada", revision, by_error, "breaks")
+        .await?;
+    let to_broken = Arc::clone(&broken.wire);
+    assert!(broken.said.await?.is_err());
+
+    let mut canary = Canary::of(&scene).await?;
+    let own = ["access_token", "code", "code_verifier"];
+    canary.add_issued(&scene.issuer, "editor", &own).await?;
+    assert!(canary.knows(&inbound));
+    canary.hold_none("the client", &held(&wire), &link);
+    canary.hold_none(
+        "the client of what breaks",
+        &held(&to_broken),
+        "the server failed",
+    );
+    let logged = log.bytes();
+    canary.hold_none("the log", &logged, "TRACE");
+    canary.hold_none("panics", &logged, BREAKS);
+    canary.hold_none("what is printed", scene.had.printed().as_bytes(), "airline");
+    canary.hold_none_below(&scene.directory, "SQLite format")?;
+    canary.hold_none_in(&ada, &scene.pages).await?;
 
     // The airline was shown its own tokens alone.
     let (received, tokens) = (scene.airline.received(), scene.had.tokens());

@@ -45,6 +45,9 @@ const PAGES: &str = "canary-of-the-pages";
 const KIT: &str = "canary-of-the-kit";
 const EDITOR: &str = "canary-of-the-editor";
 
+/// How a handler panics that has an account in its hands.
+pub(crate) const BREAKS: &str = "the handler breaks with";
+
 /// The miles of everybody.
 pub(crate) const MILES: u64 = 12_300;
 
@@ -361,6 +364,7 @@ fn server(kit: Connections, airline: &Airline, had: &Arc<Had>) -> Result<Server>
     };
     let server = Server::new("desk", "1").state(kit);
     let server = server.tool(Tool::new("my_miles", miles));
+    let server = server.tool(Tool::new("breaks", breaks));
     Ok(server.tool(Tool::new("pay", pay)).build()?)
 }
 
@@ -372,4 +376,11 @@ async fn my_miles(ctx: Ctx, url: String, had: Arc<Had>) -> askback::Result<Strin
     had.print(&format!("{airline:?} {credential:?} {answer:?}"));
     held(&had.tokens).push(credential.secret);
     Ok(String::from_utf8_lossy(&answer.body).into_owned())
+}
+
+#[expect(clippy::panic, reason = "it is what this tool is for")]
+async fn breaks(ctx: Ctx) -> askback::Result<String> {
+    let airline = ctx.connect("airline").scopes([SCOPE]).await?;
+    let credential = airline.credential().await?;
+    panic!("{BREAKS} {airline:?} {credential:?}")
 }
