@@ -13,6 +13,7 @@ import { Provider } from 'oidc-provider';
 
 const role = JSON.parse(process.argv[2]);
 const { accessTokenTTL, refreshTokenTTL } = role;
+const tenant = role.tenant === null ? {} : { tenant: role.tenant };
 const log = [];
 const issued = [];
 
@@ -36,7 +37,11 @@ const configuration = {
   subjectTypes: ['public', 'pairwise'],
   pairwiseIdentifier: (ctx, account, client) =>
     createHash('sha256').update(client.sectorIdentifier).update(account).digest('hex'),
-  findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+  findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...tenant }) }),
+  // An identity token says it without being asked, as an access token does.
+  claims: { openid: ['sub', ...Object.keys(tenant)] },
+  conformIdTokenClaims: false,
+  extraTokenClaims: () => tenant,
   scopes: ['openid', 'offline_access', ...role.scopes],
   pkce: { required: () => true },
   rotateRefreshToken: true,

@@ -52,6 +52,8 @@ pub struct Role {
     pub binds: bool,
     /// By how many seconds its clock is behind at first; oidc-provider alone can be.
     pub behind: u64,
+    /// The tenant of all persons, which tokens name in the claim `tenant`; oidc-provider alone names one.
+    pub tenant: Option<&'static str>,
 }
 
 /// A client that is registered by hand, in the words of RFC 7591.
@@ -137,6 +139,7 @@ impl Role {
             nonces: false,
             binds: true,
             behind: 0,
+            tenant: None,
         }
     }
 }

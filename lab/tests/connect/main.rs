@@ -13,6 +13,7 @@ mod looks;
 mod others;
 mod pages;
 mod renewal;
+mod rotation;
 mod scene;
 mod sign_in;
 mod site;

@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -54,6 +54,9 @@ pub(crate) const MILES: u64 = 12_300;
 /// The bytes of the key that seals what is kept.
 pub(crate) const KEY: [u8; 32] = *b"canary: the key of the vault....";
 
+/// The claim that names the tenant of a person.
+const TENANT: &str = "tenant";
+
 const BACK: &str = "/callback";
 const EDITORS_PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</title>")];
 
@@ -72,6 +75,8 @@ pub(crate) struct Plan {
     pub(crate) behind: u64,
     /// Whether that issuer binds tokens to keys of clients.
     pub(crate) binds: bool,
+    /// The tenant that the issuer says all persons are of.
+    pub(crate) tenant: Option<&'static str>,
 }
 
 /// All servers.
@@ -83,6 +88,10 @@ pub(crate) struct Scene {
     /// The one whose tokens the endpoint takes, and who wrote it.
     pub(crate) issuer: Issuer,
     pub(crate) signs_in: Maker,
+    /// The tenant of all persons.
+    tenant: Option<&'static str>,
+    /// The keys of the vault.
+    pub(crate) keys: Arc<LocalKeys>,
     pub(crate) vault: Vault,
     pub(crate) providers: Providers,
     /// The URL of the pages.
@@ -114,6 +123,7 @@ impl Plan {
             by_error: false,
             behind: 0,
             binds: true,
+            tenant: None,
         }
     }
 }
@@ -141,6 +151,7 @@ impl Scene {
             ],
             behind: plan.behind,
             binds: plan.binds,
+            tenant: plan.tenant,
             ..Role::protecting(&endpoint, &["trips:read"])
         };
         let issuer = Issuer::start(ours, &role)?;
@@ -160,9 +171,15 @@ impl Scene {
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory)?;
         let providers = providers(&third, &airline).await?;
-        let vault = open(&directory, Arc::new(SystemClock)).await?;
+        let keys = keys();
+        let vault = open_with(&directory, Arc::clone(&keys), Arc::new(SystemClock)).await?;
         let client = RegisteredClient::new("pages").with_secret(Secret::new(PAGES));
         let sign_in = WebSignIn::discover(&fetcher()?, &issuer.name, client).await?;
+        let verifier = JwtVerifier::discover(&issuer.name)?;
+        let (sign_in, verifier) = match plan.tenant {
+            Some(_) => (sign_in.tenant_claim(TENANT), verifier.tenant_claim(TENANT)),
+            None => (sign_in, verifier),
+        };
         let brand = Brand::new("Acme Tools").color("#0a7a4b")?;
         let kit = Connections::at(&pages, sign_in, vault.clone(), providers.clone()).brand(brand);
         let kit = if plan.by_error { kit.by_error() } else { kit }.build()?;
@@ -170,7 +187,7 @@ impl Scene {
         had.print(&format!("{kit:?} {vault:?} {providers:?}"));
 
         let router = axum::Router::new().route_service("/connect/{*path}", kit.pages());
-        let protection = Protection::new(&endpoint, JwtVerifier::discover(&issuer.name)?)?;
+        let protection = Protection::new(&endpoint, verifier)?;
         let server = server(kit, &airline, &had)?.http();
         let server = server.protect(protection.scopes(["trips:read"])?);
         let tasks = vec![
@@ -187,6 +204,8 @@ impl Scene {
             airline,
             issuer,
             signs_in,
+            tenant: plan.tenant,
+            keys,
             vault,
             providers,
             pages,
@@ -211,7 +230,7 @@ impl Scene {
     /// A person as the endpoint knows them.
     pub(crate) fn principal(&self, login: &str) -> Principal {
         Principal {
-            tenant: None,
+            tenant: self.tenant.map(str::to_owned),
             issuer: Some(self.issuer.name.clone()),
             subject: login.to_owned(),
             client_id: Some("editor".to_owned()),
@@ -226,7 +245,7 @@ impl Scene {
 
     /// The lines of the audit that are about a person, oldest first.
     pub(crate) async fn events(&self, login: &str) -> Result<Vec<AuditEvent>> {
-        let lines = self.vault.audit(None, 0, 10_000).await?;
+        let lines = self.vault.audit(self.tenant, 0, 10_000).await?;
         let records = lines.into_iter().map(|line| line.record);
         let theirs = records.filter(|it| it.holder().is_some_and(|it| it.subject == login));
         Ok(theirs.map(|record| record.event).collect())
@@ -330,11 +349,19 @@ pub(crate) fn fetcher() -> Result<Fetcher> {
 }
 
 /// The vault in a directory, as each process opens it.
-pub(crate) async fn open(directory: &std::path::Path, clock: Arc<dyn Clock>) -> Result<Vault> {
+pub(crate) async fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<Vault> {
+    open_with(directory, keys(), clock).await
+}
+
+async fn open_with(directory: &Path, keys: Arc<LocalKeys>, clock: Arc<dyn Clock>) -> Result<Vault> {
     let store = Arc::new(SqliteVault::open(directory.join("vault.db"))?);
-    let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&KEY))));
     let vault = Vault::open_with(store, keys, VaultSettings::default(), clock).await?;
     Ok(vault)
+}
+
+/// The keys with which a vault begins.
+fn keys() -> Arc<LocalKeys> {
+    Arc::new(LocalKeys::new(KeyRing::new(Key::new(&KEY))))
 }
 
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

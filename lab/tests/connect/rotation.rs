@@ -1,0 +1,240 @@
+//! New keys in place of old ones, while persons sign in, agree, come back and look at their accounts, and calls use them:
+//! everything that is read opens, and nobody is refused.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use askback::{Principal, Revision::V2026_07_28};
+use askback_connect::vault::{AuditEvent, Granted, LocalKeys, Renewer, Vault, Wanted};
+use askback_core::ask::keys::{Key, KeyRing};
+use askback_oauth::Secret;
+use lab::{
+    browser::{Browser, Person},
+    issuers::Maker,
+};
+use tokio::task::JoinHandle;
+
+use crate::{
+    Result, browser,
+    scene::{KEY, MILES, Plan, Scene},
+};
+
+const TENANT: &str = "acme";
+const PERSONS: [&str; 3] = ["ada", "grace", "hedy"];
+
+/// The account beside those of the persons, which is of no tenant.
+const KEPT: &str = "a key that was there before";
+
+/// How often all keys have to change for a test to have tried it.
+const ROUNDS: usize = 10;
+
+/// Something that is done again and again, until it is told to end.
+struct Busy {
+    ends: Arc<AtomicBool>,
+    done: Arc<AtomicUsize>,
+    task: JoinHandle<Result<()>>,
+}
+
+impl Busy {
+    fn with<F, T>(mut work: F) -> Self
+    where
+        F: FnMut(usize) -> T + Send + 'static,
+        T: Future<Output = Result<()>> + Send,
+    {
+        let (ends, done) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (told, counted) = (Arc::clone(&ends), Arc::clone(&done));
+        let task = tokio::spawn(async move {
+            while !told.load(Relaxed) {
+                work(counted.load(Relaxed)).await?;
+                counted.fetch_add(1, Relaxed);
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        });
+        Self { ends, done, task }
+    }
+
+    /// How often it was done.
+    async fn end(self) -> Result<usize> {
+        self.ends.store(true, Relaxed);
+        self.task.await??;
+        Ok(self.done.load(Relaxed))
+    }
+}
+
+/// Puts another key-encryption key in place of the one before: both are there until all is wrapped by the new one.
+async fn exchange(vault: &Vault, keys: &LocalKeys, round: usize) -> Result<()> {
+    let key = |round: usize| {
+        let mut bytes = KEY;
+        bytes[31] = u8::try_from(round % 200).unwrap_or_default();
+        Key::new(&bytes)
+    };
+    let before = match round {
+        0 => Key::new(&KEY),
+        _ => key(round),
+    };
+    keys.replace(KeyRing::new(key(round + 1)).and_accept(before));
+    vault.rewrap().await?;
+    keys.replace(KeyRing::new(key(round + 1)));
+    Ok(())
+}
+
+fn nobody() -> Principal {
+    Principal {
+        tenant: None,
+        issuer: None,
+        subject: "nobody".to_owned(),
+        client_id: None,
+    }
+}
+
+/// Exchanges all keys but those of the pages' own cookies, again and again.
+fn rotating(scene: &Scene) -> Busy {
+    let (vault, keys) = (scene.vault.clone(), Arc::clone(&scene.keys));
+    Busy::with(move |round| {
+        let (vault, keys) = (vault.clone(), Arc::clone(&keys));
+        async move {
+            vault.rotate(Some(TENANT)).await?;
+            exchange(&vault, &keys, round).await
+        }
+    })
+}
+
+/// Uses an account of no tenant, again and again.
+fn reading(scene: &Scene) -> Busy {
+    let vault = scene.vault.clone();
+    let renewer: Arc<dyn Renewer> = Arc::new(scene.providers.clone());
+    Busy::with(move |_| {
+        let (vault, renewer) = (vault.clone(), Arc::clone(&renewer));
+        async move {
+            let found = vault.get(&Wanted::new(&nobody(), "pay"), &renewer).await?;
+            assert_eq!(found.secret.expose(), KEPT);
+            Ok(())
+        }
+    })
+}
+
+/// Goes the whole way as a person, looks at the accounts, and calls again.
+async fn goes(browser: &Browser, scene: &Scene, login: &str) -> Result<()> {
+    let mut call = scene
+        .call(browser, login, V2026_07_28, false, "my_miles")
+        .await?;
+    let person = browser.person(login).await?;
+    scene.connect(&person, &call.link().await?, login).await?;
+    assert_eq!(call.json().await?["miles"], MILES);
+    person.goto(&format!("{}/accounts", scene.pages)).await?;
+    person.sees(&format!("Signed in as {login}")).await?;
+    let again = scene
+        .call(browser, login, V2026_07_28, false, "my_miles")
+        .await?;
+    assert_eq!(again.json().await?["person"], login);
+    person
+        .click("button", &format!("Disconnect Airline {login}"))
+        .await?;
+    person.sees("My accounts").await?;
+    let requests = person.requests().await?;
+    let refused = requests
+        .iter()
+        .filter(|it| it.url.starts_with(&scene.pages));
+    let refused: Vec<_> = refused.filter(|it| it.status >= Some(400)).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    Ok(())
+}
+
+async fn scene(name: &'static str) -> Result<Option<Scene>> {
+    let plan = Plan {
+        tenant: Some(TENANT),
+        ..Plan::new(name, Maker::Authlib)
+    };
+    let Some(scene) = Scene::set(plan).await? else {
+        return Ok(None);
+    };
+    for login in PERSONS {
+        scene.airline.credit(login, MILES);
+    }
+    let granted = Granted::api_key(Secret::new(KEPT));
+    scene.vault.put(&nobody(), "pay", "", granted).await?;
+    Ok(Some(scene))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_exchanged_while_all_are_busy() -> Result<()> {
+    let Some(browser) = browser().await? else {
+        return Ok(());
+    };
+    let Some(scene) = scene("rotation").await? else {
+        return Ok(());
+    };
+    let (rotating, reading) = (rotating(&scene), reading(&scene));
+    let [ada, grace, hedy] = PERSONS.map(|login| goes(browser, &scene, login));
+    tokio::try_join!(ada, grace, hedy)?;
+    let (rounds, reads) = (rotating.end().await?, reading.end().await?);
+    assert!(rounds >= ROUNDS, "{rounds} rounds");
+    assert!(reads >= ROUNDS, "{reads} reads");
+    for login in PERSONS {
+        let events = scene.events(login).await?;
+        assert!(events.contains(&AuditEvent::Connected), "{events:?}");
+        assert!(!events.contains(&AuditEvent::CallbackRefused), "{events:?}");
+    }
+    Ok(())
+}
+
+/// Signs in again where a page asks for it, at an issuer that knows the person still.
+async fn knows_again(person: &Person, url: &str) -> Result<()> {
+    person.goto(url).await?;
+    if person.text().await?.contains("Sign in to go on") {
+        person.click("button", "Sign in").await?;
+    }
+    person.sees("Signed in as ada").await
+}
+
+/// A new key for what is of no tenant costs a visitor a sign-in at the most: in the middle of a visit, and on the way back
+/// from the airline.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visit_goes_on_with_new_keys() -> Result<()> {
+    let Some(browser) = browser().await? else {
+        return Ok(());
+    };
+    let Some(scene) = scene("rotation-visit").await? else {
+        return Ok(());
+    };
+    let mut call = scene
+        .call(browser, "ada", V2026_07_28, false, "my_miles")
+        .await?;
+    let link = call.link().await?;
+    let ada = browser.person("ada").await?;
+    scene.visit(&ada, "ada").await?;
+    scene.vault.rotate(None).await?;
+    knows_again(&ada, &format!("{}/accounts", scene.pages)).await?;
+
+    scene.agree(&ada, &link).await?;
+    ada.arrives(&scene.third.name).await?;
+    scene.vault.rotate(None).await?;
+    scene.allow(&ada, "ada").await?;
+    ada.arrives(&format!("{}/cb/airline", scene.pages)).await?;
+    if !ada.text().await?.contains("Airline is connected") {
+        // The code was not redeemed, so that she can go there once more.
+        assert_eq!(scene.third.log().await?, []);
+        assert_eq!(scene.accounts("ada").await?, [""; 0]);
+        knows_again(&ada, &link).await?;
+        ada.click("button", "Continue to Airline").await?;
+        scene.allow(&ada, "ada").await?;
+        ada.sees("Airline is connected").await?;
+    }
+    assert_eq!(call.json().await?["miles"], MILES);
+    scene.vault.rotate(None).await?;
+    let again = scene
+        .call(browser, "ada", V2026_07_28, false, "my_miles")
+        .await?;
+    assert_eq!(again.json().await?["miles"], MILES);
+    let renewer: Arc<dyn Renewer> = Arc::new(scene.providers.clone());
+    let kept = Wanted::new(&nobody(), "pay");
+    let kept = scene.vault.get(&kept, &renewer).await?;
+    assert_eq!(kept.secret.expose(), KEPT);
+    Ok(())
+}
