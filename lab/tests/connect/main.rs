@@ -6,7 +6,12 @@ mod by_hand;
 mod canary;
 #[cfg(unix)]
 mod command;
+#[cfg(unix)]
+#[path = "../../../crates/askback-connect/tests/connect/cluster.rs"]
+mod cluster;
 mod editor;
+#[cfg(unix)]
+mod fleet;
 mod flow;
 mod hands;
 mod looks;
@@ -20,6 +25,8 @@ mod site;
 #[cfg(unix)]
 mod terminal;
 mod third_party;
+#[cfg(unix)]
+mod wire;
 
 use lab::browser::Browser;
 use tokio::sync::OnceCell;

@@ -60,6 +60,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "askback",
             "askback-cli",
+            "askback-connect",
             "askback-core",
             "askback-macros",
             "askback-oauth",

@@ -10,17 +10,12 @@ use std::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
-
-use askback_connect::vault::{PostgresSettings, PostgresVault, VaultStore};
-use askback_oauth::Secret;
-use tokio_postgres::{Client, Config, NoTls};
 
 /// The password of the users `vault` and `server`.
 pub(crate) const PASSWORD: &str = "canary-password";
 /// The password of the administrator `postgres`.
-const ADMINISTRATOR: &str = "administrator";
+pub(crate) const ADMINISTRATOR: &str = "administrator";
 /// Set where the tests must not be left out.
 const NEEDED: &str = "ASKBACK_NEEDS_POSTGRES";
 
@@ -34,7 +29,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// The one that other tests are in, or a new one; nothing where PostgreSQL is not installed, which is told.
-    fn join() -> Option<Arc<Self>> {
+    pub(crate) fn join() -> Option<Arc<Self>> {
         static RUNNING: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cluster) = running.upgrade() {
@@ -50,6 +45,11 @@ impl Cluster {
         let cluster = Arc::new(Self::start(programs));
         *running = Arc::downgrade(&cluster);
         Some(cluster)
+    }
+
+    /// A name for a schema, which no other has.
+    pub(crate) fn new_name(&self) -> String {
+        format!("s{}", self.places.fetch_add(1, Ordering::SeqCst))
     }
 
     fn start(programs: PathBuf) -> Self {
@@ -86,89 +86,6 @@ impl Drop for Cluster {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
-}
-
-/// An empty schema in a cluster, for one vault.
-pub(crate) struct Place {
-    pub(crate) cluster: Arc<Cluster>,
-    pub(crate) schema: String,
-    pub(crate) admin: Client,
-}
-
-impl Place {
-    /// Nothing where there is no PostgreSQL.
-    pub(crate) async fn new() -> Option<Self> {
-        let cluster = Cluster::join()?;
-        let mut config = Config::new();
-        config
-            .host_path(&cluster.directory)
-            .user("postgres")
-            .dbname("postgres");
-        let (admin, connection) = config.password(ADMINISTRATOR).connect(NoTls).await.unwrap();
-        tokio::spawn(connection);
-        let schema = format!("s{}", cluster.places.fetch_add(1, Ordering::SeqCst));
-        let create =
-            format!("CREATE SCHEMA {schema} AUTHORIZATION vault; SET search_path = {schema}");
-        admin.batch_execute(&create).await.unwrap();
-        Some(Self {
-            cluster,
-            schema,
-            admin,
-        })
-    }
-
-    /// The connection string of the vault, without its password.
-    pub(crate) fn database(&self) -> String {
-        let (directory, schema) = (&self.cluster.directory, &self.schema);
-        format!(
-            "host={directory} user=vault dbname=postgres application_name={schema} options='-csearch_path={schema}'"
-        )
-    }
-
-    pub(crate) fn settings(&self) -> PostgresSettings {
-        settings(&format!("{} password={PASSWORD}", self.database()))
-    }
-
-    /// The store, opened once more.
-    pub(crate) async fn store(&self) -> Arc<dyn VaultStore> {
-        let vault = PostgresVault::connect(self.settings()).await;
-        Arc::new(vault.unwrap())
-    }
-
-    /// Ends all connections of the vault, and returns how many there were.
-    pub(crate) async fn cut(&self) -> usize {
-        let terminate = "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE application_name = $1";
-        self.admin
-            .query(terminate, &[&self.schema])
-            .await
-            .unwrap()
-            .len()
-    }
-
-    /// Waits until a statement of the vault waits for a lock of the administrator.
-    pub(crate) async fn until_one_waits(&self) {
-        let waits = "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
-        let waited = async {
-            while self
-                .admin
-                .query(waits, &[&self.schema])
-                .await
-                .unwrap()
-                .is_empty()
-            {
-                tokio::task::yield_now().await;
-            }
-        };
-        let most = Duration::from_secs(60);
-        tokio::time::timeout(most, waited).await.expect("one waits");
-    }
-}
-
-pub(crate) fn settings(database: &str) -> PostgresSettings {
-    let mut settings = PostgresSettings::new(Secret::new(database));
-    // A machine may be slow.
-    settings.wait = Duration::from_secs(60);
-    settings
 }
 
 /// The directory of PostgreSQL's programs: in the path, or where Debian has the newest of them.

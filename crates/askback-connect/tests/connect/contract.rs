@@ -34,7 +34,7 @@ async fn records_in_sqlite_keep_the_contract() {
 #[cfg(all(unix, feature = "postgres"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn records_in_postgresql_keep_the_contract() {
-    use crate::cluster::Place;
+    use crate::place::Place;
     if Place::new().await.is_none() {
         return;
     }

@@ -12,6 +12,8 @@ mod issuer;
 mod keys;
 mod pages;
 #[cfg(all(unix, feature = "postgres"))]
+mod place;
+#[cfg(all(unix, feature = "postgres"))]
 mod postgres;
 mod renewal;
 mod secrecy;

@@ -21,7 +21,8 @@ use tokio_rustls::{
 };
 
 use crate::{
-    cluster::{PASSWORD, Place, settings},
+    cluster::PASSWORD,
+    place::{Place, settings},
     stage::{Provider, Stage, ada, keys, person, tokens, until, wanted},
 };
 

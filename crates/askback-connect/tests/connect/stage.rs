@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
 #[cfg(all(unix, feature = "postgres"))]
-use crate::cluster::Place;
+use crate::place::Place;
 
 pub(crate) const NOW: Millis = 1_800_000_000_000;
 pub(crate) const HOUR: Millis = 3_600_000;
