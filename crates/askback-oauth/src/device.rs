@@ -133,7 +133,9 @@ impl TokenEndpoint {
             Err(AuthorizationError::Refused { code, .. }) if code == "slow_down" => {
                 device.interval += SLOWER;
             }
-            Err(AuthorizationError::Fetch { .. }) => device.interval *= 2,
+            Err(AuthorizationError::Fetch { .. } | AuthorizationError::Busy { .. }) => {
+                device.interval *= 2;
+            }
             Err(error) => return Err(error),
         }
         device.interval = device.interval.min(MOST_INTERVAL);

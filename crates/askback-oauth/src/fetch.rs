@@ -11,7 +11,7 @@ use askback_requests::{NAME, Names, Requests, Route, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT},
+    header::{ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER, USER_AGENT},
 };
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
@@ -68,6 +68,8 @@ pub struct Fetched {
     pub status: u16,
     /// The whole body.
     pub body: Vec<u8>,
+    /// How long the server wants to be left alone, where it says so in seconds (RFC 9110, 10.2.3); a day at most.
+    pub retry_after: Option<Duration>,
     is_json: bool,
     pub(super) nonce: Option<String>,
 }
@@ -78,6 +80,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Its body, where it is JSON.
     pub(crate) json: Option<Value>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// Why there is no answer, in words that give nothing away.
@@ -297,6 +300,7 @@ impl Fetcher {
             value.to_str().ok().map(str::to_owned)
         };
         let nonce = header("dpop-nonce");
+        let retry_after = header(RETRY_AFTER.as_str()).and_then(|value| pause(&value));
         let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
         let mut body = BodyBuffer::new(self.most);
         let broken = |error: hyper::Error| FetchError::Unreachable {
@@ -308,6 +312,7 @@ impl Fetcher {
         Ok(Fetched {
             status,
             body: body.into_bytes(),
+            retry_after,
             is_json,
             nonce,
         })
@@ -338,6 +343,7 @@ impl From<Fetched> for Answer {
         Self {
             status: fetched.status,
             json: fetched.json(),
+            retry_after: fetched.retry_after,
         }
     }
 }
@@ -405,6 +411,16 @@ fn guarded(names: Names, reach: Reach) -> Names {
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// The longest pause that a server is granted. It could have its clients stay away for ever.
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+
+/// Reads how long a server wants to be left alone. A date is not read: it is by a clock that may be another one.
+fn pause(value: &str) -> Option<Duration> {
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = is_number.then(|| value.parse().unwrap_or(u64::MAX));
+    seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
 
 /// `application/json`, and what is JSON by its suffix.
 fn is_json(kind: &str) -> bool {

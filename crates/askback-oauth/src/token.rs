@@ -212,8 +212,11 @@ pub(crate) fn given(
         why: error.to_string(),
     })?;
     if is_for_now(&answer) {
-        let why = format!("it answers with status {}", answer.status);
-        return Err(AuthorizationError::Fetch { what, why });
+        return Err(AuthorizationError::Busy {
+            what,
+            status: answer.status,
+            retry_after: answer.retry_after,
+        });
     }
     let has = |name: &str| {
         answer

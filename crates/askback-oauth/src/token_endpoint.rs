@@ -66,7 +66,8 @@ impl TokenEndpoint {
     /// # Errors
     ///
     /// [`AuthorizationError::Refused`] where the provider says no,
-    /// [`AuthorizationError::Fetch`] where it is not reached: the code may be used up then.
+    /// [`AuthorizationError::Fetch`] where it is not reached, and [`AuthorizationError::Busy`] where it cannot
+    /// answer at the moment: the code may be used up then.
     pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
         let pointer = self.provider.shape.code_tokens_at.as_deref();
         self.tokens(code.form(), pointer).await
@@ -78,7 +79,8 @@ impl TokenEndpoint {
     /// # Errors
     ///
     /// [`AuthorizationError::Refused`] where the provider says no, so that the person has to
-    /// consent again; [`AuthorizationError::Fetch`] where it is not reached.
+    /// consent again; [`AuthorizationError::Fetch`] where it is not reached, and
+    /// [`AuthorizationError::Busy`] where it cannot answer at the moment.
     pub async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthorizationError> {
         let form = Form::default()
             .with("grant_type", "refresh_token")

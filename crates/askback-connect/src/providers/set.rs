@@ -92,7 +92,11 @@ impl Providers {
             }
             Err(error) => {
                 tracing::warn!(provider, %error, "a token could not be renewed");
-                Err(FAILED)
+                let retry_after = match error {
+                    AuthorizationError::Busy { retry_after, .. } => retry_after,
+                    _ => None,
+                };
+                Err(RenewalError::Failed { retry_after })
             }
         }
     }

@@ -28,7 +28,8 @@ pub enum RenewalError {
     Refused,
     /// The provider could not be reached, or cannot do it now.
     Failed {
-        /// How long it wants to be left alone.
+        /// How long it wants to be left alone, where it says so. It is, but no longer than
+        /// [`VaultSettings::longest_cooldown`](super::VaultSettings::longest_cooldown).
         retry_after: Option<Duration>,
     },
 }

@@ -28,6 +28,8 @@ pub(crate) struct Request {
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Json(u16, Value),
+    /// That it is to be asked later: a status, and when (`Retry-After`).
+    Later(u16, &'static str),
     /// Nothing, and the connection stays open.
     Silence,
 }
@@ -53,15 +55,21 @@ impl Issuer {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let request = read(&mut stream).await;
                 log.lock().unwrap().push(request.clone());
-                let Reply::Json(status, body) = answer(&own, &request) else {
-                    silent.push(stream);
-                    continue;
+                let (status, later, body) = match answer(&own, &request) {
+                    Reply::Json(status, body) => (status, String::new(), body),
+                    Reply::Later(status, when) => {
+                        (status, format!("Retry-After: {when}\r\n"), Value::Null)
+                    }
+                    Reply::Silence => {
+                        silent.push(stream);
+                        continue;
+                    }
                 };
                 let body = body.to_string();
                 let length = body.len();
                 let reply = format!(
                     "HTTP/1.1 {status} Reply\r\nContent-Length: {length}\r\n\
-                     Content-Type: application/json\r\nConnection: close\r\n\r\n{body}"
+                     Content-Type: application/json\r\n{later}Connection: close\r\n\r\n{body}"
                 );
                 let _ = stream.write_all(reply.as_bytes()).await;
             }

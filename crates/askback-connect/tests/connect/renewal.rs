@@ -109,9 +109,10 @@ async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::new(&stage);
         let failed = |retry_after| RenewalError::Failed { retry_after };
-        let asked = Some(Duration::from_secs(600));
-        *provider.renewals.lock().unwrap() = vec![failed(None), failed(None), failed(asked)];
-        for (requests, pause) in [(1, 30_000), (2, 60_000), (3, 600_000)] {
+        let asked = |seconds| failed(Some(Duration::from_secs(seconds)));
+        let failures = vec![failed(None), failed(None), asked(600), asked(86_400)];
+        *provider.renewals.lock().unwrap() = failures;
+        for (requests, pause) in [(1, 30_000), (2, 60_000), (3, 600_000), (4, HOUR)] {
             let now = stage.clock.now();
             let refused = vault.get(&wanted(&ada()), &provider.renewer()).await;
             let Err(VaultError::Unavailable { until }) = refused else {
@@ -134,7 +135,7 @@ async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
             .get(&wanted(&ada()), &provider.renewer())
             .await
             .unwrap();
-        assert_eq!(given.secret.expose(), "canary-access-4");
+        assert_eq!(given.secret.expose(), "canary-access-5");
         assert_eq!(state(&vault).await, AccountState::Active);
     }
 }

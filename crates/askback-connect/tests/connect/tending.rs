@@ -1,5 +1,7 @@
 //! Tokens that are renewed and given back at third parties.
 
+use std::time::Duration;
+
 use askback_connect::{
     providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
     vault::{
@@ -29,7 +31,11 @@ fn party(issuer: &Issuer) -> ThirdParty {
 
 #[tokio::test]
 async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
+    const DAY: u64 = 86_400;
     const FAILED: RenewalError = RenewalError::Failed { retry_after: None };
+    let later = |seconds| RenewalError::Failed {
+        retry_after: Some(Duration::from_secs(seconds)),
+    };
     let no = |code: &str| json!({"error": code});
     let tokens =
         json!({"access_token": "a-2", "token_type": "bearer", "scope": "other", "expires_in": 60});
@@ -49,11 +55,23 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
         (Reply::Json(503, Value::Null), Err(FAILED)),
         (Reply::Json(429, no("invalid_grant")), Err(FAILED)),
         (Reply::Json(200, json!({})), Err(FAILED)),
+        (Reply::Later(429, "120"), Err(later(120))),
+        (Reply::Later(503, "0"), Err(later(0))),
+        // No server has us stay away for ever.
+        (
+            Reply::Later(429, "99999999999999999999999"),
+            Err(later(DAY)),
+        ),
+        (
+            Reply::Later(503, "Wed, 21 Oct 2099 07:28:00 GMT"),
+            Err(FAILED),
+        ),
+        (Reply::Later(503, "-1"), Err(FAILED)),
         (Reply::Silence, Err(FAILED)),
     ] {
         let fetcher = match reply {
             Reply::Silence => impatient(),
-            Reply::Json(..) => fetcher(),
+            Reply::Json(..) | Reply::Later(..) => fetcher(),
         };
         let issuer = Issuer::start(move |_, _| reply.clone()).await;
         let providers = Providers::new(fetcher).with(party(&issuer)).expect("one");

@@ -4,7 +4,7 @@ use alloc::{
     format,
     string::{String, ToString as _},
 };
-use core::fmt;
+use core::{fmt, time::Duration};
 
 /// Why there is no token. Each kind names who is to blame.
 ///
@@ -31,6 +31,16 @@ pub enum AuthorizationError {
         what: &'static str,
         /// The failure.
         why: String,
+    },
+    /// The authorization server is reached, and cannot answer at the moment.
+    #[error("{what} cannot be fetched: it answers with status {status}")]
+    Busy {
+        /// The answer that was requested.
+        what: &'static str,
+        /// The status that came instead.
+        status: u16,
+        /// How long it wants to be left alone, where it says so in seconds; a day at most.
+        retry_after: Option<Duration>,
     },
     /// A document cannot be read, or lacks what it must have.
     #[error("{what} is wrong: {why}")]

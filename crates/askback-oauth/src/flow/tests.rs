@@ -45,7 +45,11 @@ fn plan() -> Plan {
 
 fn answer(status: u16, json: Value) -> Event {
     let json = (!json.is_null()).then_some(json);
-    Event::Answer(Ok(Answer { status, json }))
+    Event::Answer(Ok(Answer {
+        status,
+        json,
+        retry_after: None,
+    }))
 }
 
 fn resource() -> Event {
