@@ -37,6 +37,7 @@ struct Body {
     stage: Stage,
     account: Option<String>,
     mismatches: u32,
+    taken: Millis,
 }
 
 impl IntentId {
@@ -119,7 +120,7 @@ impl Kept {
         event: AuditEvent,
     ) -> Result<(), Unkept> {
         for _ in 0..TRIES {
-            if !self.intent.exchanged(is_done) {
+            if !self.intent.exchanged(is_done, vault.now()) {
                 return Err(Unkept::Changed);
             }
             self.intent.account = account.map(str::to_owned);
@@ -154,6 +155,7 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
         stage: intent.stage.clone(),
         account: intent.account.clone(),
         mismatches: intent.mismatches,
+        taken: intent.taken,
     };
     Ok(IntentRow {
         id: id.0,
@@ -172,6 +174,7 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         stage,
         account,
         mismatches,
+        taken,
     } = body;
     Intent {
         holder,
@@ -181,5 +184,6 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         stage,
         account,
         mismatches,
+        taken,
     }
 }

@@ -10,6 +10,9 @@
 //! | open, redirected | declined | the person declines |
 //! | any of these | burned | others have opened it five times |
 //!
+//! Where the process dies that exchanges, nobody writes what came of it. After the time of an exchange the link is over,
+//! so that the call that waits for it ends.
+//!
 //! Each step is written in place of the version that was read, so that of two at a time one is taken.
 
 mod kept;
@@ -24,6 +27,10 @@ pub(crate) use kept::{Kept, Unkept};
 
 /// How long a link is good, in milliseconds: ten minutes.
 pub(crate) const LIFETIME: Millis = 600_000;
+
+/// How long it may take to exchange an answer or to keep a secret, in milliseconds: a minute. It is two requests to a
+/// provider, of ten seconds each unless the operator gives them more, and a few writes.
+pub(crate) const EXCHANGE: Millis = 60_000;
 
 /// The number of times that other persons may open a link.
 const MISMATCHES: u32 = 5;
@@ -48,6 +55,8 @@ pub(crate) struct Intent {
     /// The account that was connected.
     pub(crate) account: Option<String>,
     mismatches: u32,
+    /// When it was last taken to be exchanged.
+    taken: Millis,
 }
 
 /// The thing that a person is asked for.
@@ -150,12 +159,20 @@ impl Intent {
             stage: Stage::Open,
             account: None,
             mismatches: 0,
+            taken: 0,
         }
     }
 
     /// Whether its link does nothing any more.
     pub(crate) fn is_over(&self, now: Millis) -> bool {
-        self.stage.is_final() || now >= self.expires
+        self.stage.is_final() || now >= self.expires || self.is_cut_off(now)
+    }
+
+    /// Whether whoever exchanges it is gone. A page of the author's has its own time: what is done there may be paid.
+    pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
+        let is_ours = !matches!(self.purpose, Purpose::Page { .. });
+        let until = self.taken.saturating_add(EXCHANGE);
+        is_ours && self.stage == Stage::Exchanging && now >= until
     }
 
     /// Compares whoever has opened the link with the person who was asked.
@@ -185,7 +202,7 @@ impl Intent {
     }
 
     /// Takes the provider's answer, once. Returns whether it is one to the last redirection, in the same visit.
-    pub(crate) fn answered(&mut self, state: &str, visit: [u8; 16]) -> bool {
+    pub(crate) fn answered(&mut self, state: &str, visit: [u8; 16], now: Millis) -> bool {
         let expected = Stage::Redirected {
             state: digest(state),
             visit,
@@ -193,14 +210,15 @@ impl Intent {
         let is_expected = self.stage == expected;
         if is_expected {
             self.stage = Stage::Exchanging;
+            self.taken = now;
         }
         is_expected
     }
 
     /// Notes that it is done, or that the provider gave nothing and the person may try again. Returns whether it was
-    /// being exchanged.
-    pub(crate) fn exchanged(&mut self, is_done: bool) -> bool {
-        let was = self.stage == Stage::Exchanging;
+    /// being exchanged, and its link is not over.
+    pub(crate) fn exchanged(&mut self, is_done: bool, now: Millis) -> bool {
+        let was = self.is_exchanged(now);
         if was {
             self.stage = match is_done {
                 true => Stage::Done,
@@ -210,11 +228,17 @@ impl Intent {
         was
     }
 
+    /// Whether it is being exchanged, and may still become something.
+    pub(crate) fn is_exchanged(&self, now: Millis) -> bool {
+        self.stage == Stage::Exchanging && !self.is_over(now)
+    }
+
     /// Takes what the person has done on a page, once. Returns whether it was to be done.
-    pub(crate) fn claim(&mut self) -> bool {
+    pub(crate) fn claim(&mut self, now: Millis) -> bool {
         let was = self.stage == Stage::Open;
         if was {
             self.stage = Stage::Exchanging;
+            self.taken = now;
         }
         was
     }
@@ -242,6 +266,7 @@ fn digest(state: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
+    const NOW: Millis = 1000;
     const VISIT: [u8; 16] = [1; 16];
 
     fn holder(tenant: &str, subject: &str) -> Holder {
@@ -257,7 +282,7 @@ mod tests {
             provider: "github".to_owned(),
             scopes: "repo".to_owned(),
         };
-        Intent::new(holder("t", "ada"), None, purpose, 1000)
+        Intent::new(holder("t", "ada"), None, purpose, NOW)
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -273,10 +298,10 @@ mod tests {
     fn done(intent: &mut Intent, step: Do) -> bool {
         match step {
             Do::Redirect(state) => intent.redirect(state, VISIT),
-            Do::Answer(state) => intent.answered(state, VISIT),
-            Do::AnswerElsewhere(state) => intent.answered(state, [2; 16]),
-            Do::Exchange(is_done) => intent.exchanged(is_done),
-            Do::Claim => intent.claim(),
+            Do::Answer(state) => intent.answered(state, VISIT, NOW),
+            Do::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
+            Do::Exchange(is_done) => intent.exchanged(is_done, NOW),
+            Do::Claim => intent.claim(NOW),
             Do::Decline => intent.decline(),
         }
     }
@@ -363,16 +388,42 @@ mod tests {
         let others = [("t", "bob"), ("u", "ada"), ("t", "Ada"), ("t", "")];
         for (tenant, subject) in others {
             assert_eq!(intent.opened_by(&holder(tenant, subject)), Visitor::Other);
-            assert!(!intent.is_over(1000));
+            assert!(!intent.is_over(NOW));
         }
         assert_eq!(intent.opened_by(&holder("t", "bob")), Visitor::OtherAgain);
-        assert!(intent.is_over(1000) && !intent.redirect("a", VISIT) && !intent.claim());
+        assert!(intent.is_over(NOW) && !intent.redirect("a", VISIT) && !intent.claim(NOW));
     }
 
     #[test]
     fn a_link_ends_after_ten_minutes() {
         let intent = intent();
-        assert!(!intent.is_over(1000 + LIFETIME - 1));
-        assert!(intent.is_over(1000 + LIFETIME));
+        assert!(!intent.is_over(NOW + LIFETIME - 1));
+        assert!(intent.is_over(NOW + LIFETIME));
+    }
+
+    #[test]
+    fn a_link_ends_with_whoever_exchanges_it() {
+        let secret = Purpose::Secret {
+            name: "stripe".to_owned(),
+            title: "Stripe key".to_owned(),
+        };
+        let page = Purpose::Page {
+            name: "page".to_owned(),
+            path: "/pay".to_owned(),
+        };
+        for (purpose, is_cut_off) in [(intent().purpose, true), (secret, true), (page, false)] {
+            let mut intent = Intent {
+                purpose,
+                ..intent()
+            };
+            assert!(!intent.is_cut_off(NOW + LIFETIME) && intent.claim(NOW + 1));
+            assert!(!intent.is_over(NOW + EXCHANGE));
+            assert!(intent.clone().exchanged(true, NOW + EXCHANGE));
+            let late = NOW + EXCHANGE + 1;
+            assert_eq!(intent.is_over(late), is_cut_off, "{:?}", intent.purpose);
+            // What comes then is too late, and the link is not opened again.
+            assert_eq!(intent.clone().exchanged(true, late), !is_cut_off);
+            assert_eq!(intent.exchanged(false, late), !is_cut_off);
+        }
     }
 }

@@ -141,7 +141,7 @@ impl PageVisit {
         if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
             return Err(PageRefused::Wrong);
         }
-        if !self.kept.intent.claim() {
+        if !self.kept.intent.claim(kit.vault.now()) {
             return Err(PageRefused::Over);
         }
         self.kept.write(&kit.vault, AuditEvent::Consented).await?;

@@ -53,7 +53,7 @@ impl Visited<'_> {
         let pending = PendingConnection::read(&Secret::new(&*consented.pending));
         let pending = pending.map_err(crate::vault::VaultError::store)?;
         let is_same = kept.intent.purpose.name() == provider && pending.provider() == provider;
-        if !is_same || !kept.intent.answered(state, visit.id) {
+        if !is_same || !kept.intent.answered(state, visit.id, vault.now()) {
             self.refused_callback(Some(&visit), provider).await?;
             return Err(Refused::Wrong);
         }

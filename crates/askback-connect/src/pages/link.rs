@@ -118,10 +118,14 @@ impl Visited<'_> {
         let vault = &self.kit.vault;
         let kept = Kept::find(vault, id).await?;
         let now: Millis = vault.now();
-        let mut kept = kept
-            .filter(|kept| !kept.intent.is_over(now))
-            .ok_or(Refused::Over)?;
         let visitor = visit.holder();
+        let mut kept = match kept {
+            Some(kept) if !kept.intent.is_over(now) => kept,
+            Some(Kept { intent, .. }) if intent.is_cut_off(now) && intent.holder == visitor => {
+                return Err(Refused::CutOff);
+            }
+            _ => return Err(Refused::Over),
+        };
         let event = match kept.intent.opened_by(&visitor) {
             Visitor::Asked => return Ok(kept),
             Visitor::Other => AuditEvent::WrongPerson,
@@ -283,7 +287,7 @@ impl Visited<'_> {
         granted: Granted,
     ) -> Shown {
         let vault = &self.kit.vault;
-        if !kept.intent.claim() {
+        if !kept.intent.claim(vault.now()) {
             return Err(Refused::Over);
         }
         // From here on nobody else answers this link.

@@ -78,6 +78,8 @@ enum Refused {
     Unknown,
     /// The link does nothing any more, or never did.
     Over,
+    /// Whoever was to do what the person agreed to is gone.
+    CutOff,
     /// The visitor is not the person who was asked, or the form is not one of theirs.
     Wrong,
     /// Something failed on this side.
@@ -275,6 +277,16 @@ impl Visited<'_> {
                     &[
                         "It was used, declined or too old, or it never was one.",
                         "Go back to your client and start again there.",
+                    ],
+                ),
+            ),
+            Refused::CutOff => (
+                StatusCode::GONE,
+                (
+                    "This was cut off",
+                    &[
+                        "The server stopped while it was done, and nothing may have been kept.",
+                        "Go back to your client and start again there: it gives you another link.",
                     ],
                 ),
             ),

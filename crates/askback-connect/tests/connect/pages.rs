@@ -8,7 +8,7 @@ use http_body_util::Full;
 use url::Url;
 
 use crate::asking::{Call, call, call_as};
-use crate::stage::HOUR;
+use crate::stage::{HOUR, until};
 use crate::visitor::{Browser, Scene, Shown, WEB, parameter, query};
 
 /// A person who was asked for an account, and their browser at the consent page.
@@ -733,6 +733,43 @@ async fn an_answer_may_come_to_another_process() {
         .await
         .says(200, "octocat");
     assert_eq!(asked.call.said.await.unwrap(), "200 octocat");
+}
+
+#[tokio::test]
+async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
+    const EXCHANGE: u64 = 60_000;
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let other = asked.scene.other_process().await;
+    let mut there = asked.browser.at(&other);
+    let process = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    process.spawn(async move { there.come_back(&provider, "silent").await });
+    let git = &asked.scene.git;
+    until(|| git.asked().iter().any(|it| it.line == "POST /token")).await;
+    process.shutdown_background();
+
+    asked.scene.stage.clock.turn(EXCHANGE - 1);
+    let mut browser = asked.browser.clone();
+    browser.get(&asked.link).await.says(200, "Git &#38; Co");
+    assert!(!asked.call.said.is_finished());
+    asked.scene.stage.clock.turn(1);
+    let said = asked.call.said.await.unwrap();
+    assert!(
+        said.contains("call again to be given another link"),
+        "{said}"
+    );
+    browser
+        .get(&asked.link)
+        .await
+        .says(410, "it gives you another link");
+    // Nobody else is told how it went.
+    let mut bob = asked.scene.signed_in("acme", "bob").await;
+    bob.get(&asked.link).await.says(410, "This link is over");
+    assert!(asked.scene.accounts(&asked.ada).await.is_empty());
 }
 
 #[tokio::test]

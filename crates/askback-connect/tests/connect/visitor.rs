@@ -182,8 +182,10 @@ async fn third_party() -> Issuer {
     Issuer::start(|_, request| match &*request.line {
         "POST /token" => {
             let code = request.field("code").unwrap();
-            if code == "refused" {
-                return Reply::Json(400, json!({"error": "invalid_grant"}));
+            match &*code {
+                "refused" => return Reply::Json(400, json!({"error": "invalid_grant"})),
+                "silent" => return Reply::Silence,
+                _ => {}
             }
             let scope = if code == "fewer" { "repo" } else { "repo gist" };
             Reply::Json(
