@@ -3,16 +3,20 @@
 use std::{fmt, sync::Arc};
 
 use askback::{Error, Result};
-use askback_oauth::Fetched;
+use askback_core::quote::Quoted;
+use askback_oauth::{Fetched, Secret};
 use http::{
     HeaderMap, HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
-use url::Url;
+use url::{Origin, Url};
 
 use crate::connections::Kit;
-use crate::providers::ThirdParty;
+use crate::providers::{ThirdParty, bearer};
 use crate::vault::{Credential, VaultError, Wanted};
+
+/// The status by which a third party refuses a token (RFC 6750, 3.1).
+const REFUSED: u16 = 401;
 
 /// An account of the caller at a third party, for requests in their name.
 ///
@@ -52,46 +56,102 @@ impl Connection {
 
     /// Fetches JSON in the person's name. No redirection is followed.
     ///
-    /// The token goes to this URL: it is never one that a peer chose, such as an argument of the call.
+    /// The token goes to the API of the third party alone ([`ThirdParty::api`]). Where the third party answers 401, it is
+    /// renewed once and sent again.
     ///
     /// # Errors
     ///
-    /// As [`Connection::credential`], and where the third party cannot be reached. An answer with the status of an
-    /// error is an answer.
+    /// As [`Connection::credential`], where the URL is none of its API, where the third party cannot be reached, and
+    /// where it no longer takes the account's tokens. Another answer with the status of an error is an answer.
     pub async fn get(&self, url: &str) -> Result<Fetched> {
-        let (url, headers) = self.request(url).await?;
-        let fetched = self.kit.fetcher().get_with(&url, headers).await;
-        fetched.map_err(|error| self.unreached(error))
+        self.send(Method::GET, url, None).await
     }
 
-    /// Posts JSON in the person's name. As with [`Connection::get`], no redirection is followed.
+    /// Posts JSON in the person's name, as [`Connection::get`].
     ///
     /// # Errors
     ///
     /// As [`Connection::get`].
     pub async fn post(&self, url: &str, body: &serde_json::Value) -> Result<Fetched> {
-        let (url, headers) = self.request(url).await?;
-        let mut headers = headers;
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let body = body.to_string().into_bytes();
-        let fetcher = self.kit.fetcher();
-        let posted = fetcher.request(Method::POST, &url, headers, body).await;
-        posted.map_err(|error| self.unreached(error))
+        let body = Secret::new(body.to_string());
+        self.send(Method::POST, url, Some(&body)).await
     }
 
-    async fn request(&self, url: &str) -> Result<(Url, HeaderMap)> {
+    /// Notes that the third party refused this credential (401), for a client of its own. Returns whether there is
+    /// another one now, for one more try.
+    ///
+    /// The token is renewed if it can be. If it cannot, or the new one was refused, too, the person is asked by the next
+    /// [`ctx.connect`](crate::ConnectExt::connect). Neither is done again and again for an API that takes no token.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::credential`].
+    pub async fn rejected(&self, credential: &Credential) -> Result<bool> {
+        let wanted = self.wanted.clone().account(&credential.account.account);
+        let (vault, renewer) = (&self.kit.vault, self.kit.renewer());
+        let replaced = vault.rejected(&wanted, &credential.secret, &renewer).await;
+        replaced.map_err(|error| not_had(error, self.party.display_title()))
+    }
+
+    async fn send(&self, method: Method, url: &str, body: Option<&Secret>) -> Result<Fetched> {
+        let url = self.url(url)?;
+        let credential = self.credential().await?;
+        let answer = self.sent(&method, &url, &credential, body).await?;
+        if answer.status != REFUSED || !self.rejected(&credential).await? {
+            return Ok(answer);
+        }
+        let credential = self.credential().await?;
+        let answer = self.sent(&method, &url, &credential, body).await?;
+        if answer.status == REFUSED {
+            self.rejected(&credential).await?;
+        }
+        Ok(answer)
+    }
+
+    /// The URL, if the token may be sent there.
+    fn url(&self, url: &str) -> Result<Url> {
+        let (name, origins) = (self.party.name(), self.party.api_origins());
         let read = self.kit.fetcher().url(url).ok_or_else(|| {
+            let url = Quoted(url);
             Error::internal(format!(
-                "the handler fetches from {url:?}, which is no URL to fetch from"
+                "the handler sends the token of `{name}` to {url}, which is no URL to fetch from"
             ))
         })?;
-        let credential = self.credential().await?;
-        let bearer = format!("Bearer {}", credential.secret.expose());
-        let mut bearer = HeaderValue::try_from(bearer).map_err(|_| {
+        let origin = read.origin();
+        if origins.contains(&origin) {
+            return Ok(read);
+        }
+        let named: Vec<_> = origins.iter().map(Origin::ascii_serialization).collect();
+        let apis = match named.is_empty() {
+            true => "it has none".to_owned(),
+            false => named.join(", "),
+        };
+        let origin = origin.ascii_serialization();
+        let origin = Quoted(&origin);
+        Err(Error::internal(format!(
+            "the handler sends the token of `{name}` to {origin}, which is no API of it ({apis}): correct the URL, or \
+             add the origin with `ThirdParty::api`, or as `api` in the file of providers"
+        )))
+    }
+
+    async fn sent(
+        &self,
+        method: &Method,
+        url: &Url,
+        credential: &Credential,
+        body: Option<&Secret>,
+    ) -> Result<Fetched> {
+        let bearer = bearer(&credential.secret).ok_or_else(|| {
             Error::internal("the token of the account holds characters that no header takes")
         })?;
-        bearer.set_sensitive(true);
-        Ok((read, HeaderMap::from_iter([(AUTHORIZATION, bearer)])))
+        let mut headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
+        if body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let body = body.map_or_else(Vec::new, |body| body.expose().as_bytes().to_vec());
+        let fetcher = self.kit.fetcher();
+        let sent = fetcher.request(method.clone(), url, headers, body).await;
+        sent.map_err(|error| self.unreached(error))
     }
 
     fn unreached(&self, error: askback_oauth::FetchError) -> Error {

@@ -33,6 +33,7 @@ use lab::{
     issuers::{Issuer, Maker, Registered, Role},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
+use url::Url;
 
 use crate::{
     Result,
@@ -376,9 +377,11 @@ async fn providers(third: &Issuer, airline: &Airline) -> Result<Providers> {
     let client = RegisteredClient::new("kit").with_secret(Secret::new(KIT));
     let party = ThirdParty::discover(&fetcher()?, "airline", &third.name, client).await?;
     let account = AccountSource::document(&airline.miles, "/person")?;
+    let miles = Url::parse(&airline.miles)?.origin().ascii_serialization();
+    let party = party.title("Airline").account(account).api([miles])?;
     let key = ApiKey::new().hint("A key with read access to invoices.");
     let key = key.page("https://pay.example/settings/keys")?;
-    let providers = Providers::new(fetcher()?).with(party.title("Airline").account(account))?;
+    let providers = Providers::new(fetcher()?).with(party)?;
     Ok(providers.with(ThirdParty::api_key("pay", "Pay", key)?)?)
 }
 

@@ -136,7 +136,9 @@ fn put(page: &mut Page, connected: &ConnectedAccount) {
 /// The state of an account, in a word and in a sentence.
 fn state(state: AccountState) -> (&'static str, &'static str) {
     match state {
-        AccountState::Active => ("active", "connected"),
+        AccountState::Active | AccountState::Replaced { .. } | AccountState::Reconnected { .. } => {
+            ("active", "connected")
+        }
         AccountState::CoolingDown { .. } => (
             "cooling-down",
             "connected; its token could not be renewed, and is tried again later",

@@ -22,7 +22,9 @@ impl Visited<'_> {
             let id = account.key.provider;
             let party = self.kit.providers.get(&id);
             let (state, may_end) = match account.state {
-                AccountState::Active => ("Connected", true),
+                AccountState::Active
+                | AccountState::Replaced { .. }
+                | AccountState::Reconnected { .. } => ("Connected", true),
                 AccountState::CoolingDown { .. } => {
                     ("Connected, and not renewed at the moment", true)
                 }

@@ -50,6 +50,8 @@ pub(super) struct Entry {
     parameters: BTreeMap<String, String>,
     refresh_refusals: Vec<String>,
     account: Option<AccountEntry>,
+    /// The origins of its API.
+    pub(super) api: Vec<String>,
 }
 
 /// Where a secret is. Never the secret itself, although a text could be one by mistake: so it is not printed.
@@ -229,6 +231,7 @@ impl Entry {
     }
 
     fn with_account(&self, party: ThirdParty) -> Result<ThirdParty, ConnectError> {
+        let party = party.api(&self.api)?;
         let source = match &self.account {
             None => return Ok(party),
             Some(AccountEntry {

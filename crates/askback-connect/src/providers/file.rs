@@ -73,6 +73,7 @@ impl Providers {
     /// issuer = "https://files.example"
     /// client_id = "askback"
     /// client_secret = { file = "files.secret" }
+    /// api = ["https://api.files.example"]
     ///
     /// [invoices]
     /// title = "Invoices"
@@ -81,7 +82,8 @@ impl Providers {
     ///
     /// A secret is a variable of the environment (`${NAME}`), or the first line of a file beside this one; it cannot
     /// be written here. A preset (`github`, `google`, `linear`, `microsoft` with a `tenant`, `slack`) fills in what the
-    /// table does not have. Where a table has an issuer and no endpoints, they are fetched from it.
+    /// table does not have. Where a table has an issuer and no endpoints, they are fetched from it. `api` has the origins
+    /// that tokens are sent to ([`ThirdParty::api`]); presets have them.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use askback_oauth::{Reach, Secret};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
-use url::Url;
+use url::{Origin, Url};
 
 use super::error::ConnectError;
 
@@ -15,7 +15,7 @@ pub(super) fn secret(text: &Secret) -> Option<HeaderValue> {
 }
 
 /// The value of `Authorization` for a token (RFC 6750, 2.1).
-pub(super) fn bearer(token: &Secret) -> Option<HeaderValue> {
+pub(crate) fn bearer(token: &Secret) -> Option<HeaderValue> {
     secret(&Secret::new(format!("Bearer {}", token.expose())))
 }
 
@@ -34,4 +34,17 @@ pub(super) fn operators(what: &str, url: &str) -> Result<Url, ConnectError> {
             provider: what.to_owned(),
             why: format!("the URL {url:?} is neither https nor on this machine"),
         })
+}
+
+/// Reads an origin that the operator wrote: the scheme, the host and the port of such a URL, and no more.
+pub(super) fn origin(text: &str) -> Result<Origin, ConnectError> {
+    let url = operators("the API", text)?;
+    let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    match is_bare && url.username().is_empty() && url.password().is_none() {
+        true => Ok(url.origin()),
+        false => Err(ConnectError::Description {
+            provider: "the API".to_owned(),
+            why: format!("{text:?} is no origin: leave out what comes after the host"),
+        }),
+    }
 }

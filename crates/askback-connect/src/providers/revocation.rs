@@ -90,7 +90,8 @@ impl RevocationWay {
                 let value = bearer(token).ok_or(NotRevoked::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
                 let sent = fetcher.request(Method::POST, url, headers, Vec::new());
-                judged(&sent.await?, &[401])
+                // A token that was revoked before is refused with one or the other.
+                judged(&sent.await?, &[400, 401])
             }
             (Way::Client(url), TokenKind::Access) => {
                 let answer = as_client(fetcher, url, client, token).await?;

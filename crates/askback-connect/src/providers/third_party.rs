@@ -4,10 +4,12 @@ use std::{fmt, sync::Arc};
 
 use askback_core::auth::Scopes;
 use askback_oauth::{Fetcher, Provider, RegisteredClient};
+use url::Origin;
 
 use super::account::AccountSource;
 use super::api_key::ApiKey;
 use super::error::ConnectError;
+use super::headers::origin;
 use super::revocation::RevocationWay;
 use super::scopes::ScopeRules;
 
@@ -33,6 +35,8 @@ pub(super) struct Inner {
     pub(super) rules: ScopeRules,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
+    /// The origins that its tokens may be sent to.
+    pub(super) api: Vec<Origin>,
     pub(super) revocation: RevocationWay,
     /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
     pub(super) refusals: Vec<String>,
@@ -142,6 +146,7 @@ impl ThirdParty {
                 name,
                 title,
                 means,
+                api: Vec::new(),
                 scopes: Scopes::new(),
                 rules: ScopeRules::default(),
                 parameters: Vec::new(),
@@ -168,6 +173,22 @@ impl ThirdParty {
     #[must_use]
     pub fn account(self, source: AccountSource) -> Self {
         self.with(|it| it.account = source)
+    }
+
+    /// Adds origins of its API, such as `https://api.example`: a [`Connection`](crate::Connection) sends the token to no
+    /// other. Without one it sends none.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Description`] for what is no origin: `https`, or `http` on this machine, and a host, and nothing
+    /// after it.
+    pub fn api<T: AsRef<str>>(
+        self,
+        origins: impl IntoIterator<Item = T>,
+    ) -> Result<Self, ConnectError> {
+        let origins = origins.into_iter().map(|it| origin(it.as_ref()));
+        let origins: Vec<_> = origins.collect::<Result<_, _>>()?;
+        Ok(self.with(|it| it.api.extend(origins)))
     }
 
     /// Sets how tokens are given back.
@@ -271,6 +292,11 @@ impl ThirdParty {
             Means::OAuth(_) => Way::Code,
             Means::ApiKey(key) => Way::ApiKey(key),
         }
+    }
+
+    /// The origins that its tokens may be sent to.
+    pub(crate) fn api_origins(&self) -> &[Origin] {
+        &self.inner.api
     }
 
     /// The authorization server, if there is one and accounts are connected in this way.

@@ -26,8 +26,16 @@ pub(super) async fn read_back(stores: Stores) -> Kept {
             ..record(9, 3)
         },
     ];
+    let doubted = [
+        AccountState::Replaced { until: NOW + 6 },
+        AccountState::Reconnected { until: NOW + 7 },
+    ];
+    let doubted = doubted.map(|state| VaultRecord {
+        state,
+        ..record(10, 4)
+    });
     let mut before = None;
-    for kind in kinds {
+    for kind in kinds.into_iter().chain(doubted) {
         let put = stores.one.put(&kind, before, &granted()).await?;
         expect("put", put, Written::Kept)?;
         expect(

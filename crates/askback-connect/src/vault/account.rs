@@ -43,8 +43,20 @@ pub enum AccountState {
         /// The number of renewals that failed one after the other.
         failures: u32,
     },
-    /// Its refresh token is no longer good: the person has to connect it again.
+    /// Its tokens are no longer good: the person has to connect it again.
     NeedsReconnect,
+    /// As it is, with a token in place of one that the third party refused. Where it refuses this one, too, before a
+    /// moment, the person has to connect it again.
+    Replaced {
+        /// That moment.
+        until: Millis,
+    },
+    /// As it is: the person has connected it again. Where the third party refuses its token before a moment, they are not
+    /// asked once more.
+    Reconnected {
+        /// That moment.
+        until: Millis,
+    },
     /// The person has disconnected it, and the provider is still to be told.
     Revoking,
 }

@@ -46,6 +46,8 @@ pub enum AuditEvent {
     RenewalFailed,
     /// The provider took a refresh token for no longer good.
     RenewalRefused,
+    /// The third party refused a token that should be good, and the person has to connect the account again.
+    TokenRejected,
     /// A credential was not handed out, as the person has to connect the account again.
     RefusedStale,
     /// A credential was not handed out, as it cannot be renewed at the moment.
@@ -82,12 +84,13 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 21] = [
+    const NAMES: [(Self, &'static str); 22] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
         (Self::RenewalFailed, "renewal failed"),
         (Self::RenewalRefused, "renewal refused"),
+        (Self::TokenRejected, "token rejected"),
         (Self::RefusedStale, "refused: stale"),
         (Self::RefusedUnavailable, "refused: unavailable"),
         (Self::RefusedNotAuthentic, "refused: not authentic"),

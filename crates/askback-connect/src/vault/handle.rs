@@ -17,7 +17,7 @@ use super::error::{VaultError, entropy};
 use super::keys::{DataKeys, KeyCache, KeyWrapper, add_key};
 use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
-use super::settings::VaultSettings;
+use super::settings::{VaultSettings, after};
 use super::store::{Sealed, VaultRecord, VaultStore, Written};
 use crate::clock::SystemClock;
 
@@ -290,13 +290,19 @@ impl Inner {
                 ));
             }
             let expected = kept.map(|record| record.version);
+            let was_stale = kept.is_some_and(|kept| kept.state == AccountState::NeedsReconnect);
             let record = VaultRecord {
                 account: account.clone(),
                 version: match expected {
                     Some(version) => version + 1,
                     None => u64::from(u32::from_le_bytes(entropy()?)) << 16 | 1,
                 },
-                state: AccountState::Active,
+                state: match was_stale {
+                    true => AccountState::Reconnected {
+                        until: after(now, self.settings.doubt),
+                    },
+                    false => AccountState::Active,
+                },
                 scopes: granted.scopes.clone().unwrap_or_default(),
                 obtained: now,
                 expires: granted.expires,

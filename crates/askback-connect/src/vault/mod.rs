@@ -80,6 +80,7 @@ mod keys;
 mod memory;
 #[cfg(test)]
 mod pause;
+mod rejection;
 mod renewal;
 mod renewing;
 mod revocation;

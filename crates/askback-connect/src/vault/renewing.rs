@@ -59,7 +59,8 @@ impl Inner {
                         self.pause().await?;
                         continue;
                     }
-                    renewed = match self.renew(&record, lease, renewer).await {
+                    let then = AccountState::Active;
+                    renewed = match self.renew(&record, lease, renewer, then).await {
                         Err(VaultError::NotAuthentic) => {
                             return Err(self.not_authentic(&record, wanted).await);
                         }
@@ -79,12 +80,14 @@ impl Inner {
         }
     }
 
-    /// Asks the provider and writes what came of it. Returns whether there are new tokens.
-    async fn renew(
+    /// Asks the provider and writes what came of it: with new tokens, the record has the state `then`. Returns whether
+    /// there are some.
+    pub(super) async fn renew(
         &self,
         record: &VaultRecord,
         lease: Lease,
         renewer: &dyn Renewer,
+        then: AccountState,
     ) -> Result<bool, VaultError> {
         let fence = Fence {
             version: record.version,
@@ -98,7 +101,10 @@ impl Inner {
         let unanswered = RenewalError::Failed { retry_after: None };
         let answer = timeout(self.settings.request, asked).await;
         match answer.unwrap_or(Err(unanswered)) {
-            Ok(granted) => self.renewed(record, fence, granted, refresh).await,
+            Ok(granted) => {
+                let before = (record, refresh);
+                self.renewed(before, fence, granted, then).await
+            }
             Err(RenewalError::Refused) => {
                 let changed = VaultRecord {
                     state: AccountState::NeedsReconnect,
@@ -136,7 +142,7 @@ impl Inner {
     }
 
     /// Writes what became of a record, with the secrets it has.
-    async fn settle(
+    pub(super) async fn settle(
         &self,
         mut record: VaultRecord,
         fence: Fence,
@@ -160,10 +166,10 @@ impl Inner {
     /// Writes new tokens.
     async fn renewed(
         &self,
-        record: &VaultRecord,
+        (record, before): (&VaultRecord, Secret),
         fence: Fence,
         granted: Granted,
-        before: Secret,
+        then: AccountState,
     ) -> Result<bool, VaultError> {
         let GrantedKind::Tokens { access, refresh } = granted.kind else {
             return self.failed(record, fence, self.settings.cooldown).await;
@@ -179,7 +185,7 @@ impl Inner {
             let renewed = VaultRecord {
                 account: record.account.clone(),
                 version: fence.version + 1,
-                state: AccountState::Active,
+                state: then,
                 scopes: granted
                     .scopes
                     .clone()
@@ -229,7 +235,7 @@ impl Inner {
         Ok(records.find(|record| record.account == *account))
     }
 
-    async fn pause(&self) -> Result<(), VaultError> {
+    pub(super) async fn pause(&self) -> Result<(), VaultError> {
         sleep(self.settings.jittered(self.settings.poll, entropy()?)).await;
         Ok(())
     }

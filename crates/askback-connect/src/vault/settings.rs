@@ -24,6 +24,9 @@ pub struct VaultSettings {
     pub cooldown: Duration,
     /// The longest such pause. An hour.
     pub longest_cooldown: Duration,
+    /// How long a token that replaced a refused one, or an account that was connected again, is doubted: another refusal
+    /// then leads to no further renewal or question. 10 minutes.
+    pub doubt: Duration,
     /// The longest secret, in bytes. 16 KiB.
     pub secret_bytes: usize,
     /// The most accounts of one person. 64.
@@ -41,6 +44,7 @@ impl Default for VaultSettings {
             poll: Duration::from_millis(100),
             cooldown: Duration::from_secs(30),
             longest_cooldown: Duration::from_secs(3600),
+            doubt: Duration::from_secs(600),
             secret_bytes: 16 << 10,
             accounts: 64,
         }

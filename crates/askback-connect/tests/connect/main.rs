@@ -16,6 +16,7 @@ mod place;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
 mod renewal;
+mod requests;
 mod secrecy;
 mod sign_in;
 mod stage;

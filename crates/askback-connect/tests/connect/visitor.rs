@@ -223,6 +223,8 @@ fn providers(git: &Issuer) -> Providers {
         party
             .scopes(Scopes::parse("repo").unwrap())
             .account(account.clone())
+            .api([&git.url])
+            .unwrap()
     };
     let key = ApiKey::new().hint("A key with read access.");
     let key = key

@@ -105,7 +105,8 @@ fn third_party(airline: &Airline) -> Result<ThirdParty> {
     let client = RegisteredClient::new(airline::CLIENT);
     Ok(ThirdParty::oauth(AIRLINE, airline::NAME, provider, client)?
         .scopes(Scopes::parse(airline::SCOPE)?)
-        .account(AccountSource::document(&airline.miles_url(), "/account")?))
+        .account(AccountSource::document(&airline.miles_url(), "/account")?)
+        .api([airline.url()])?)
 }
 
 async fn serve_airline(listener: TcpListener, desk: Desk) {

@@ -35,8 +35,7 @@ async fn miles(airline: &Connection, site: &Airline) -> Result<u64> {
             miles.ok_or_else(|| Error::new("the airline did not say how many miles there are"))
         }
         401 => Err(Error::new(
-            "the airline no longer lets the agency read the miles: disconnect the account, and call again to connect \
-             it anew",
+            "the airline does not let the agency read the miles at the moment: try again in ten minutes",
         )),
         status => Err(Error::new(format!(
             "the airline did not give the miles (status {status}): try again in a minute"

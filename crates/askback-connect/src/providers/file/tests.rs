@@ -39,6 +39,7 @@ async fn files_name_presets_and_providers_of_their_own() {
         client_id = "c-1"
         client_secret = "${{THERE}}"
         scopes = ["repo"]
+        api = ["https://code.acme.example"]
 
         [mail]
         preset = "microsoft"
@@ -54,6 +55,7 @@ async fn files_name_presets_and_providers_of_their_own() {
         [invoices]
         title = "Invoices"
         api_key = {{ hint = "A key that may read" }}
+        api = ["https://Invoices.example:8443/"]
         {OWN}"#
     );
     let providers = read_text(&text).await.expect("a file of providers");
@@ -76,6 +78,15 @@ async fn files_name_presets_and_providers_of_their_own() {
         ("mail", "Microsoft", "code"),
     ];
     assert_eq!(found, expected);
+    let apis = |name: &str| -> Vec<_> {
+        let party = providers.get(name).expect("it is there");
+        let origins = party.api_origins().iter();
+        origins.map(|it| it.ascii_serialization()).collect()
+    };
+    assert_eq!(apis("code"), ["https://code.acme.example"]);
+    assert_eq!(apis("mail"), ["https://graph.microsoft.com"]);
+    assert_eq!(apis("invoices"), ["https://invoices.example:8443"]);
+    assert!(apis("files").is_empty());
     let code = providers.get("code").expect("it is there");
     assert_eq!(
         Some(code.default_scopes()),

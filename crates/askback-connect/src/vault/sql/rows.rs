@@ -111,6 +111,8 @@ impl Row {
             ACTIVE => AccountState::Active,
             COOLING_DOWN => AccountState::CoolingDown { until, failures },
             NEEDS_RECONNECT => AccountState::NeedsReconnect,
+            REPLACED => AccountState::Replaced { until },
+            RECONNECTED => AccountState::Reconnected { until },
             _ => return Err(unreadable("a state")),
         };
         let scopes = Scopes::parse(&self.text()?).map_err(|_| unreadable("scopes"))?;
@@ -192,6 +194,8 @@ impl Row {
 
 const ACTIVE: &str = "active";
 const COOLING_DOWN: &str = "cooling down";
+const REPLACED: &str = "replaced";
+const RECONNECTED: &str = "reconnected";
 const NEEDS_RECONNECT: &str = "needs reconnect";
 
 /// The columns of a record, in their order.
@@ -199,6 +203,8 @@ pub(super) fn record(record: &VaultRecord) -> Vec<Value> {
     let (state, until, failures) = match record.state {
         AccountState::CoolingDown { until, failures } => (COOLING_DOWN, until, failures),
         AccountState::NeedsReconnect => (NEEDS_RECONNECT, 0, 0),
+        AccountState::Replaced { until } => (REPLACED, until, 0),
+        AccountState::Reconnected { until } => (RECONNECTED, until, 0),
         _ => (ACTIVE, 0, 0),
     };
     let mut values = account(&record.account);

@@ -1,0 +1,136 @@
+//! Tokens that a third party refuses although they should be good: the person has withdrawn what they allowed.
+//!
+//! | the account | what is done |
+//! |---|---|
+//! | has another token by now | that is tried |
+//! | can be renewed | it is, once; the new token is doubted for a while |
+//! | cannot, or its new token is refused, too | the person is asked by the next call |
+//! | was connected again a short time ago | nothing: the API refuses all tokens |
+
+use std::sync::Arc;
+
+use askback_oauth::Secret;
+
+use super::account::AccountState;
+use super::audit::AuditEvent;
+use super::error::{VaultError, entropy};
+use super::handle::{Inner, TRIES, Vault, Wanted};
+use super::renewal::Renewer;
+use super::settings::after;
+use super::store::{Fence, Lease, VaultRecord};
+
+impl Vault {
+    /// Notes that the third party refused this secret of an account, and returns whether there is another one now.
+    ///
+    /// The token is renewed if it can be. If it cannot, or its successor was refused within
+    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the person has to connect the account again. What they have
+    /// connected again is left as it is for as long: so neither the provider nor the person is asked again and again for
+    /// an API that refuses all tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::NeedsReconnect`] where the person has to connect the account again, and those of the store.
+    pub async fn rejected(
+        &self,
+        wanted: &Wanted,
+        secret: &Secret,
+        renewer: &Arc<dyn Renewer>,
+    ) -> Result<bool, VaultError> {
+        let (inner, renewer) = (Arc::clone(&self.inner), Arc::clone(renewer));
+        let (wanted, secret) = (wanted.clone(), Secret::new(secret.expose()));
+        // A renewal that has begun is done even if nobody waits for it.
+        let judged = async move { inner.rejected(&wanted, &secret, &*renewer).await };
+        let done = tokio::spawn(judged).await;
+        done.map_err(|error| VaultError::store(error.to_string()))?
+    }
+}
+
+/// What is done about a token that was refused.
+enum Remedy {
+    /// Others are at it.
+    Wait,
+    Renew,
+    Reconnect,
+    /// Nothing.
+    Leave,
+}
+
+impl Inner {
+    async fn rejected(
+        &self,
+        wanted: &Wanted,
+        refused: &Secret,
+        renewer: &dyn Renewer,
+    ) -> Result<bool, VaultError> {
+        let deadline = after(self.now(), self.settings.wait);
+        let mut unread = 0;
+        loop {
+            let record = self.find(wanted).await?;
+            if record.state == AccountState::NeedsReconnect {
+                return Err(VaultError::NeedsReconnect);
+            }
+            match self.secret(&record).await? {
+                Some(secret) if secret.expose() == refused.expose() => {}
+                Some(_) => return Ok(true),
+                // Sealed anew by others just now.
+                None if unread < TRIES => {
+                    unread += 1;
+                    continue;
+                }
+                None => return Err(VaultError::NotAuthentic),
+            }
+            let now = self.now();
+            let remedy = match self.remedy(&record) {
+                Remedy::Wait if now >= deadline => Remedy::Leave,
+                remedy => remedy,
+            };
+            let lease = match remedy {
+                Remedy::Leave => return Ok(false),
+                Remedy::Wait => {
+                    self.pause().await?;
+                    continue;
+                }
+                Remedy::Renew | Remedy::Reconnect => Lease {
+                    id: entropy()?,
+                    until: after(now, self.settings.lease),
+                },
+            };
+            let leased = self
+                .store
+                .lease(&record.account, record.version, lease, now);
+            if !leased.await? {
+                self.pause().await?;
+                continue;
+            }
+            if matches!(remedy, Remedy::Renew) {
+                let until = after(now, self.settings.doubt);
+                let then = AccountState::Replaced { until };
+                self.renew(&record, lease, renewer, then).await?;
+            } else {
+                let fence = Fence {
+                    version: record.version,
+                    lease: lease.id,
+                };
+                let stale = VaultRecord {
+                    state: AccountState::NeedsReconnect,
+                    lease: None,
+                    ..record
+                };
+                let event = AuditEvent::TokenRejected;
+                self.settle(stale, fence, event).await?;
+            }
+        }
+    }
+
+    fn remedy(&self, record: &VaultRecord) -> Remedy {
+        let now = self.now();
+        match (record.state, record.lease) {
+            (AccountState::Reconnected { until }, _) if now < until => Remedy::Leave,
+            (AccountState::CoolingDown { until, .. }, _) if now < until => Remedy::Leave,
+            (_, Some(lease)) if now < lease.until => Remedy::Wait,
+            (AccountState::Replaced { until }, _) if now < until => Remedy::Reconnect,
+            _ if record.sealed.refresh.is_none() => Remedy::Reconnect,
+            _ => Remedy::Renew,
+        }
+    }
+}
