@@ -78,10 +78,25 @@ impl Brand {
         Ok(self)
     }
 
+    /// The picture of the pages' tabs: the logo, or a disc in the colour.
+    pub(crate) fn icon(&self) -> (HeaderValue, Bytes) {
+        self.logo.clone().unwrap_or_else(|| {
+            let disc = format!(
+                r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1" fill="{}"/></svg>"#,
+                self.written_color()
+            );
+            (HeaderValue::from_static("image/svg+xml"), disc.into())
+        })
+    }
+
+    fn written_color(&self) -> String {
+        let [red, green, blue] = self.color;
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
     /// The style sheet, in these colours.
     pub(crate) fn style(&self) -> String {
-        let [red, green, blue] = self.color;
-        let brand = format!("#{red:02x}{green:02x}{blue:02x}");
+        let brand = self.written_color();
         let is_light = luminance(self.color) > 0.179;
         let on_brand = if is_light { "#000000" } else { "#ffffff" };
         include_str!("../templates/style.css")
@@ -118,6 +133,19 @@ mod tests {
             let style = Brand::new("x").color(color).unwrap().style();
             assert!(style.contains(expected) && style.contains(&format!("--brand: {color}")));
         }
+    }
+
+    #[test]
+    fn a_tab_has_the_logo_or_the_colour() {
+        let brand = Brand::new("x").color("#ffd500").unwrap();
+        let (media, bytes) = brand.icon();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(
+            media == "image/svg+xml" && text.contains("#ffd500"),
+            "{text}"
+        );
+        let brand = brand.logo("image/png", "png").unwrap();
+        assert_eq!(brand.icon().0, "image/png");
     }
 
     #[test]

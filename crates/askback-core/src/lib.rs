@@ -22,7 +22,7 @@ pub mod limits;
 pub mod protocol;
 pub mod quote;
 pub mod revision;
-mod rfc3339;
+pub mod rfc3339;
 pub mod uri_template;
 pub mod wire;
 

@@ -46,7 +46,8 @@ pub(crate) fn is_date_time(text: &str) -> bool {
 
 /// Writes a moment, given in milliseconds since the Unix epoch, in UTC. One beyond the years that have
 /// four digits stands at their end.
-pub(crate) fn written(at: u64) -> String {
+#[must_use]
+pub fn written(at: u64) -> String {
     let at = at.min(LAST);
     let (mut days, millis) = (at / DAY, at % DAY);
     let (mut year, mut month) = (1970, 1);

@@ -381,6 +381,7 @@ async fn providers(third: &Issuer, airline: &Airline) -> Result<Providers> {
     let party = party.title("Airline").account(account).api([miles])?;
     let key = ApiKey::new().hint("A key with read access to invoices.");
     let key = key.page("https://pay.example/settings/keys")?;
+    let party = party.scope_words(SCOPE, "Read how many miles you have");
     let providers = Providers::new(fetcher()?).with(party)?;
     Ok(providers.with(ThirdParty::api_key("pay", "Pay", key)?)?)
 }

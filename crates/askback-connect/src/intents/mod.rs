@@ -25,6 +25,9 @@ use crate::vault::Holder;
 
 pub(crate) use kept::{Kept, Unkept};
 
+/// The account under which a secret is kept that belongs to no provider.
+pub(crate) const OWN_SECRET: &str = "secret";
+
 /// How long a link is good, in milliseconds: ten minutes.
 pub(crate) const LIFETIME: Millis = 600_000;
 

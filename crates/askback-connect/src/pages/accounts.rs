@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Next, is_own_form};
-use super::html::{AccountsPage, Frame, ShownAccount, page, see_other};
+use super::html::{AccountsPage, Frame, ShownAccount, ShownScope, day, page, see_other};
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
 use crate::vault::AccountState;
@@ -40,6 +40,9 @@ impl Visited<'_> {
                 false => None,
             };
             accounts.push(ShownAccount {
+                since: account.connected.map(day),
+                used: account.used.map(day),
+                scopes: ShownScope::all(party, account.scopes.iter()),
                 provider: party.map_or_else(|| id.clone(), |it| it.display_title().to_owned()),
                 id,
                 name: account.key.account,

@@ -1,6 +1,7 @@
 //! The pages as they are written.
 
 use askama::Template;
+use askback_core::{ask::Millis, rfc3339};
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
@@ -8,6 +9,7 @@ use url::Url;
 
 use super::browser::Visit;
 use crate::connections::Kit;
+use crate::providers::ThirdParty;
 use crate::vault::VaultError;
 
 /// The frame of every page.
@@ -40,7 +42,7 @@ pub(super) struct ConsentPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) provider: &'a str,
     pub(super) user: &'a str,
-    pub(super) scopes: Vec<&'a str>,
+    pub(super) scopes: Vec<ShownScope>,
     pub(super) id: String,
     pub(super) token: String,
 }
@@ -91,8 +93,40 @@ pub(super) struct ShownAccount {
     pub(super) provider: String,
     pub(super) name: String,
     pub(super) state: &'static str,
+    /// Since when it is connected, and when it was used last, as dates.
+    pub(super) since: Option<String>,
+    pub(super) used: Option<String>,
+    pub(super) scopes: Vec<ShownScope>,
     /// The token of the form that disconnects it, where that can be done.
     pub(super) token: Option<String>,
+}
+
+/// A scope, and what it allows where that is known.
+pub(super) struct ShownScope {
+    name: String,
+    words: Option<String>,
+}
+
+impl ShownScope {
+    /// The scopes of a third party, as it may be known to this process.
+    pub(super) fn all<'a>(
+        party: Option<&ThirdParty>,
+        scopes: impl Iterator<Item = &'a str>,
+    ) -> Vec<Self> {
+        let shown = scopes.map(|scope| Self {
+            name: scope.to_owned(),
+            words: party.and_then(|it| it.words_of(scope)).map(str::to_owned),
+        });
+        shown.collect()
+    }
+}
+
+/// Returns the day of a moment in UTC, such as `2026-11-23`.
+pub(super) fn day(at: Millis) -> String {
+    rfc3339::written(at)
+        .chars()
+        .take("2026-11-23".len())
+        .collect()
 }
 
 impl ShownAccount {

@@ -9,15 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::author;
 use super::browser::{Cookie, Next, Visit, is_own_form};
-use super::html::{Answer, ConsentPage, Frame, KeyPage, LeavePage, leave, page, see_other};
+use super::html::{
+    Answer, ConsentPage, Frame, KeyPage, LeavePage, ShownScope, leave, page, see_other,
+};
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, Purpose, Unkept, Visitor};
+use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Unkept, Visitor};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
-
-/// The account under which a secret is kept that belongs to no provider.
-pub(crate) const OWN_SECRET: &str = "secret";
 
 /// A request at a provider that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
@@ -160,7 +159,7 @@ impl Visited<'_> {
             frame: Frame::new(self.kit, Some(visit)).await?,
             provider: party.display_title(),
             user: &visit.name,
-            scopes: shown,
+            scopes: ShownScope::all(Some(party), shown.into_iter()),
             token: visit.token(&self.kit.vault, &id).await?,
             id,
         };

@@ -196,6 +196,7 @@ impl Visited<'_> {
         match outer.and_then(|it| it.strip_prefix('/')) {
             Some("style.css") if is_get => return Ok(self.style()),
             Some("logo") if is_get => return self.logo(),
+            Some("icon") if is_get => return Ok(picture(self.kit.brand.icon())),
             Some(outer) if is_get && outer.starts_with("cb/") => {
                 return self.callback(&outer["cb/".len()..]).await;
             }
@@ -325,11 +326,15 @@ impl Visited<'_> {
     }
 
     fn logo(&self) -> Shown {
-        let (media, bytes) = self.kit.brand.logo.clone().ok_or(Refused::Unknown)?;
-        let mut answer = Response::new(Full::new(bytes));
-        answer.headers_mut().insert(header::CONTENT_TYPE, media);
-        Ok(answer)
+        let logo = self.kit.brand.logo.clone();
+        logo.map(picture).ok_or(Refused::Unknown)
     }
+}
+
+fn picture((media, bytes): (HeaderValue, Bytes)) -> Answer {
+    let mut answer = Response::new(Full::new(bytes));
+    answer.headers_mut().insert(header::CONTENT_TYPE, media);
+    answer
 }
 
 /// Reads the fields of a form.

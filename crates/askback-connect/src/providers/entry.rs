@@ -47,6 +47,7 @@ pub(super) struct Entry {
     scope_prefix: Option<String>,
     unlisted_scopes: Vec<String>,
     implied_scopes: BTreeMap<String, Vec<String>>,
+    scope_words: BTreeMap<String, String>,
     parameters: BTreeMap<String, String>,
     refresh_refusals: Vec<String>,
     account: Option<AccountEntry>,
@@ -210,6 +211,9 @@ impl Entry {
         }
         for (scope, implied) in &self.implied_scopes {
             party = party.implied_scopes(scope, implied.iter().cloned());
+        }
+        for (scope, words) in &self.scope_words {
+            party = party.scope_words(scope, words);
         }
         for (parameter, value) in &self.parameters {
             party = party.parameter(parameter, value);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
 use serde::Deserialize as _;
-use toml::Table;
+use toml::{Table, Value};
 
 use super::entry::{Entry, FileKey, SecretPlace};
 use super::error::ConnectError;
@@ -55,6 +55,9 @@ pub enum BadProvidersFile {
     },
 }
 
+/// The key of a table that holds words for scopes.
+const SCOPE_WORDS: &str = "scope_words";
+
 /// Where variables of the environment are found.
 type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
@@ -74,6 +77,10 @@ impl Providers {
     /// client_id = "askback"
     /// client_secret = { file = "files.secret" }
     /// api = ["https://api.files.example"]
+    /// scopes = ["files.read"]
+    ///
+    /// [files.scope_words]
+    /// "files.read" = "Read your files"
     ///
     /// [invoices]
     /// title = "Invoices"
@@ -83,7 +90,8 @@ impl Providers {
     /// A secret is a variable of the environment (`${NAME}`), or the first line of a file beside this one; it cannot
     /// be written here. A preset (`github`, `google`, `linear`, `microsoft` with a `tenant`, `slack`) fills in what the
     /// table does not have. Where a table has an issuer and no endpoints, they are fetched from it. `api` has the origins
-    /// that tokens are sent to ([`ThirdParty::api`]); presets have them.
+    /// that tokens are sent to ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have
+    /// both.
     ///
     /// # Errors
     ///
@@ -147,7 +155,15 @@ fn filled(
         ))
     })?;
     let own = tables.get(name).and_then(|it| it.as_table()).cloned();
-    table.extend(own.unwrap_or_default());
+    let mut own = own.unwrap_or_default();
+    // Words for more scopes are beside those of the preset.
+    if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
+        && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
+    {
+        let own = std::mem::replace(words, known);
+        words.extend(own);
+    }
+    table.extend(own);
     Entry::deserialize(table).map_err(|_| wrong("it does not fit its preset".to_owned()))
 }
 

@@ -95,6 +95,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_always_asked_for_is_said_in_words() {
+        let client = || RegisteredClient::new("c-1");
+        for party in [
+            ThirdParty::github(client()),
+            ThirdParty::google(client()),
+            ThirdParty::linear(client()),
+            ThirdParty::microsoft("common", client()),
+            ThirdParty::slack(client()),
+        ] {
+            let party = party.expect("a preset");
+            for scope in party.default_scopes().iter() {
+                assert!(party.words_of(scope).is_some(), "{party:?} {scope}");
+            }
+        }
+        let github = ThirdParty::github(client()).expect("a preset");
+        assert_eq!(github.words_of("read:user"), Some("Read your profile"));
+        let mail = "https://graph.microsoft.com/Mail.Read";
+        let microsoft = ThirdParty::microsoft("common", client()).expect("a preset");
+        assert_eq!(microsoft.words_of(mail), Some("Read your mail"));
+    }
+
+    #[test]
     fn scopes_are_asked_for_as_each_third_party_reads_them() {
         let client = || RegisteredClient::new("c-1");
         for (party, parameter, written) in [

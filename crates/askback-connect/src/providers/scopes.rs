@@ -13,6 +13,8 @@ pub(super) struct ScopeRules {
     pub(super) implied: Vec<(String, Vec<String>)>,
     /// Scopes that no answer names.
     pub(super) unlisted: Scopes,
+    /// Scopes, with plain words for each.
+    pub(super) words: Vec<(String, String)>,
     /// The beginning that a scope may have or lack without another meaning.
     pub(super) prefix: Option<String>,
 }
@@ -24,6 +26,7 @@ impl Default for ScopeRules {
             separator: ' ',
             implied: Vec::new(),
             unlisted: Scopes::new(),
+            words: Vec::new(),
             prefix: None,
         }
     }
@@ -55,6 +58,13 @@ impl ScopeRules {
         Scopes::of(asked.iter().filter(|scope| !granted.contains(scope)))
     }
 
+    /// Returns what a scope allows, in plain words, where they are known.
+    pub(super) fn words(&self, scope: &str) -> Option<&str> {
+        let mut known = self.words.iter();
+        let found = known.find(|(name, _)| self.bare(name) == self.bare(scope));
+        found.map(|(_, words)| words.as_str())
+    }
+
     /// Whether an answer stands for a scope.
     fn covers(&self, answered: &Scopes, scope: &str) -> bool {
         let is_same = |other: &str| self.bare(other) == self.bare(scope);
@@ -75,6 +85,23 @@ impl ScopeRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_of_a_scope_are_found_with_and_without_the_prefix() {
+        let rules = ScopeRules {
+            words: vec![("Mail.Read".to_owned(), "Read your mail".to_owned())],
+            prefix: Some("https://graph.example/".to_owned()),
+            ..ScopeRules::default()
+        };
+        for (scope, words) in [
+            ("Mail.Read", Some("Read your mail")),
+            ("https://graph.example/Mail.Read", Some("Read your mail")),
+            ("mail.read", None),
+            ("Mail.Send", None),
+        ] {
+            assert_eq!(rules.words(scope), words, "{scope}");
+        }
+    }
 
     #[test]
     fn an_answer_is_read_by_the_rules_of_the_third_party() {

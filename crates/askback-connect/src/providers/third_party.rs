@@ -226,6 +226,13 @@ impl ThirdParty {
         self.with(|it| it.rules.implied.push(implied))
     }
 
+    /// Sets what a scope allows, in plain words for the person who agrees to it, such as "Read your profile".
+    #[must_use]
+    pub fn scope_words(self, scope: impl Into<String>, words: impl Into<String>) -> Self {
+        let words = (scope.into(), words.into());
+        self.with(|it| it.rules.words.push(words))
+    }
+
     /// Sets the scopes that no answer names, such as `offline_access`. They count as granted.
     #[must_use]
     pub fn unlisted_scopes(self, scopes: Scopes) -> Self {
@@ -282,6 +289,12 @@ impl ThirdParty {
     #[must_use]
     pub fn default_scopes(&self) -> &Scopes {
         &self.inner.scopes
+    }
+
+    /// Returns what a scope allows, in plain words, where they are known.
+    #[must_use]
+    pub fn words_of(&self, scope: &str) -> Option<&str> {
+        self.inner.rules.words(scope)
     }
 
     /// Returns the way in which an account is connected.

@@ -127,10 +127,23 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     expect("one line", other.audit(Some("t"), 0, 1).await?.len(), 1)?;
     let after = other.audit(Some("t"), lines[0].number, 9).await?;
     expect("the lines after the first", after, vec![lines[1].clone()])?;
+    let again = AuditRecord {
+        at: NOW + 4,
+        ..used.clone()
+    };
+    one.append(&again).await?;
+    let elsewhere = holder(Some("t"), None, "nobody").account("github", "x");
+    let elsewhere = AuditRecord::of(&elsewhere, AuditEvent::Used, NOW);
+    one.append(&elsewhere).await?;
+    let me = account().holder;
+    let latest = other.latest(&me, AuditEvent::Used).await?;
+    expect("the last line of an account", latest, vec![again.clone()])?;
+    let never = other.latest(&me, AuditEvent::Revoked).await?;
+    expect("the last line of what never was", never, Vec::new())?;
     let none = other.audit(None, 0, 9).await?;
     let of: Vec<_> = none.into_iter().map(|line| line.record).collect();
     expect("the lines of nobody's tenant", of, vec![of_tenant])?;
-    expect("purged", one.purge_audit(NOW + 5).await?, 2)?;
+    expect("purged", one.purge_audit(NOW + 5).await?, 4)?;
     let left = other.audit(Some("t"), 0, 9).await?;
     expect("the lines left", left, vec![lines[1].clone()])?;
     one.append(&used).await?;

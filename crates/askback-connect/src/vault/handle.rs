@@ -56,6 +56,10 @@ pub struct ConnectedAccount {
     pub state: AccountState,
     /// Its scopes.
     pub scopes: Scopes,
+    /// Since when it is connected; none while it is being revoked.
+    pub connected: Option<Millis>,
+    /// When it was used last, if it was: as far back as the audit goes.
+    pub used: Option<Millis>,
 }
 
 /// How often something is tried that others change at the same time.
@@ -211,17 +215,33 @@ impl Vault {
     /// Those of the store.
     pub async fn accounts(&self, caller: &Principal) -> Result<Vec<ConnectedAccount>, VaultError> {
         let holder = Holder::from(caller);
-        let records = self.inner.store.records(&holder, None).await?;
-        let connected = records.into_iter().map(|record| ConnectedAccount {
-            key: record.account,
-            state: record.state,
-            scopes: record.scopes,
+        let store = &self.inner.store;
+        let records = store.records(&holder, None).await?;
+        let granted = store.latest(&holder, AuditEvent::Granted).await?;
+        let used = store.latest(&holder, AuditEvent::Used).await?;
+        let at = |events: &[AuditRecord], account: &AccountKey| {
+            let of = |line: &&AuditRecord| line.account.as_ref() == Some(account);
+            events.iter().find(of).map(|line| line.at)
+        };
+        let connected = records.into_iter().map(|record| {
+            // Where the audit does not go back so far, the tokens are what is known to be there since then.
+            let since = at(&granted, &record.account).unwrap_or(record.obtained);
+            ConnectedAccount {
+                // What was connected again was not used before.
+                used: at(&used, &record.account).filter(|used| *used >= since),
+                connected: Some(since),
+                key: record.account,
+                state: record.state,
+                scopes: record.scopes,
+            }
         });
         let revocations = self.inner.store.revocations(&holder).await?;
         let revoking = revocations.into_iter().map(|revocation| ConnectedAccount {
             key: revocation.account,
             state: AccountState::Revoking,
             scopes: Scopes::new(),
+            connected: None,
+            used: None,
         });
         Ok(connected.chain(revoking).collect())
     }

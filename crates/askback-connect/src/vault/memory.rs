@@ -1,7 +1,7 @@
 //! A vault's records in memory.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::{Mutex, PoisonError},
 };
@@ -9,7 +9,7 @@ use std::{
 use askback_core::ask::{Millis, keys::KeyId};
 
 use super::account::{AccountKey, Holder};
-use super::audit::{AuditEntry, AuditRecord};
+use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::store::{
     Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
     Wrapped, Written,
@@ -426,6 +426,20 @@ impl VaultStore for MemoryVault {
                 record: record.clone(),
             });
             entries.take(most).collect()
+        })
+    }
+
+    fn latest<'a>(
+        &'a self,
+        holder: &'a Holder,
+        event: AuditEvent,
+    ) -> VaultFuture<'a, Vec<AuditRecord>> {
+        self.with(move |tables| {
+            let of = |line: &&AuditRecord| line.event == event && line.holder() == Some(holder);
+            let lines = tables.audit.values().filter(of);
+            let lines = lines.filter_map(|line| Some((line.account.clone()?, line.clone())));
+            // Of an account, the last one stays.
+            lines.collect::<HashMap<_, _>>().into_values().collect()
         })
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
 
 use super::account::{AccountKey, AccountState, Holder};
-use super::audit::{AuditEntry, AuditRecord};
+use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::error::VaultError;
 
 /// The future of a store's method.
@@ -175,6 +175,13 @@ pub trait VaultStore: Send + Sync + 'static {
         after: u64,
         most: usize,
     ) -> VaultFuture<'a, Vec<AuditEntry>>;
+
+    /// Returns the last line of the audit about each account of a person with this event.
+    fn latest<'a>(
+        &'a self,
+        holder: &'a Holder,
+        event: AuditEvent,
+    ) -> VaultFuture<'a, Vec<AuditRecord>>;
 
     /// Removes the lines of all audits before a moment, and returns how many there were.
     fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64>;

@@ -6,7 +6,7 @@ use askback_connect::vault::{
 use askback_core::{ask::Principal, auth::Scopes};
 use askback_oauth::Secret;
 
-use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, until, wanted};
+use crate::stage::{HOUR, NOW, Provider, Stage, ada, person, tokens, until, wanted};
 
 fn scopes(written: &str) -> Scopes {
     Scopes::parse(written).unwrap()
@@ -15,6 +15,39 @@ fn scopes(written: &str) -> Scopes {
 async fn events(vault: &Vault, tenant: Option<&str>) -> Vec<AuditEvent> {
     let lines = vault.audit(tenant, 0, 100).await.unwrap();
     lines.iter().map(|line| line.record.event).collect()
+}
+
+#[tokio::test]
+async fn a_person_sees_since_when_an_account_is_connected_and_when_it_was_used() {
+    for stage in Stage::all().await {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        let put = async || vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+        let seen = async |since: u64, used: Option<u64>| {
+            let accounts = vault.accounts(&ada()).await.unwrap();
+            let [account] = &accounts[..] else {
+                panic!("{accounts:?}")
+            };
+            assert_eq!((account.connected, account.used), (Some(NOW + since), used));
+        };
+        put().await;
+        seen(0, None).await;
+        stage.clock.turn(7);
+        let bob = person("acme", "bob");
+        vault.put(&bob, "github", "a", tokens(1)).await.unwrap();
+        vault.get(&wanted(&bob), &renewer).await.unwrap();
+        seen(0, None).await;
+        vault.get(&wanted(&ada()), &renewer).await.unwrap();
+        seen(0, Some(NOW + 7)).await;
+        stage.clock.turn(1);
+        vault.get(&wanted(&ada()), &renewer).await.unwrap();
+        seen(0, Some(NOW + 8)).await;
+        stage.clock.turn(1);
+        put().await;
+        seen(9, None).await;
+        // Where the audit does not go back so far, the tokens do.
+        vault.purge_audit(NOW + 10).await.unwrap();
+        seen(9, None).await;
+    }
 }
 
 #[tokio::test]

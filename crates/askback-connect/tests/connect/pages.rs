@@ -601,6 +601,7 @@ async fn every_answer_forbids_to_keep_frame_or_load() {
         browser.get(&format!("{WEB}/accounts")).await,
         browser.get(&format!("{WEB}/nothing")).await,
         browser.get(&format!("{WEB}/style.css")).await,
+        browser.get(&format!("{WEB}/icon")).await,
         browser.get(&format!("{WEB}/cb/git")).await,
         signed_out.get(&asked.link).await,
         browser.post(&format!("{WEB}/c/x"), &[]).await,
@@ -635,7 +636,10 @@ async fn a_name_of_a_person_is_text() {
     let page = asked.browser.get(&asked.link).await;
     page.says(200, "ada &#60;b&#62;")
         .says(200, "<code>gist</code>")
-        .says(200, "<code>repo</code>");
+        .says(
+            200,
+            "<li>Read &#38; change repositories <code>repo</code></li>",
+        );
     assert!(!page.text.contains("<b>"), "{}", page.text);
 }
 
@@ -646,7 +650,10 @@ async fn a_person_sees_and_disconnects_their_own_accounts() {
     let provider = browser.agree(&asked.link).await;
     browser.come_back(&provider, "octocat").await;
     let page = browser.get(&format!("{WEB}/accounts")).await;
-    page.says(200, "octocat").says(200, "Git &#38; Co");
+    page.says(200, "octocat")
+        .says(200, "Git &#38; Co")
+        .says(200, "Connected since <time>2027-01-15</time></p>")
+        .says(200, "Read &#38; change repositories <code>repo</code>");
     let token = page.token();
     let form = [
         ("token", &*token),

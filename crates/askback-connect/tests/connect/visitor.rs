@@ -222,6 +222,7 @@ fn providers(git: &Issuer) -> Providers {
         let party = ThirdParty::oauth(name, title, provider.clone(), client.clone()).unwrap();
         party
             .scopes(Scopes::parse("repo").unwrap())
+            .scope_words("repo", "Read & change repositories")
             .account(account.clone())
             .api([&git.url])
             .unwrap()

@@ -105,6 +105,7 @@ fn third_party(airline: &Airline) -> Result<ThirdParty> {
     let client = RegisteredClient::new(airline::CLIENT);
     Ok(ThirdParty::oauth(AIRLINE, airline::NAME, provider, client)?
         .scopes(Scopes::parse(airline::SCOPE)?)
+        .scope_words(airline::SCOPE, "Read how many miles you have")
         .account(AccountSource::document(&airline.miles_url(), "/account")?)
         .api([airline.url()])?)
 }

@@ -102,11 +102,12 @@ pub(super) fn page(status: StatusCode, title: &str, body: &str, leads_to: &str) 
     let text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n\
          <main>\n<h1>{title}</h1>\n{body}\n</main>\n</html>\n"
     );
     let policy = format!(
-        "default-src 'none'; form-action 'self' {leads_to}; frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; img-src data:; form-action 'self' {leads_to}; frame-ancestors 'none'; base-uri 'none'"
     );
     let mut answer = with(status, "text/html; charset=utf-8", text);
     if let Ok(policy) = HeaderValue::try_from(policy) {

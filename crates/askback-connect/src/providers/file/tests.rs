@@ -40,6 +40,7 @@ async fn files_name_presets_and_providers_of_their_own() {
         client_secret = "${{THERE}}"
         scopes = ["repo"]
         api = ["https://code.acme.example"]
+        scope_words = {{ repo = "Read our code", "x:y" = "Do x" }}
 
         [mail]
         preset = "microsoft"
@@ -92,6 +93,15 @@ async fn files_name_presets_and_providers_of_their_own() {
         Some(code.default_scopes()),
         Scopes::parse("repo").ok().as_ref()
     );
+    // Those of the file come before those of the preset, and beside them.
+    for (scope, words) in [
+        ("repo", Some("Read our code")),
+        ("x:y", Some("Do x")),
+        ("read:user", Some("Read your profile")),
+        ("other", None),
+    ] {
+        assert_eq!(code.words_of(scope), words, "{scope}");
+    }
     assert!(!format!("{providers:?}").contains(SECRET));
 }
 

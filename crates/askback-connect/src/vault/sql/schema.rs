@@ -100,6 +100,9 @@ const STEPS: &[&str] = &["
     CREATE INDEX askback_vault_intents_expires ON askback_vault_intents (expires);
 ", "
     ALTER TABLE askback_vault_keys ADD COLUMN made NUMBER NOT NULL DEFAULT 0;
+", "
+    CREATE INDEX askback_vault_audit_holder
+        ON askback_vault_audit (tenant, issuer, subject, event, provider, account, number);
 "];
 
 /// The version of the newest tables.

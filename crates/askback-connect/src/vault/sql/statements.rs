@@ -7,7 +7,7 @@ use super::intents;
 use super::rows::{self, Row, bytes, name, number, text};
 use super::{Batch, Changed, Database, Statement, Value};
 use crate::vault::account::{AccountKey, Holder};
-use crate::vault::audit::{AuditEntry, AuditRecord};
+use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
     Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
@@ -439,6 +439,27 @@ impl<D: Database> VaultStore for D {
             vec![name(tenant), number(after), count(most)],
         );
         Box::pin(read(self, select, Row::audit))
+    }
+
+    fn latest<'a>(
+        &'a self,
+        holder: &'a Holder,
+        event: AuditEvent,
+    ) -> VaultFuture<'a, Vec<AuditRecord>> {
+        let mut values = rows::holder(holder);
+        values.push(rows::text(event.name()));
+        let select = statement(
+            "SELECT number, at, tenant, issuer, subject, provider, account, client, event
+             FROM askback_vault_audit WHERE number IN (
+                 SELECT max(number) FROM askback_vault_audit
+                 WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND event = $4 GROUP BY provider, account
+             )",
+            values,
+        );
+        Box::pin(async move {
+            let lines = read(self, select, Row::audit).await?;
+            Ok(lines.into_iter().map(|line| line.record).collect())
+        })
     }
 
     fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64> {
