@@ -50,6 +50,9 @@ pub(crate) enum Door {
     SignIn(Box<WebSignIn>),
     /// They are the one user of this machine, whom the secret in a link's path was given to.
     Machine,
+    /// Nobody visits: a test says what is done on the pages.
+    #[cfg(feature = "testing")]
+    Scripted(crate::script::Script),
 }
 
 /// The address of the pages.
@@ -158,7 +161,7 @@ impl Connections {
 }
 
 impl ConnectionsBuilder {
-    fn new(url: String, door: Door, vault: Vault, providers: Providers) -> Self {
+    pub(crate) fn new(url: String, door: Door, vault: Vault, providers: Providers) -> Self {
         Self {
             vault,
             providers,
@@ -245,6 +248,8 @@ impl Address {
         let host = origin.split("://").nth(1).unwrap_or_default();
         let inner = match door {
             Door::SignIn(_) => path.clone(),
+            #[cfg(feature = "testing")]
+            Door::Scripted(_) => path.clone(),
             Door::Machine => format!("{path}/{}", IntentId::random()?),
         };
         Ok(Self {
@@ -266,6 +271,8 @@ impl Kit {
                 "this server does not know who you are: it needs callers to be authorized before it can keep accounts \
                  for them",
             ),
+            #[cfg(feature = "testing")]
+            (Door::Scripted(_), caller) => Ok(caller.cloned().unwrap_or_else(Self::user)),
             (Door::Machine, None) => Ok(Self::user()),
             (Door::Machine, Some(_)) => Err(
                 "this server keeps accounts for the one user of its machine, and was called by somebody else",
@@ -325,6 +332,10 @@ impl Kit {
         id: IntentId,
         wanted: Option<&Wanted>,
     ) -> Result<Option<Stage>, VaultError> {
+        #[cfg(feature = "testing")]
+        if let Door::Scripted(script) = &self.door {
+            script.play(&self.vault, &self.providers, id).await?;
+        }
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);

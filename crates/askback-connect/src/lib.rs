@@ -13,6 +13,8 @@ mod hidden;
 mod intents;
 mod pages;
 pub mod providers;
+#[cfg(feature = "testing")]
+mod script;
 pub mod sign_in;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -121,7 +121,7 @@ impl Visited<'_> {
     fn issuer(&self) -> Result<&WebSignIn, Refused> {
         match &self.kit.door {
             Door::SignIn(sign_in) => Ok(sign_in),
-            Door::Machine => Err(Refused::Unknown),
+            _ => Err(Refused::Unknown),
         }
     }
 

@@ -1,7 +1,8 @@
-//! The contract of [`VaultStore`], as a test of it.
+//! For tests: of handlers that connect accounts ([`ScriptedPages`]), and of vaults of others ([`check_vault`]).
 
 mod intents;
 mod outbox;
+mod pages;
 mod records;
 mod tenants;
 
@@ -12,6 +13,7 @@ use askback_core::{
     ask::{Millis, keys::KeyId},
     auth::Scopes,
 };
+pub use pages::ScriptedPages;
 use tokio::task::JoinSet;
 
 use crate::vault::{

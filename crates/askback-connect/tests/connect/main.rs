@@ -17,6 +17,7 @@ mod place;
 mod postgres;
 mod renewal;
 mod requests;
+mod scripted;
 mod secrecy;
 mod sign_in;
 mod stage;

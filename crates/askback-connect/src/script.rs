@@ -1,0 +1,107 @@
+//! The script of a test: it says beforehand how a person uses the pages.
+
+use std::collections::BTreeMap;
+
+use askback::Principal;
+use askback_core::auth::Scopes;
+use askback_oauth::Secret;
+
+use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Unkept};
+use crate::providers::Providers;
+use crate::vault::{AuditEvent, Granted, Vault, VaultError};
+
+/// A deed for each page: by the provider, the name of the secret, or the path of a page of the author's.
+#[derive(Debug, Default)]
+pub(crate) struct Script(BTreeMap<String, Deed>);
+
+/// The use that a person makes of a page.
+#[derive(Debug)]
+pub(crate) enum Deed {
+    /// They connect this account, with this token or key.
+    Connects(String, Secret),
+    /// They enter this secret.
+    Enters(Secret),
+    /// They finish what is to be done there.
+    Finishes,
+    /// They decline.
+    Declines,
+}
+
+impl Script {
+    /// Adds what is done on the page about this.
+    pub(crate) fn add(&mut self, about: String, deed: Deed) {
+        self.0.insert(about, deed);
+    }
+
+    /// Does on the page of a link what the script has for it.
+    pub(crate) async fn play(
+        &self,
+        vault: &Vault,
+        providers: &Providers,
+        id: IntentId,
+    ) -> Result<(), VaultError> {
+        let Some(kept) = Kept::find(vault, id).await? else {
+            return Ok(());
+        };
+        let about = match &kept.intent.purpose {
+            Purpose::Page { path, .. } => path,
+            other => other.name(),
+        };
+        let done = match self.0.get(about) {
+            None => return Ok(()),
+            Some(Deed::Declines) => decline(vault, kept).await,
+            Some(Deed::Finishes) => finish(vault, kept, None).await,
+            Some(Deed::Enters(secret)) => {
+                let granted = Granted::api_key(secret.clone());
+                finish(vault, kept, Some((OWN_SECRET, granted))).await
+            }
+            Some(Deed::Connects(account, token)) => {
+                let party = providers.get(about);
+                let defaults = party.map(|party| party.default_scopes().clone());
+                let defaults = defaults.unwrap_or_default();
+                let wanted = kept.intent.purpose.scopes();
+                let scopes = Scopes::of(wanted.iter().chain(defaults.iter()));
+                let scopes = scopes.map_err(VaultError::store)?;
+                let granted = Granted::tokens(token.clone(), None).scopes(scopes);
+                finish(vault, kept, Some((account, granted))).await
+            }
+        };
+        match done {
+            Ok(()) | Err(Unkept::Changed) => Ok(()),
+            Err(Unkept::Vault(error)) => Err(error),
+        }
+    }
+}
+
+async fn decline(vault: &Vault, mut kept: Kept) -> Result<(), Unkept> {
+    match kept.intent.decline() {
+        true => kept.write(vault, AuditEvent::Declined).await,
+        false => Ok(()),
+    }
+}
+
+/// Finishes a page, once, with what is to be kept in the vault.
+async fn finish(
+    vault: &Vault,
+    mut kept: Kept,
+    granted: Option<(&str, Granted)>,
+) -> Result<(), Unkept> {
+    if !kept.intent.claim() {
+        return Ok(());
+    }
+    kept.write(vault, AuditEvent::Consented).await?;
+    let account = granted.as_ref().map(|(account, _)| *account);
+    if let Some((account, granted)) = granted {
+        let holder = &kept.intent.holder;
+        let caller = Principal {
+            tenant: holder.tenant.clone(),
+            issuer: holder.issuer.clone(),
+            client_id: kept.intent.client.clone(),
+            ..Principal::new(&*holder.subject)
+        };
+        let name = kept.intent.purpose.name();
+        vault.put(&caller, name, account, granted).await?;
+    }
+    kept.settle(vault, true, account, AuditEvent::Connected)
+        .await
+}

@@ -1,0 +1,113 @@
+//! Handlers that connect, tested without a browser.
+
+use askback::{
+    Ctx, Limits, Principal, Result, Revision, Server, Tool,
+    testing::{self, Person},
+};
+use askback_connect::{
+    ConnectExt,
+    providers::{Providers, ThirdParty},
+    testing::ScriptedPages,
+};
+use askback_oauth::{Fetcher, Reach, RegisteredClient, Route, Secret};
+use serde_json::json;
+
+async fn whose(ctx: Ctx) -> Result<String> {
+    let github = ctx.connect("github").scopes(["repo"]).await?;
+    let credential = github.credential().await?;
+    let (account, scopes) = (&credential.account.account, &credential.scopes);
+    let secret = credential.secret.expose();
+    Ok(format!("{account} may {scopes} with {secret}"))
+}
+
+async fn key(ctx: Ctx) -> Result<String> {
+    let key = ctx.ask_secret("stripe_key").await?;
+    Ok(key.expose().to_owned())
+}
+
+async fn pay(ctx: Ctx) -> Result<String> {
+    ctx.ask_page("Pay.", "/deposit?order=7").await?;
+    Ok("paid".to_owned())
+}
+
+fn pages() -> ScriptedPages {
+    let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default());
+    let github = ThirdParty::github(RegisteredClient::new("c"));
+    let providers = Providers::new(fetcher.expect("HTTP")).with(github.expect("a preset"));
+    ScriptedPages::new(providers.expect("a name"))
+}
+
+/// Checks what a tool says to a person who opens the link of this key, or declines to.
+async fn check(
+    pages: impl Fn() -> ScriptedPages,
+    tool: &'static str,
+    key: &'static str,
+    agrees: bool,
+    says: &str,
+) {
+    for (revision, caller) in [
+        (Revision::V2026_07_28, None),
+        (Revision::V2025_11_25, None),
+        (Revision::V2026_07_28, Some(Principal::new("ada"))),
+    ] {
+        let connections = pages().build().await.expect("a kit");
+        let server = move || {
+            Server::new("tools", "1")
+                .state(connections.clone())
+                .tool(Tool::new("whose", whose))
+                .tool(Tool::new("key", self::key))
+                .tool(Tool::new("pay", pay))
+        };
+        let person = match agrees {
+            true => Person::new().agree(key),
+            false => Person::new().decline(key),
+        };
+        let mut trial = testing::call(server, tool, json!({})).with(person);
+        if let Some(caller) = caller {
+            trial = trial.as_principal(caller);
+        }
+        let text = trial.in_revision(revision).await.text();
+        assert!(text.contains(says), "{revision}: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_has_what_the_person_gives_on_the_page() {
+    let connects = || pages().connects("github", "octocat", Secret::new("canary"));
+    let says = "octocat may repo with canary";
+    check(connects, "whose", "connect_github", true, says).await;
+    let enters = || pages().enters("stripe_key", Secret::new("sk-7"));
+    check(enters, "key", "connect_stripe_key", true, "sk-7").await;
+    let finishes = || pages().finishes("/deposit?order=7");
+    check(finishes, "pay", "connect_page", true, "paid").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_hears_of_a_no() {
+    let says = "the person declined";
+    let declines = || pages().declines("github");
+    check(declines, "whose", "connect_github", true, says).await;
+    let declines = || pages().declines("stripe_key");
+    check(declines, "key", "connect_stripe_key", true, says).await;
+    let declines = || pages().declines("/deposit?order=7");
+    check(declines, "pay", "connect_page", true, says).await;
+    // Who does not open the link is on no page.
+    let connects = || pages().connects("github", "octocat", Secret::new("canary"));
+    check(connects, "whose", "connect_github", false, says).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_not_named_is_not_finished() {
+    let others = || pages().finishes("/deposit?order=8").declines("slack");
+    check(others, "pay", "connect_page", true, "in time").await;
+    check(others, "whose", "connect_github", true, "in time").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_without_connections_says_so() {
+    let server = || Server::new("tools", "1").tool(Tool::new("pay", pay));
+    let run = testing::call(server, "pay", json!({}));
+    let text = run.in_revision(Revision::V2026_07_28).await.text();
+    let missing = "the server has no askback_connect::connections::Connections";
+    assert!(text.contains(missing), "{text}");
+}
