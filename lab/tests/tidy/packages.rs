@@ -30,6 +30,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),
     (
+        "askback-repositories",
+        &["askback", "askback-connect", "askback-oauth"],
+    ),
+    (
         "askback-travel",
         &[
             "askback",

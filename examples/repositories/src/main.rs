@@ -1,0 +1,80 @@
+//! A server for the one user of a machine: it lists their repositories at GitHub.
+//!
+//! Its folder has `providers.toml` and `vault.keys`; the vault is made there. The guide's chapter on connections says
+//! how to begin.
+
+use std::{env, error::Error, path::PathBuf, sync::Arc, time::Duration};
+
+use askback::{Ctx, Error as ToolError, Limits, Result, Server, tool};
+use askback_connect::{
+    Brand, ConnectExt, Connections,
+    providers::Providers,
+    vault::{LocalKeys, SqliteVault, Vault, VaultSettings},
+};
+use askback_oauth::{Fetcher, Reach, Route};
+use tokio::{net::TcpListener, time};
+
+const USAGE: &str = "usage: repositories FOLDER [ADDRESS]";
+
+/// Where the pages are, if no other address is given. GitHub sends the browser back there.
+const ADDRESS: &str = "127.0.0.1:4000";
+
+/// How often GitHub is told of accounts that were disconnected.
+const REVOCATIONS: Duration = Duration::from_secs(60);
+
+/// Lists the repositories of the person at GitHub.
+#[tool(read_only, open_world)]
+async fn repositories(ctx: Ctx) -> Result<String> {
+    let github = ctx.connect("github").await?;
+    let answer = github
+        .get("https://api.github.com/user/repos?per_page=20")
+        .await?;
+    if answer.status != 200 {
+        let status = answer.status;
+        return Err(ToolError::new(format!("GitHub answered {status}")));
+    }
+    let listed = answer.json().unwrap_or_default();
+    let listed = listed.as_array().into_iter().flatten();
+    let names = listed.filter_map(|repository| repository["full_name"].as_str());
+    Ok(names.collect::<Vec<_>>().join("\n"))
+}
+
+/// The accounts of the user of this machine, whose pages are at this URL.
+async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn Error>> {
+    let store = SqliteVault::open(folder.join("vault.db"))?;
+    let keys = LocalKeys::file(folder.join("vault.keys"))?;
+    let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
+    let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
+    let providers = Providers::from_file(fetcher, folder.join("providers.toml")).await?;
+    let connections = Connections::on_this_machine(url, vault, providers);
+    Ok(connections.brand(Brand::new("My repositories")).build()?)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), String> {
+    serve().await.map_err(|error| error.to_string())
+}
+
+/// Serves the pages, and the tool to the program that starts it.
+async fn serve() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args().skip(1);
+    let folder = arguments.next().ok_or(USAGE)?;
+    let address = arguments.next().unwrap_or_else(|| ADDRESS.to_owned());
+    let listener = TcpListener::bind(address).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let connections = accounts(folder.into(), url).await?;
+    let pages = axum::Router::new().fallback_service(connections.pages());
+    tokio::spawn(axum::serve(listener, pages).into_future());
+    let disconnected = connections.clone();
+    tokio::spawn(async move {
+        let mut turns = time::interval(REVOCATIONS);
+        loop {
+            turns.tick().await;
+            if let Err(error) = disconnected.revoke_due().await {
+                tracing::warn!(%error, "GitHub could not be told what was disconnected");
+            }
+        }
+    });
+    let server = Server::new("repositories", "1.0").state(connections);
+    Ok(server.tool(repositories).run_stdio().await?)
+}
