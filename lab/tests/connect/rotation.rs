@@ -93,16 +93,18 @@ fn nobody() -> Principal {
     }
 }
 
-/// Exchanges all keys but those of the pages' own cookies, again and again.
-fn rotating(scene: &Scene) -> Busy {
-    let (vault, keys) = (scene.vault.clone(), Arc::clone(&scene.keys));
-    Busy::with(move |round| {
-        let (vault, keys) = (vault.clone(), Arc::clone(&keys));
+/// Exchanges all keys but those of the pages' own cookies, again and again: now in the process of the pages, and now in
+/// another.
+async fn rotating(scene: &Scene) -> Result<Busy> {
+    let vaults = [scene.vault.clone(), scene.open_again().await?];
+    let keys = Arc::clone(&scene.keys);
+    Ok(Busy::with(move |round| {
+        let (vault, keys) = (vaults[round % 2].clone(), Arc::clone(&keys));
         async move {
             vault.rotate(Some(TENANT)).await?;
             exchange(&vault, &keys, round).await
         }
-    })
+    }))
 }
 
 /// Uses an account of no tenant, again and again.
@@ -170,7 +172,7 @@ async fn keys_are_exchanged_while_all_are_busy() -> Result<()> {
     let Some(scene) = scene("rotation").await? else {
         return Ok(());
     };
-    let (rotating, reading) = (rotating(&scene), reading(&scene));
+    let (rotating, reading) = (rotating(&scene).await?, reading(&scene));
     let [ada, grace, hedy] = PERSONS.map(|login| goes(browser, &scene, login));
     tokio::try_join!(ada, grace, hedy)?;
     let (rounds, reads) = (rotating.end().await?, reading.end().await?);

@@ -238,6 +238,16 @@ impl Scene {
         }
     }
 
+    /// The vault once more, as another process has it that is given the same keys.
+    pub(crate) async fn open_again(&self) -> Result<Vault> {
+        open_with(
+            &self.directory,
+            Arc::clone(&self.keys),
+            Arc::new(SystemClock),
+        )
+        .await
+    }
+
     /// The accounts of a person.
     pub(crate) async fn accounts(&self, login: &str) -> Result<Vec<String>> {
         let accounts = self.vault.accounts(&self.principal(login)).await?;
