@@ -149,8 +149,8 @@ impl Connections {
         &self.0.providers
     }
 
-    /// Tells providers to revoke the tokens of accounts that were disconnected, and returns how many revocations were
-    /// done. A server calls this every minute or so; a disconnection on the pages calls it, too.
+    /// Tells providers to revoke the tokens that are owed to them, such as those of accounts that were disconnected, and
+    /// returns how many revocations were done. A server calls this every minute or so; the pages call it, too.
     ///
     /// # Errors
     ///
@@ -300,6 +300,16 @@ impl Kit {
 
     pub(crate) fn revoker(&self) -> &dyn Revoker {
         &*self.providers
+    }
+
+    /// Tells providers what is due, aside: one that is slow keeps nobody waiting.
+    pub(crate) fn revoke_aside(self: &Arc<Self>) {
+        let kit = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = kit.vault.revoke_due(kit.revoker()).await {
+                tracing::warn!(%error, "revocations are left for later");
+            }
+        });
     }
 
     /// The link to the page of an intent.

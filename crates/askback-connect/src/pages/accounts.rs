@@ -1,7 +1,5 @@
 //! The accounts of a person, and their end.
 
-use std::sync::Arc;
-
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Next, is_own_form};
@@ -75,13 +73,7 @@ impl Visited<'_> {
         }
         let caller = visit.principal(None);
         vault.disconnect(&caller, provider, account).await?;
-        // Aside: a provider that is slow keeps nobody waiting here.
-        let kit = Arc::clone(self.kit);
-        tokio::spawn(async move {
-            if let Err(error) = kit.vault.revoke_due(kit.revoker()).await {
-                tracing::warn!(%error, "revocations are left for later");
-            }
-        });
+        self.kit.revoke_aside();
         Ok(see_other(&Next::Accounts.path(place))?)
     }
 }

@@ -72,14 +72,24 @@ impl Visited<'_> {
         };
         let Connected { account, granted } = connected;
         let caller = visit.principal(kept.intent.client.clone());
+        let now = Kept::find(vault, id).await?;
+        if !now.is_some_and(|now| now.intent.is_exchanged(vault.now())) {
+            // Nobody waits for it any more, and the person was told so.
+            vault.discard(&caller, provider, &account, granted).await?;
+            self.kit.revoke_aside();
+            return Err(Refused::Over);
+        }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
             let event = AuditEvent::NotGranted;
             kept.settle(vault, false, None, event).await?;
+            self.kit.revoke_aside();
             return Err(error.into());
         }
         let event = AuditEvent::Connected;
         kept.settle(vault, true, Some(&account), event).await?;
         self.kit.notify();
+        // The tokens that these take the place of.
+        self.kit.revoke_aside();
         let title = format!("{} is connected", party.display_title());
         let line = format!("The account is {account}.");
         let lines = [
@@ -111,7 +121,6 @@ impl Visited<'_> {
             }
         };
         let vault = &self.kit.vault;
-        kept.settle(vault, false, None, event).await?;
         let why = match &error {
             ConnectError::Declined { .. } => format!("{title} says that you declined."),
             ConnectError::FewerScopes { missing, .. } => {
@@ -119,6 +128,14 @@ impl Visited<'_> {
             }
             _ => format!("{title} gave no account, or the answer was not its own."),
         };
+        if let ConnectError::FewerScopes { connected, .. } = error {
+            let caller = visit.principal(kept.intent.client.clone());
+            let (provider, connected) = (kept.intent.purpose.name(), *connected);
+            let Connected { account, granted } = connected;
+            vault.discard(&caller, provider, &account, granted).await?;
+            self.kit.revoke_aside();
+        }
+        kept.settle(vault, false, None, event).await?;
         let lines = [
             &*why,
             "Nothing was kept. Open the link in your client again to try once more.",

@@ -78,7 +78,7 @@ enum Refused {
     Unknown,
     /// The link does nothing any more, or never did.
     Over,
-    /// Whoever was to do what the person agreed to is gone.
+    /// The process is gone that was to do the rest.
     CutOff,
     /// The visitor is not the person who was asked, or the form is not one of theirs.
     Wrong,

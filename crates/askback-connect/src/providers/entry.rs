@@ -50,6 +50,7 @@ pub(super) struct Entry {
     scope_words: BTreeMap<String, String>,
     parameters: BTreeMap<String, String>,
     refresh_refusals: Vec<String>,
+    revokes_singly: bool,
     account: Option<AccountEntry>,
     /// The origins of its API.
     pub(super) api: Vec<String>,
@@ -220,6 +221,9 @@ impl Entry {
         }
         for code in &self.refresh_refusals {
             party = party.refresh_refusal(code);
+        }
+        if self.revokes_singly {
+            party = party.revokes_singly();
         }
         party = match &self.revocation {
             None => party,

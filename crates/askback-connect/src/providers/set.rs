@@ -152,4 +152,9 @@ impl Revoker for Providers {
     ) -> BoxFuture<'a, Result<(), RevocationFailed>> {
         Box::pin(self.revoked(&account.provider, token, kind))
     }
+
+    fn revokes_singly(&self, provider: &str) -> bool {
+        let party = self.get(provider);
+        party.is_some_and(|party| party.inner.revokes_singly)
+    }
 }

@@ -40,6 +40,7 @@ pub(super) struct Inner {
     pub(super) revocation: RevocationWay,
     /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
     pub(super) refusals: Vec<String>,
+    pub(super) revokes_singly: bool,
 }
 
 #[derive(Clone)]
@@ -152,6 +153,7 @@ impl ThirdParty {
                 parameters: Vec::new(),
                 revocation,
                 refusals: Vec::new(),
+                revokes_singly: false,
             }),
         })
     }
@@ -195,6 +197,14 @@ impl ThirdParty {
     #[must_use]
     pub fn revocation(self, revocation: RevocationWay) -> Self {
         self.with(|it| it.revocation = revocation)
+    }
+
+    /// Says that whoever gives a token back keeps all others of the same account. Most providers do not promise it: they
+    /// end what the person has granted to the client, and with it the tokens of a later grant. Without this, tokens
+    /// that a new grant takes the place of are left to end by themselves.
+    #[must_use]
+    pub fn revokes_singly(self) -> Self {
+        self.with(|it| it.revokes_singly = true)
     }
 
     /// Adds a parameter to each authorization request, such as `access_type`.

@@ -112,6 +112,13 @@ const RULES: &[(&str, Rule)] = &[
     ("what is removed is to be revoked", |stores| {
         Box::pin(outbox::removed(stores))
     }),
+    ("what is replaced may be to be revoked", |stores| {
+        Box::pin(outbox::replaced(stores))
+    }),
+    (
+        "the revocations that are too many are those tried most",
+        |stores| Box::pin(outbox::bounded(stores)),
+    ),
     (
         "of what is removed and put at the same time, the newest is to be revoked",
         |stores| Box::pin(outbox::removed_at_a_time(stores)),
@@ -247,7 +254,7 @@ async fn with_record(stores: &Stores) -> Result<(), VaultError> {
     with_key(stores).await?;
     stores
         .one
-        .put(&record(7, 1), None, &granted())
+        .put(&record(7, 1), None, None, &granted())
         .await
         .map(drop)
 }

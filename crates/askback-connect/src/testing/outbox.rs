@@ -19,7 +19,7 @@ pub(super) async fn removed(stores: Stores) -> Kept {
         .remove(&account, Some(([2; 16], NOW)), &disconnected())
         .await?;
     expect("a record was there twice", gone, false)?;
-    one.put(&record(7, 1), None, &granted()).await?;
+    one.put(&record(7, 1), None, None, &granted()).await?;
     let gone = one.remove(&account, None, &disconnected()).await?;
     expect("a key was there", gone, true)?;
     let kept = other.revocations(&account.holder).await?;
@@ -31,7 +31,10 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
     const ROUNDS: u8 = 6;
     with_key(&stores).await?;
     for round in 0..ROUNDS {
-        stores.one.put(&record(7, 0), None, &granted()).await?;
+        stores
+            .one
+            .put(&record(7, 0), None, None, &granted())
+            .await?;
         let done = at_a_time(&stores, |store, at| async move {
             if at == 0 {
                 let revocation = Some(([round; 16], NOW));
@@ -40,7 +43,7 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
                     .await?;
                 return Ok(None);
             }
-            let put = store.put(&record(8, at), Some(7), &granted()).await?;
+            let put = store.put(&record(8, at), Some(7), None, &granted()).await?;
             Ok((put == Written::Kept).then_some(at))
         });
         let newest = done.await?.into_iter().flatten().next().unwrap_or(0);
@@ -53,6 +56,51 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
             kept,
             Some(sealed(KEY, newest).access),
         )?;
+    }
+    Ok(())
+}
+
+pub(super) async fn replaced(stores: Stores) -> Kept {
+    with_record(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    let owed = Some(([1; 16], NOW));
+    let put = one.put(&record(9, 3), Some(8), owed, &granted()).await?;
+    expect("in place of another version", put, Written::Conflict)?;
+    let kept = other.revocations(&account().holder).await?;
+    expect("revocations of what was not replaced", kept, vec![])?;
+    let put = one.put(&record(8, 2), Some(7), owed, &granted()).await?;
+    expect("replaced", put, Written::Kept)?;
+    let kept = other.revocations(&account().holder).await?;
+    expect("the tokens before", kept, vec![revocation(1, NOW)])?;
+    let put = one.put(&record(9, 3), Some(8), None, &granted()).await?;
+    expect("replaced by the way", put, Written::Kept)?;
+    let kept = other.revocations(&account().holder).await?;
+    expect("how many revocations", kept.len(), 1)
+}
+
+pub(super) async fn bounded(stores: Stores) -> Kept {
+    with_key(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    // Each takes five bytes.
+    for (id, due, attempts) in [(1, NOW, 2), (2, NOW, 0), (3, NOW + 1, 0), (4, NOW + 9, 2)] {
+        let added = Revocation {
+            attempts,
+            ..revocation(id, due)
+        };
+        one.add_revocation(&added).await?;
+    }
+    for (bytes, most, ids) in [
+        (20, 9, vec![]),
+        (19, 9, vec![1]),
+        (14, 9, vec![1, 4]),
+        (5, 9, vec![1, 4, 2]),
+        (0, 9, vec![1, 4, 2, 3]),
+        (0, 2, vec![1, 4]),
+        (u64::MAX, usize::MAX, vec![]),
+    ] {
+        let surplus = other.surplus_revocations(bytes, most).await?;
+        let found: Vec<_> = surplus.iter().map(|it| it.id[0]).collect();
+        expect("those that are too many", found, ids)?;
     }
     Ok(())
 }
@@ -103,7 +151,7 @@ pub(super) async fn taken(stores: Stores) -> Kept {
 pub(super) async fn audited(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    one.put(&record(8, 2), None, &granted()).await?;
+    one.put(&record(8, 2), None, None, &granted()).await?;
     one.renew(&record(8, 2), fence(7, 1), &renewed()).await?;
     let nobody = holder(Some("t"), None, "nobody").account("github", "x");
     one.remove(&nobody, None, &disconnected()).await?;

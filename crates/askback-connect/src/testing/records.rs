@@ -36,7 +36,7 @@ pub(super) async fn read_back(stores: Stores) -> Kept {
     });
     let mut before = None;
     for kind in kinds.into_iter().chain(doubted) {
-        let put = stores.one.put(&kind, before, &granted()).await?;
+        let put = stores.one.put(&kind, before, None, &granted()).await?;
         expect("put", put, Written::Kept)?;
         expect(
             "the record",
@@ -64,7 +64,7 @@ pub(super) async fn apart(stores: Stores) -> Kept {
                 account: holder.account(provider, name),
                 ..record(7, 1)
             };
-            let put = stores.one.put(&record, None, &granted()).await?;
+            let put = stores.one.put(&record, None, None, &granted()).await?;
             expect("put", put, Written::Kept)?;
         }
     }
@@ -88,13 +88,13 @@ pub(super) async fn apart(stores: Stores) -> Kept {
 pub(super) async fn compared(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    let put = other.put(&record(8, 2), None, &granted()).await?;
+    let put = other.put(&record(8, 2), None, None, &granted()).await?;
     expect("a second first record", put, Written::Conflict)?;
-    let put = other.put(&record(8, 2), Some(6), &granted()).await?;
+    let put = other.put(&record(8, 2), Some(6), None, &granted()).await?;
     expect("a record for another version", put, Written::Conflict)?;
     expect("the record", found(one).await?, Some(record(7, 1)))?;
     one.lease(&account(), 7, lease(1, NOW + 10), NOW).await?;
-    let put = other.put(&record(8, 2), Some(7), &granted()).await?;
+    let put = other.put(&record(8, 2), Some(7), None, &granted()).await?;
     expect("a record for this version", put, Written::Kept)?;
     expect(
         "the record, without a lease",
@@ -102,7 +102,7 @@ pub(super) async fn compared(stores: Stores) -> Kept {
         Some(record(8, 2)),
     )?;
     one.remove(&account(), None, &disconnected()).await?;
-    let put = other.put(&record(9, 3), Some(8), &granted()).await?;
+    let put = other.put(&record(9, 3), Some(8), None, &granted()).await?;
     expect("a record in place of none", put, Written::Conflict)?;
     Ok(())
 }
@@ -112,7 +112,9 @@ pub(super) async fn put_at_a_time(stores: Stores) -> Kept {
     for expected in [None, Some(7)] {
         let put = at_a_time(&stores, |store, at| async move {
             let version = 7 + u64::from(expected.is_some());
-            store.put(&record(version, at), expected, &granted()).await
+            store
+                .put(&record(version, at), expected, None, &granted())
+                .await
         });
         let kept = put.await?.into_iter().filter(|it| *it == Written::Kept);
         expect("how many were kept", kept.count(), 1)?;
@@ -183,7 +185,7 @@ pub(super) async fn fenced(stores: Stores) -> Kept {
     expect("the same renewal again", again, Written::Conflict)?;
     one.lease(&account, 8, lease(3, NOW + 10), NOW).await?;
     one.remove(&account, None, &disconnected()).await?;
-    one.put(&record(8, 4), None, &granted()).await?;
+    one.put(&record(8, 4), None, None, &granted()).await?;
     let gone = one.renew(&record(9, 5), fence(8, 3), &renewed()).await?;
     expect(
         "a renewal after the account was connected again",

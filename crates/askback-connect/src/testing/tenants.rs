@@ -6,10 +6,10 @@ use super::*;
 
 pub(super) async fn keyed(stores: Stores) -> Kept {
     let (one, account) = (&stores.one, account());
-    let put = one.put(&record(7, 1), None, &granted()).await?;
+    let put = one.put(&record(7, 1), None, None, &granted()).await?;
     expect("a record without a key", put, Written::UnknownKey)?;
     one.add_tenant_key(None, &key(KEY), None).await?;
-    let put = one.put(&record(7, 1), None, &granted()).await?;
+    let put = one.put(&record(7, 1), None, None, &granted()).await?;
     expect(
         "a record under a key of another tenant",
         put,
@@ -21,7 +21,7 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
         sealed: sealed(OTHER_KEY, 2),
         ..record(8, 2)
     };
-    let put = one.put(&other, Some(7), &granted()).await?;
+    let put = one.put(&other, Some(7), None, &granted()).await?;
     expect("a second record under no key", put, Written::UnknownKey)?;
     one.lease(&account, 7, lease(1, NOW + 10), NOW).await?;
     let renewal = one.renew(&other, fence(7, 1), &renewed()).await?;
@@ -151,7 +151,7 @@ pub(super) async fn deleted(stores: Stores) -> Kept {
         ..record(7, 1)
     };
     let there = AuditRecord::of(&elsewhere.account, AuditEvent::Granted, NOW);
-    one.put(&elsewhere, None, &there).await?;
+    one.put(&elsewhere, None, None, &there).await?;
     let line = audit(AuditEvent::TenantDeleted);
     expect("deleted", one.delete_tenant(Some("t"), &line).await?, true)?;
     expect(
@@ -163,7 +163,7 @@ pub(super) async fn deleted(stores: Stores) -> Kept {
     let revocations = other.revocations(&account().holder).await?;
     expect("revocations", revocations, vec![])?;
     expect("keys", other.tenant_keys(Some("t")).await?, vec![])?;
-    let put = other.put(&record(7, 1), None, &granted()).await?;
+    let put = other.put(&record(7, 1), None, None, &granted()).await?;
     expect(
         "a record under the key that is gone",
         put,

@@ -60,6 +60,11 @@ pub enum AuditEvent {
     Revoked,
     /// The provider could not be told, and is told again later.
     RevocationFailed,
+    /// Tokens were left to end by themselves: the account is connected again, and the provider takes no tokens back
+    /// without ending those, too.
+    RevocationSpared,
+    /// The provider is told no more: more revocations wait than are kept.
+    RevocationGivenUp,
     /// A tenant was deleted with all that it had.
     TenantDeleted,
     /// A person was given a link to a page.
@@ -84,7 +89,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 22] = [
+    const NAMES: [(Self, &'static str); 24] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -97,6 +102,8 @@ impl AuditEvent {
         (Self::Disconnected, "disconnected"),
         (Self::Revoked, "revoked"),
         (Self::RevocationFailed, "revocation failed"),
+        (Self::RevocationSpared, "revocation spared"),
+        (Self::RevocationGivenUp, "revocation given up"),
         (Self::TenantDeleted, "tenant deleted"),
         (Self::Asked, "asked"),
         (Self::Consented, "consented"),

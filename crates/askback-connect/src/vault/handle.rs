@@ -155,7 +155,8 @@ impl Vault {
         Ok(Self { inner })
     }
 
-    /// Keeps what a provider gave for an account of a person, in place of what was kept for it before.
+    /// Keeps what a provider gave for an account of a person, in place of what was kept for it before. Tokens that are
+    /// kept no more, and those that are refused, are owed to the provider: see [`Vault::revoke_due`].
     ///
     /// # Errors
     ///
@@ -235,15 +236,22 @@ impl Vault {
                 scopes: record.scopes,
             }
         });
+        let connected: Vec<_> = connected.collect();
         let revocations = self.inner.store.revocations(&holder).await?;
-        let revoking = revocations.into_iter().map(|revocation| ConnectedAccount {
-            key: revocation.account,
-            state: AccountState::Revoking,
-            scopes: Scopes::new(),
-            connected: None,
-            used: None,
-        });
-        Ok(connected.chain(revoking).collect())
+        let is_connected = |key: &AccountKey| connected.iter().any(|it| it.key == *key);
+        let gone = revocations
+            .into_iter()
+            .filter(|it| !is_connected(&it.account));
+        let revoking: Vec<_> = gone
+            .map(|revocation| ConnectedAccount {
+                key: revocation.account,
+                state: AccountState::Revoking,
+                scopes: Scopes::new(),
+                connected: None,
+                used: None,
+            })
+            .collect();
+        Ok([connected, revoking].concat())
     }
 
     /// Returns the lines of a tenant's audit after a number, at most so many.
@@ -282,21 +290,7 @@ impl Inner {
         caller: &Principal,
         granted: Granted,
     ) -> Result<(), VaultError> {
-        let refused = |what, why| VaultError::Refused { what, why };
-        if !account.is_fit() {
-            return Err(refused(
-                "a name of the account",
-                "is too long or holds a NUL",
-            ));
-        }
-        let most = self.settings.secret_bytes;
-        if granted
-            .kind
-            .secrets()
-            .any(|secret| secret.expose().len() > most)
-        {
-            return Err(refused("a secret of the provider", "is too long"));
-        }
+        self.check(&account, &granted)?;
         let now = self.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
         audit.client = caller.client_id.clone();
@@ -304,10 +298,11 @@ impl Inner {
             let records = self.store.records(&account.holder, None).await?;
             let kept = records.iter().find(|record| record.account == account);
             if kept.is_none() && records.len() >= self.settings.accounts {
-                return Err(refused(
-                    "the person",
-                    "has too many accounts: disconnect one",
-                ));
+                self.owe(&account, &granted.kind).await?;
+                return Err(VaultError::Refused {
+                    what: "the person",
+                    why: "has too many accounts: disconnect one",
+                });
             }
             let expected = kept.map(|record| record.version);
             let was_stale = kept.is_some_and(|kept| kept.state == AccountState::NeedsReconnect);
@@ -330,13 +325,41 @@ impl Inner {
                 sealed: self.sealed(&account, &granted.kind).await?,
                 lease: None,
             };
-            match self.store.put(&record, expected, &audit).await? {
-                Written::Kept => return Ok(()),
+            let owed = match kept {
+                Some(kept) if !kept.is_api_key => Some((entropy()?, now)),
+                _ => None,
+            };
+            match self.store.put(&record, expected, owed, &audit).await? {
+                Written::Kept => {
+                    self.give_up(&account.holder).await;
+                    return Ok(());
+                }
                 Written::Conflict => {}
                 Written::UnknownKey => self.forget_keys(&account),
             }
         }
+        self.owe(&account, &granted.kind).await?;
         Err(VaultError::Conflict)
+    }
+
+    /// Checks that names and secrets may be kept.
+    pub(super) fn check(&self, account: &AccountKey, granted: &Granted) -> Result<(), VaultError> {
+        let refused = |what, why| VaultError::Refused { what, why };
+        if !account.is_fit() {
+            return Err(refused(
+                "a name of the account",
+                "is too long or holds a NUL",
+            ));
+        }
+        let most = self.settings.secret_bytes;
+        if granted
+            .kind
+            .secrets()
+            .any(|secret| secret.expose().len() > most)
+        {
+            return Err(refused("a secret of the provider", "is too long"));
+        }
+        Ok(())
     }
 
     /// Returns the record that fits, one that is good first.

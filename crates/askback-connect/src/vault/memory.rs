@@ -1,6 +1,7 @@
 //! A vault's records in memory.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{Mutex, PoisonError},
@@ -54,6 +55,20 @@ impl Tables {
         Written::Kept
     }
 
+    /// Makes a revocation of a record that is there no more.
+    fn owe(&mut self, record: VaultRecord, revocation: Option<([u8; 16], Millis)>) {
+        if let Some((id, due)) = revocation {
+            let revocation = Revocation {
+                id,
+                account: record.account,
+                sealed: record.sealed,
+                due,
+                attempts: 0,
+            };
+            self.revocations.insert(id, revocation);
+        }
+    }
+
     fn append(&mut self, audit: &AuditRecord) {
         self.audited += 1;
         self.audit.insert(self.audited, audit.clone());
@@ -101,14 +116,19 @@ impl VaultStore for MemoryVault {
         &'a self,
         record: &'a VaultRecord,
         expected: Option<u64>,
+        revocation: Option<([u8; 16], Millis)>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, Written> {
         self.with(move |tables| {
-            let version = tables.records.get(&record.account).map(|kept| kept.version);
-            if version != expected {
+            let before = tables.records.get(&record.account).cloned();
+            if before.as_ref().map(|kept| kept.version) != expected {
                 return Written::Conflict;
             }
-            tables.write(record, audit)
+            let written = tables.write(record, audit);
+            if let (Written::Kept, Some(before)) = (written, before) {
+                tables.owe(before, revocation);
+            }
+            written
         })
     }
 
@@ -196,16 +216,7 @@ impl VaultStore for MemoryVault {
             let Some(record) = tables.records.remove(account) else {
                 return false;
             };
-            if let Some((id, due)) = revocation {
-                let revocation = Revocation {
-                    id,
-                    account: record.account,
-                    sealed: record.sealed,
-                    due,
-                    attempts: 0,
-                };
-                tables.revocations.insert(id, revocation);
-            }
+            tables.owe(record, revocation);
             tables.append(audit);
             true
         })
@@ -227,6 +238,26 @@ impl VaultStore for MemoryVault {
             let all = tables.revocations.values();
             let of = all.filter(|revocation| revocation.account.holder == *holder);
             of.cloned().collect()
+        })
+    }
+
+    fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
+        self.with(move |tables| {
+            let mut all: Vec<_> = tables.revocations.values().collect();
+            all.sort_by_key(|it| (it.attempts, Reverse(it.due), it.id));
+            let mut taken = 0;
+            let mut surplus: Vec<_> = all
+                .into_iter()
+                .filter(|it| {
+                    let refresh = it.sealed.refresh.as_ref().map_or(0, Vec::len);
+                    taken += (it.sealed.access.len() + refresh) as u64;
+                    taken > bytes
+                })
+                .cloned()
+                .collect();
+            surplus.reverse();
+            surplus.truncate(most);
+            surplus
         })
     }
 

@@ -17,7 +17,7 @@ use super::handle::{Inner, TRIES, Wanted};
 use super::renewal::{RenewalError, Renewer, Step, decide};
 use super::seal::Column;
 use super::settings::after;
-use super::store::{Fence, Lease, Revocation, VaultRecord, Written};
+use super::store::{Fence, Lease, VaultRecord, Written};
 
 impl Inner {
     /// Returns the record to be used, with its secret: after a renewal, if it needs one.
@@ -206,7 +206,8 @@ impl Inner {
                 Ok(Written::Kept) => return Ok(true),
                 Ok(Written::Conflict) if self.again(&record.account).await?.is_none() => {
                     // The person has disconnected the account meanwhile: nobody knows these tokens.
-                    return self.orphaned(renewed).await;
+                    self.owe(&record.account, &kind).await?;
+                    return Ok(false);
                 }
                 Ok(Written::Conflict) => return Ok(false),
                 Ok(Written::UnknownKey) => self.forget_keys(&record.account),
@@ -215,21 +216,11 @@ impl Inner {
         Err(VaultError::Conflict)
     }
 
-    async fn orphaned(&self, record: VaultRecord) -> Result<bool, VaultError> {
-        let revocation = Revocation {
-            id: entropy()?,
-            due: self.now(),
-            attempts: 0,
-            account: record.account,
-            sealed: record.sealed,
-        };
-        // Where the tenant is gone, so is the key, and nothing can be kept.
-        self.store.add_revocation(&revocation).await?;
-        Ok(false)
-    }
-
     /// Returns the record of an account as it is now.
-    async fn again(&self, account: &AccountKey) -> Result<Option<VaultRecord>, VaultError> {
+    pub(super) async fn again(
+        &self,
+        account: &AccountKey,
+    ) -> Result<Option<VaultRecord>, VaultError> {
         let records = self.store.records(&account.holder, Some(&account.provider));
         let mut records = records.await?.into_iter();
         Ok(records.find(|record| record.account == *account))

@@ -1,4 +1,12 @@
-//! Disconnecting an account: its record goes at once, and the provider is told until it has heard.
+//! Tokens that are kept no more, or never were: each is owed to its provider, which is told until it has heard.
+//!
+//! They are those of an account that was disconnected, those that a new grant takes the place of, and those that came and
+//! are not kept. What the provider makes of it is another matter: it may end all that the person has granted to this
+//! client (RFC 7009, 2.1 leaves to it what a grant is), and so the tokens that took their place. So while the account is
+//! connected, it is told only where it is known to take tokens back one by one ([`Revoker::revokes_singly`]). Otherwise
+//! they are left to end, or to be taken back with the others once the account is disconnected.
+
+use std::cmp::Reverse;
 
 use askback_core::{ask::Principal, future::BoxFuture};
 use askback_oauth::Secret;
@@ -6,11 +14,12 @@ use tokio::time::timeout;
 
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
+use super::credential::{Granted, GrantedKind};
 use super::error::{VaultError, entropy};
-use super::handle::Vault;
+use super::handle::{BATCH, Inner, TRIES, Vault};
 use super::seal::Column;
 use super::settings::after;
-use super::store::Revocation;
+use super::store::{Revocation, Written};
 
 /// Tells a provider to revoke a token (RFC 7009).
 pub trait Revoker: Send + Sync + 'static {
@@ -21,6 +30,22 @@ pub trait Revoker: Send + Sync + 'static {
         token: &'a Secret,
         kind: TokenKind,
     ) -> BoxFuture<'a, Result<(), RevocationFailed>>;
+
+    /// Whether a provider that takes a token back lets all other tokens of the same account be good. It is not known to,
+    /// unless this says so.
+    fn revokes_singly(&self, _provider: &str) -> bool {
+        false
+    }
+}
+
+/// The outcome of telling a provider.
+enum Told {
+    /// It has heard.
+    Revoked,
+    /// It is not told.
+    Spared,
+    /// It has not heard.
+    Failed,
 }
 
 /// Which of an account's tokens one is.
@@ -64,7 +89,27 @@ impl Vault {
             true => None,
             false => Some((entropy()?, now)),
         };
-        inner.store.remove(&account, revocation, &audit).await
+        let removed = inner.store.remove(&account, revocation, &audit).await?;
+        inner.give_up(&account.holder).await;
+        Ok(removed)
+    }
+
+    /// Takes what a provider gave for an account of a person and is not to be kept, such as tokens of fewer scopes than
+    /// are needed, so that [`Vault::revoke_due`] tells the provider. Nobody but the person can revoke a key.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Refused`] where something is too large, and those of the store.
+    pub async fn discard(
+        &self,
+        caller: &Principal,
+        provider: &str,
+        account: &str,
+        granted: Granted,
+    ) -> Result<(), VaultError> {
+        let account = Holder::from(caller).account(provider, account);
+        self.inner.check(&account, &granted)?;
+        self.inner.owe(&account, &granted.kind).await
     }
 
     /// Tells providers to revoke what is due, and returns how many revocations were done. A revocation that fails is
@@ -85,8 +130,9 @@ impl Vault {
             };
             let revoked = self.revoke(&revocation, revoker).await?;
             let (event, again) = match revoked {
-                Ok(()) => (AuditEvent::Revoked, None),
-                Err(RevocationFailed) => {
+                Told::Revoked => (AuditEvent::Revoked, None),
+                Told::Spared => (AuditEvent::RevocationSpared, None),
+                Told::Failed => {
                     let pause = inner.settings.pause(revocation.attempts);
                     let pause = inner.settings.jittered(pause, entropy()?);
                     (
@@ -100,7 +146,7 @@ impl Vault {
             store
                 .settle_revocation(revocation.id, again, &audit)
                 .await?;
-            done += usize::from(revoked.is_ok());
+            done += usize::from(matches!(revoked, Told::Revoked));
         }
     }
 
@@ -109,11 +155,15 @@ impl Vault {
         &self,
         revocation: &Revocation,
         revoker: &dyn Revoker,
-    ) -> Result<Result<(), RevocationFailed>, VaultError> {
+    ) -> Result<Told, VaultError> {
         let inner = &self.inner;
         let Revocation {
             account, sealed, ..
         } = revocation;
+        let kept = inner.again(account).await?;
+        if kept.is_some() && !revoker.revokes_singly(&account.provider) {
+            return Ok(Told::Spared);
+        }
         let columns = [
             (Column::Refresh, TokenKind::Refresh),
             (Column::Access, TokenKind::Access),
@@ -127,12 +177,82 @@ impl Vault {
                 Err(VaultError::NotAuthentic) => continue,
                 Err(error) => return Err(error),
             };
+            // Some give the same token again, and some renewals leave the refresh token as it was.
+            if let Some(kept) = &kept
+                && inner.opened(kept, column).await? == Some(token.clone())
+            {
+                continue;
+            }
             let told = revoker.revoke(account, &token, kind);
             let told = timeout(inner.settings.request, told).await;
             if told.unwrap_or(Err(RevocationFailed)).is_err() {
-                return Ok(Err(RevocationFailed));
+                return Ok(Told::Failed);
             }
         }
-        Ok(Ok(()))
+        Ok(Told::Revoked)
+    }
+}
+
+impl Inner {
+    /// Notes tokens that are not kept, to be taken back by the provider.
+    pub(super) async fn owe(
+        &self,
+        account: &AccountKey,
+        kind: &GrantedKind,
+    ) -> Result<(), VaultError> {
+        if matches!(kind, GrantedKind::ApiKey(_)) {
+            return Ok(());
+        }
+        for _ in 0..TRIES {
+            let revocation = Revocation {
+                id: entropy()?,
+                account: account.clone(),
+                sealed: self.sealed(account, kind).await?,
+                due: self.now(),
+                attempts: 0,
+            };
+            match self.store.add_revocation(&revocation).await? {
+                Written::Kept => {
+                    self.give_up(&account.holder).await;
+                    return Ok(());
+                }
+                Written::Conflict | Written::UnknownKey => self.forget_keys(account),
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+
+    /// Gives up the revocations that are too many. Where that fails, the next one does it.
+    pub(super) async fn give_up(&self, holder: &Holder) {
+        if let Err(error) = self.tried_to_give_up(holder).await {
+            tracing::warn!(%error, "revocations that are too many are given up later");
+        }
+    }
+
+    async fn tried_to_give_up(&self, holder: &Holder) -> Result<(), VaultError> {
+        let settings = &self.settings;
+        let mut theirs = self.store.revocations(holder).await?;
+        theirs.sort_by_key(|it| (it.attempts, Reverse(it.due)));
+        let most = settings.revocations.min(theirs.len());
+        let mut surplus = theirs.split_off(most);
+        let all = self
+            .store
+            .surplus_revocations(settings.revocation_bytes, BATCH);
+        surplus.extend(all.await?);
+        for revocation in surplus {
+            let event = AuditEvent::RevocationGivenUp;
+            let audit = AuditRecord::of(&revocation.account, event, self.now());
+            let store = &self.store;
+            if store.settle_revocation(revocation.id, None, &audit).await? {
+                let provider = &revocation.account.provider;
+                let attempts = revocation.attempts;
+                tracing::warn!(
+                    provider,
+                    attempts,
+                    "a revocation is given up: too many wait"
+                );
+            }
+        }
+        Ok(())
     }
 }

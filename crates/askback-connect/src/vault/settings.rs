@@ -31,6 +31,10 @@ pub struct VaultSettings {
     pub secret_bytes: usize,
     /// The most accounts of one person. 64.
     pub accounts: usize,
+    /// The most revocations of one person that a provider has not heard of. 64.
+    pub revocations: usize,
+    /// The most bytes that the secrets of all such revocations take, sealed. 16 MiB.
+    pub revocation_bytes: u64,
 }
 
 impl Default for VaultSettings {
@@ -47,6 +51,8 @@ impl Default for VaultSettings {
             doubt: Duration::from_secs(600),
             secret_bytes: 16 << 10,
             accounts: 64,
+            revocations: 64,
+            revocation_bytes: 16 << 20,
         }
     }
 }

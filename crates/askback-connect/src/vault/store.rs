@@ -30,11 +30,13 @@ pub trait VaultStore: Send + Sync + 'static {
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
     /// Puts a record in place of the one that has the version `expected`, or where there is none. The record's version
-    /// must differ from that. What was leased is so no longer.
+    /// must differ from that. What was leased is so no longer. With a revocation, the tokens that it takes the place of
+    /// become one of that id, which is due `at` once, as with [`VaultStore::remove`].
     fn put<'a>(
         &'a self,
         record: &'a VaultRecord,
         expected: Option<u64>,
+        revocation: Option<([u8; 16], Millis)>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, Written>;
 
@@ -89,6 +91,10 @@ pub trait VaultStore: Send + Sync + 'static {
 
     /// Returns the revocations of a person that are not done.
     fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>>;
+
+    /// Returns revocations, of anybody, that are too many where the secrets of all others take at most so many bytes: those
+    /// that were tried most often first, and of these those that have been due for the longest; at most so many.
+    fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>>;
 
     /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
     /// Of many who take at the same time, no two are given the same one.

@@ -259,7 +259,7 @@ async fn a_record_in_another_place_does_not_open() {
         for (caller, provider, account) in places {
             let mut copied = records[0].clone();
             copied.account = Holder::from(caller).account(provider, account);
-            let put = store.put(&copied, None, &line.record).await.unwrap();
+            let put = store.put(&copied, None, None, &line.record).await.unwrap();
             assert_eq!(put, Written::Kept);
             let wanted = Wanted::new(caller, provider).account(account);
             let refused = vault.get(&wanted, &renewer).await;
@@ -273,7 +273,10 @@ async fn a_record_in_another_place_does_not_open() {
         columns.version += 1;
         columns.sealed.access = columns.sealed.refresh.clone().unwrap();
         let expected = Some(records[0].version);
-        let put = store.put(&columns, expected, &line.record).await.unwrap();
+        let put = store
+            .put(&columns, expected, None, &line.record)
+            .await
+            .unwrap();
         assert_eq!(put, Written::Kept);
         let refused = vault.get(&wanted(&ada()), &renewer).await;
         let is_refused = matches!(refused, Err(VaultError::NotAuthentic));

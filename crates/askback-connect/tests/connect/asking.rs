@@ -493,7 +493,12 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
     assert_eq!(parameter(&provider, "scope"), "repo gist");
     let fewer = browser.come_back(&provider, "fewer").await;
     fewer.says(403, "You allowed less than was asked for. Missing: gist.");
-    assert_eq!(scene.accounts(&user).await, ["old"]);
+    // Nobody keeps what is too little.
+    let revoked = scene.revoked(2).await;
+    assert_eq!(revoked, ["canary-refresh", "canary-access-fewer"]);
+    while scene.accounts(&user).await != ["old"] {
+        tokio::task::yield_now().await;
+    }
     // The same link takes another try.
     let provider = browser.agree(&link).await;
     browser.come_back(&provider, "new").await.says(200, "new");

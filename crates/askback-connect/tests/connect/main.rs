@@ -10,6 +10,7 @@ mod cookies;
 mod devices;
 mod issuer;
 mod keys;
+mod owed;
 mod pages;
 #[cfg(all(unix, feature = "postgres"))]
 mod place;

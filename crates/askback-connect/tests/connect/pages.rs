@@ -780,6 +780,24 @@ async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
+async fn tokens_that_come_too_late_are_revoked() {
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let late = asked.browser.come_back(&provider, "late").await;
+    late.says(410, "This link is over");
+    let revoked = asked.scene.revoked(2).await;
+    assert_eq!(revoked, ["canary-refresh", "canary-access-late"]);
+    while !asked.scene.accounts(&asked.ada).await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let said = asked.call.said.await.unwrap();
+    assert!(
+        said.contains("call again to be given another link"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn the_user_of_a_machine_is_known_by_the_secret_in_the_path() {
     let scene = Scene::machine(|kit| kit).await;
     let mut asked = call(&scene, V2026_07_28, "stars", true).await;

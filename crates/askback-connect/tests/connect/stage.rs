@@ -116,9 +116,19 @@ impl Stage {
     }
 
     pub(crate) async fn vault_with(&self, keys: Arc<dyn KeyWrapper>) -> Vault {
+        self.vault_within(keys, |_| {}).await
+    }
+
+    /// The same, with other settings.
+    pub(crate) async fn vault_within(
+        &self,
+        keys: Arc<dyn KeyWrapper>,
+        set: impl FnOnce(&mut VaultSettings),
+    ) -> Vault {
         let store = (self.open)().await;
         let mut settings = VaultSettings::default();
         settings.poll = Duration::from_millis(5);
+        set(&mut settings);
         let clock = Arc::clone(&self.clock);
         let vault = Vault::open_with(store, keys, settings, clock);
         vault.await.unwrap()
@@ -166,6 +176,8 @@ pub(crate) struct Provider {
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
     /// Whether it can be told to revoke.
     pub(crate) is_down: Mutex<bool>,
+    /// Whether it says that it revokes tokens one by one.
+    pub(crate) is_single: Mutex<bool>,
     pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
     pub(crate) requests: AtomicUsize,
     spent: Mutex<HashSet<String>>,
@@ -180,6 +192,7 @@ impl Provider {
         Arc::new(Self {
             renewals: Mutex::default(),
             is_down: Mutex::default(),
+            is_single: Mutex::default(),
             revoked: Mutex::default(),
             requests: AtomicUsize::new(0),
             spent: Mutex::default(),
@@ -241,6 +254,10 @@ impl Revoker for Provider {
             self.revoked.lock().unwrap().push((kind, token));
             Ok(())
         })
+    }
+
+    fn revokes_singly(&self, _provider: &str) -> bool {
+        *self.is_single.lock().unwrap()
     }
 }
 

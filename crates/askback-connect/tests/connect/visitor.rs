@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
 use crate::issuer::{Issuer, Reply, fetcher, jwks, signed};
-use crate::stage::{Hands, Stage};
+use crate::stage::{Hands, Stage, until};
 
 /// The pages' URL where visitors sign in.
 pub(crate) const WEB: &str = "https://tools.example/connect";
@@ -49,7 +49,8 @@ impl Scene {
     /// A kit whose visitors sign in.
     pub(crate) async fn web() -> Self {
         let stage = Stage::in_memory();
-        let (issuer, git) = (issuer(Arc::clone(&stage.clock)).await, third_party().await);
+        let clock = || Arc::clone(&stage.clock);
+        let (issuer, git) = (issuer(clock()).await, third_party(clock()).await);
         let vault = stage.vault().await;
         let sign_in = sign_in(&issuer.url, Arc::clone(&stage.clock)).await;
         let kit = Connections::at(WEB, sign_in, vault.clone(), providers(&git));
@@ -68,7 +69,8 @@ impl Scene {
         change: impl FnOnce(ConnectionsBuilder) -> ConnectionsBuilder,
     ) -> Self {
         let stage = Stage::in_sqlite();
-        let (issuer, git) = (issuer(Arc::clone(&stage.clock)).await, third_party().await);
+        let clock = || Arc::clone(&stage.clock);
+        let (issuer, git) = (issuer(clock()).await, third_party(clock()).await);
         let vault = stage.vault().await;
         let kit = Connections::on_this_machine(MACHINE, vault.clone(), providers(&git));
         let kit = change(kit.brand(brand())).build().unwrap();
@@ -91,6 +93,17 @@ impl Scene {
         let sign_in = sign_in(&self.issuer.url, Arc::clone(&self.stage.clock)).await;
         let kit = Connections::at(WEB, sign_in, vault, providers(&self.git));
         kit.brand(brand()).build().unwrap()
+    }
+
+    /// The tokens that the third party was told to revoke, once there are so many.
+    pub(crate) async fn revoked(&self, tokens: usize) -> Vec<String> {
+        let told = || -> Vec<_> {
+            let asked = self.git.asked().into_iter();
+            let told = asked.filter(|it| it.line == "POST /revoke");
+            told.filter_map(|it| it.field("token")).collect()
+        };
+        until(|| told().len() >= tokens).await;
+        told()
     }
 
     pub(crate) fn browser(&self) -> Browser {
@@ -178,13 +191,15 @@ async fn issuer(clock: Arc<Hands>) -> Issuer {
 }
 
 /// A third party whose codes are the names of accounts, and whose tokens are `canary-access-` and such a name.
-async fn third_party() -> Issuer {
-    Issuer::start(|_, request| match &*request.line {
+async fn third_party(clock: Arc<Hands>) -> Issuer {
+    Issuer::start(move |_, request| match &*request.line {
         "POST /token" => {
             let code = request.field("code").unwrap();
             match &*code {
                 "refused" => return Reply::Json(400, json!({"error": "invalid_grant"})),
                 "silent" => return Reply::Silence,
+                // A provider that takes its time.
+                "late" => clock.turn(60_000),
                 _ => {}
             }
             let scope = if code == "fewer" { "repo" } else { "repo gist" };
@@ -205,6 +220,7 @@ async fn third_party() -> Issuer {
             let account = account.lines().next().unwrap_or_default().trim();
             Reply::Json(200, json!({"login": account}))
         }
+        "POST /revoke" => Reply::Json(200, Value::Null),
         "GET /key" => match request.head.contains("canary-key") {
             true => Reply::Json(200, json!({})),
             false => Reply::Json(401, json!({})),
@@ -217,6 +233,7 @@ async fn third_party() -> Issuer {
 fn providers(git: &Issuer) -> Providers {
     let client = RegisteredClient::new("c-1").with_secret(Secret::new("canary-secret"));
     let provider = Provider::new(&git.url, &git.at("/authorize"), &git.at("/token")).unwrap();
+    let provider = provider.revocation_endpoint(&git.at("/revoke")).unwrap();
     let account = AccountSource::document(&git.at("/user"), "/login").unwrap();
     let party = |name: &str, title: &str| {
         let party = ThirdParty::oauth(name, title, provider.clone(), client.clone()).unwrap();

@@ -22,6 +22,11 @@ impl Batch {
         self
     }
 
+    pub(super) fn maybe_before(mut self, statement: Option<Statement>) -> Self {
+        self.before.extend(statement);
+        self
+    }
+
     pub(super) fn then(mut self, statement: Statement) -> Self {
         self.then.push(statement);
         self

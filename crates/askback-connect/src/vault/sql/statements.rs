@@ -21,6 +21,19 @@ fn of_account(account: &AccountKey, others: impl IntoIterator<Item = Value>) -> 
     values
 }
 
+/// Makes a revocation of the tokens that are kept for an account.
+fn owed(account: &AccountKey, revocation: Option<([u8; 16], Millis)>) -> Option<Statement> {
+    let (id, due) = revocation?;
+    Some(statement(
+        "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider, account,
+             key_id, access, refresh, due, attempts)
+         SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh, $7, 0
+         FROM askback_vault_records
+         WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4 AND account = $5",
+        of_account(account, [bytes(&id), number(due)]),
+    ))
+}
+
 async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
     Ok(match database.change(batch).await? {
         Changed::Rows(0) => Written::Conflict,
@@ -66,9 +79,11 @@ impl<D: Database> VaultStore for D {
         &'a self,
         record: &'a VaultRecord,
         expected: Option<u64>,
+        revocation: Option<([u8; 16], Millis)>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, Written> {
         let mut values = rows::record(record);
+        let owed = owed(&record.account, revocation);
         let put = match expected {
             None => statement(
                 "INSERT INTO askback_vault_records (tenant, issuer, subject, provider, account,
@@ -91,7 +106,8 @@ impl<D: Database> VaultStore for D {
                 )
             }
         };
-        Box::pin(written(self, batch(put).audited::<D>(audit)))
+        let batch = batch(put).maybe_before(owed).audited::<D>(audit);
+        Box::pin(written(self, batch))
     }
 
     fn lease<'a>(
@@ -182,20 +198,8 @@ impl<D: Database> VaultStore for D {
                  AND account = $5",
             of_account(account, []),
         );
-        let mut batch = batch(delete).audited::<D>(audit);
-        if let Some((id, due)) = revocation {
-            batch = batch.before(statement(
-                "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider,
-                     account, key_id, access, refresh, due, attempts)
-                 SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh,
-                     $7, 0
-                 FROM askback_vault_records
-                 WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
-                     AND account = $5",
-                of_account(account, [bytes(&id), number(due)]),
-            ));
-        }
-        Box::pin(changed(self, batch))
+        let batch = batch(delete).maybe_before(owed(account, revocation));
+        Box::pin(changed(self, batch.audited::<D>(audit)))
     }
 
     fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
@@ -218,6 +222,20 @@ impl<D: Database> VaultStore for D {
              FROM askback_vault_revocations
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
             rows::holder(holder),
+        );
+        Box::pin(read(self, select, Row::revocation))
+    }
+
+    fn surplus_revocations(&self, limit: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
+        let select = statement(
+            "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, due,
+                 attempts
+             FROM (SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh,
+                     due, attempts, SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
+                         OVER (ORDER BY attempts, due DESC, id) AS taken
+                 FROM askback_vault_revocations) AS counted
+             WHERE taken > $1 ORDER BY attempts DESC, due, id DESC LIMIT $2",
+            vec![number(limit), count(most)],
         );
         Box::pin(read(self, select, Row::revocation))
     }

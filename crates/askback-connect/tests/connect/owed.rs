@@ -1,0 +1,149 @@
+//! Tokens that a vault does not keep: the provider is told, unless that would end those that it keeps.
+
+use std::sync::Arc;
+
+use askback_connect::vault::{AuditEvent, Granted, TokenKind, Vault, VaultError};
+use askback_oauth::Secret;
+
+use crate::stage::{HOUR, Provider, Stage, ada, keys, tokens};
+
+const ACCESS: TokenKind = TokenKind::Access;
+const REFRESH: TokenKind = TokenKind::Refresh;
+
+async fn put(vault: &Vault, account: &str, granted: Granted) -> Result<(), VaultError> {
+    vault.put(&ada(), "github", account, granted).await
+}
+
+/// How often something is in the audit.
+async fn lines(vault: &Vault, event: AuditEvent) -> usize {
+    let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();
+    lines.iter().filter(|it| it.record.event == event).count()
+}
+
+/// The tokens of these numbers, as they are revoked.
+fn revoked(numbers: &[usize]) -> Vec<(TokenKind, String)> {
+    let both = |number| {
+        [
+            (REFRESH, format!("canary-refresh-{number}")),
+            (ACCESS, format!("canary-access-{number}")),
+        ]
+    };
+    numbers.iter().copied().flat_map(both).collect()
+}
+
+/// Has two grants of one account come, the provider be told, and the account be disconnected.
+async fn check(
+    is_single: bool,
+    second: fn() -> Granted,
+    first: &[(TokenKind, String)],
+    all: usize,
+) {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        *provider.is_single.lock().unwrap() = is_single;
+        put(&vault, "ada-l", tokens(0)).await.unwrap();
+        put(&vault, "ada-l", second()).await.unwrap();
+        // It is not shown as one that is being disconnected.
+        assert_eq!(vault.accounts(&ada()).await.unwrap().len(), 1);
+        vault.revoke_due(&*provider).await.unwrap();
+        assert_eq!(*provider.revoked.lock().unwrap(), first);
+        let spared = lines(&vault, AuditEvent::RevocationSpared).await;
+        assert_eq!(spared, usize::from(!is_single));
+
+        vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        assert_eq!(provider.revoked.lock().unwrap().len(), all);
+        assert!(vault.accounts(&ada()).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
+    check(true, || tokens(1), &revoked(&[0]), 4).await;
+    check(false, || tokens(1), &[], 2).await;
+    // The same refresh token has come again.
+    let same = || {
+        let refresh = Some(Secret::new("canary-refresh-0"));
+        Granted::tokens(Secret::new("canary-access-1"), refresh)
+    };
+    check(true, same, &revoked(&[0])[1..], 3).await;
+}
+
+#[tokio::test]
+async fn who_connects_again_keeps_the_new_tokens() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        put(&vault, "ada-l", tokens(0)).await.unwrap();
+        *provider.is_down.lock().unwrap() = true;
+        vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+        put(&vault, "ada-l", tokens(1)).await.unwrap();
+        *provider.is_down.lock().unwrap() = false;
+        stage.clock.turn(HOUR);
+        // The provider may end all that it has given to this client for her.
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+        assert!(provider.revoked.lock().unwrap().is_empty());
+        assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_kept_is_revoked() {
+    for stage in Stage::all().await {
+        let within = |settings: &mut askback_connect::vault::VaultSettings| settings.accounts = 1;
+        let vault = stage.vault_within(Arc::new(keys(7)), within).await;
+        let provider = Provider::new(&stage);
+        let (ada, key) = (ada(), Granted::api_key(Secret::new("canary-key")));
+        let discarded = vault.discard(&ada, "github", "fewer", tokens(0)).await;
+        discarded.unwrap();
+        // Nobody but the person can revoke a key.
+        vault.discard(&ada, "pay", "pay", key).await.unwrap();
+        put(&vault, "one", tokens(1)).await.unwrap();
+        let refused = put(&vault, "two", tokens(2)).await;
+        assert!(matches!(refused, Err(VaultError::Refused { .. })));
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 2);
+        let mut told = provider.revoked.lock().unwrap().clone();
+        told.sort_by_key(|(_, token)| token.rsplit('-').next().map(str::to_owned));
+        assert_eq!(told, revoked(&[0, 2]));
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_hears_of_is_bounded() {
+    const MOST: usize = 3;
+    // Tokens with their seals take some 100 bytes here.
+    for (revocations, bytes) in [(MOST, u64::MAX), (usize::MAX, 400)] {
+        for stage in Stage::all().await {
+            let vault = stage
+                .vault_within(Arc::new(keys(7)), |settings| {
+                    settings.revocations = revocations;
+                    settings.revocation_bytes = bytes;
+                })
+                .await;
+            let provider = Provider::new(&stage);
+            *provider.is_down.lock().unwrap() = true;
+            vault
+                .discard(&ada(), "github", "a", tokens(0))
+                .await
+                .unwrap();
+            vault.revoke_due(&*provider).await.unwrap();
+            for number in 1..=9 {
+                stage.clock.turn(1);
+                let discarded = vault.discard(&ada(), "github", "a", tokens(number)).await;
+                discarded.unwrap();
+                let kept = vault.accounts(&ada()).await.unwrap().len();
+                assert!((1..=MOST).contains(&kept), "{kept}");
+            }
+            let kept = vault.accounts(&ada()).await.unwrap().len();
+            assert_eq!(
+                lines(&vault, AuditEvent::RevocationGivenUp).await,
+                10 - kept
+            );
+            // The newest are left: those before were tried more often, or for longer.
+            *provider.is_down.lock().unwrap() = false;
+            assert_eq!(vault.revoke_due(&*provider).await.unwrap(), kept);
+            let numbers: Vec<_> = (10 - kept..10).collect();
+            assert_eq!(*provider.revoked.lock().unwrap(), revoked(&numbers));
+        }
+    }
+}
