@@ -86,7 +86,7 @@ async fn finish(
     mut kept: Kept,
     granted: Option<(&str, Granted)>,
 ) -> Result<(), Unkept> {
-    if !kept.intent.claim() {
+    if !kept.intent.claim(vault.now()) {
         return Ok(());
     }
     kept.write(vault, AuditEvent::Consented).await?;
