@@ -28,6 +28,7 @@ pub mod missing;
 pub mod models;
 pub mod name;
 pub mod opener;
+pub mod own_key;
 pub mod parked;
 pub mod permissions;
 pub mod private_file;

@@ -12,7 +12,7 @@ use crate::brand::Brand;
 use crate::intents::{IntentId, Kept, Stage};
 use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
-use crate::vault::{Renewer, Revoker, Vault, VaultError, Wanted};
+use crate::vault::{Holder, Renewer, Revoker, Vault, VaultError, Wanted};
 
 /// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
 ///
@@ -30,6 +30,7 @@ pub struct ConnectionsBuilder {
     door: Door,
     brand: Brand,
     by_error: bool,
+    user: Option<Principal>,
 }
 
 pub(crate) struct Kit {
@@ -40,6 +41,8 @@ pub(crate) struct Kit {
     pub(crate) brand: Brand,
     /// Whether clients of 2025-11-25 are told of links by an error.
     pub(crate) by_error: bool,
+    /// The one caller who is the user of this machine, among those that the server authenticates.
+    user: Option<Holder>,
     /// Wakes those who wait for an intent.
     changed: Notify,
 }
@@ -119,9 +122,10 @@ impl Connections {
 
     /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
     ///
-    /// Nobody signs in: a visitor is known by a secret in the path of the link, which is another one in each process.
-    /// A caller whom the server has authenticated is refused: such a server has several users. All others are taken for
-    /// that one user, so serve over standard streams, or where nobody else reaches the endpoint.
+    /// Nobody signs in: a visitor is known by a secret in the path of the link, which is another one in each process. A
+    /// caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
+    /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates
+    /// ([`ConnectionsBuilder::user`]). All others are refused.
     pub fn on_this_machine(
         url: impl Into<String>,
         vault: Vault,
@@ -169,6 +173,7 @@ impl ConnectionsBuilder {
             door,
             brand: Brand::default(),
             by_error: false,
+            user: None,
         }
     }
 
@@ -182,6 +187,13 @@ impl ConnectionsBuilder {
     /// repeats it once it was told that the page is done.
     pub fn by_error(mut self) -> Self {
         self.by_error = true;
+        self
+    }
+
+    /// Names the caller who is the user of this machine, for a kit [`on_this_machine`](Connections::on_this_machine) behind
+    /// a protected endpoint. Their accounts are those of [`Connections::user_of_this_machine`].
+    pub fn user(mut self, principal: Principal) -> Self {
+        self.user = Some(principal);
         self
     }
 
@@ -205,6 +217,7 @@ impl ConnectionsBuilder {
             door: self.door,
             brand: self.brand,
             by_error: self.by_error,
+            user: self.user.as_ref().map(Holder::from),
             changed: Notify::new(),
         })))
     }
@@ -264,7 +277,12 @@ impl Address {
 
 impl Kit {
     /// The caller whose accounts are meant: the one that the server has authenticated, or the user of this machine.
-    pub(crate) fn caller(&self, principal: Option<&Principal>) -> Result<Principal, &'static str> {
+    /// `is_here` is whether nobody but that user could have called.
+    pub(crate) fn caller(
+        &self,
+        principal: Option<&Principal>,
+        is_here: bool,
+    ) -> Result<Principal, &'static str> {
         match (&self.door, principal) {
             (Door::SignIn(_), Some(principal)) => Ok(principal.clone()),
             (Door::SignIn(_), None) => Err(
@@ -273,7 +291,15 @@ impl Kit {
             ),
             #[cfg(feature = "testing")]
             (Door::Scripted(_), caller) => Ok(caller.cloned().unwrap_or_else(Self::user)),
-            (Door::Machine, None) => Ok(Self::user()),
+            (Door::Machine, None) if is_here => Ok(Self::user()),
+            (Door::Machine, None) => Err(
+                "this server keeps accounts for the one user of its machine, and does not know who calls over HTTP: its \
+                  operator has to protect the endpoint and name that user",
+            ),
+            (Door::Machine, Some(caller)) if self.user == Some(caller.into()) => Ok(Principal {
+                 client_id: caller.client_id.clone(),
+                 ..Self::user()
+             }),
             (Door::Machine, Some(_)) => Err(
                 "this server keeps accounts for the one user of its machine, and was called by somebody else",
             ),

@@ -234,7 +234,8 @@ struct Desk {
 impl Desk {
     fn new(ctx: &Ctx) -> Result<Self> {
         let Connections(kit) = ctx.state::<Connections>()?;
-        let caller = kit.caller(ctx.principal()).map_err(Error::new)?;
+        let is_here = ctx.incoming().is_from_here();
+        let caller = kit.caller(ctx.principal(), is_here).map_err(Error::new)?;
         Ok(Self {
             ctx: ctx.clone(),
             kit,

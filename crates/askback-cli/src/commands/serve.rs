@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use askback::{Server, keys::state_dir};
+use askback::{Principal, Server, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_host::{
     page::out,
@@ -22,6 +22,7 @@ use super::protect::Protecting;
 use crate::connections;
 use crate::{
     error::{Error, Kind},
+    own_key::KeyFile,
     private_file,
     session::revision,
 };
@@ -61,7 +62,8 @@ enum Served {
         #[arg(long, requires = "http")]
         sse: bool,
         /// Also offer tools that use your account at an airline, which is made up and served along, and
-        /// the pages on which you connect it; for you alone, as all who call this server use it
+        /// the pages on which you connect it; for you alone: over HTTP, callers send a key that is in a file
+        /// of yours, which this command finds by itself
         #[cfg(feature = "connect")]
         #[arg(long, conflicts_with_all = ["development_token", "authorization_server"])]
         connect: bool,
@@ -100,6 +102,10 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         None => None,
     };
     let directory = kept_in(directory)?;
+    #[cfg(feature = "connect")]
+    let user = connect.then(connections::user);
+    #[cfg(not(feature = "connect"))]
+    let user = None;
     let options = Options {
         page_size: page_size.map(|size| size as usize),
         revisions: protocol.map(|revision| vec![revision]),
@@ -119,7 +125,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Err(error) => return Err(failed(error)),
     };
     match listener {
-        Some(listener) => serve_http(&server, listener, sse, &protecting).await,
+        Some(listener) => serve_http(&server, listener, sse, &protecting, user).await,
         None => server.serve_stdio().await.map_err(broken),
     }
 }
@@ -182,15 +188,27 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     })
 }
 
-/// Serves until interrupted; where, and to whom, is said on the standard error.
+/// Serves until interrupted, for the user alone where there is one; where, and to whom, is said on the standard error.
 async fn serve_http(
     server: &Server,
     listener: TcpListener,
     sse: bool,
     protecting: &Protecting,
+    user: Option<Principal>,
 ) -> Result<(), Error> {
-    let url = format!("http://{}/mcp", listener.local_addr().map_err(broken)?);
-    let (protection, drawn) = protecting.protection(&url)?;
+    let address = listener.local_addr().map_err(broken)?;
+    let url = format!("http://{address}/mcp");
+    let (protection, drawn, key) = match user {
+        None => {
+            let (protection, drawn) = protecting.protection(&url)?;
+            (protection, drawn, None)
+        }
+        Some(user) => {
+            let (protection, key) = Protecting::of_this_user(user, &url)?;
+            let key = KeyFile::write(address, &key).map_err(broken)?;
+            (Some(protection), Vec::new(), Some(key))
+        }
+    };
     let mut endpoint = server.http();
     if sse {
         endpoint = endpoint.allow_http_sse();
@@ -199,6 +217,16 @@ async fn serve_http(
         endpoint = endpoint.protect(protection);
     }
     note(words!("the travel agency is at {}", given(&url)));
+    if let Some(key) = &key {
+        note(words!(
+            "it is for you alone: `askback open --url {}` opens it",
+            given(&url)
+        ));
+        note(words!(
+            "other clients of yours send the header in {}",
+            given(key.path().display())
+        ));
+    }
     for (name, token) in drawn {
         note(words!(
             "the development token of {} is {}",

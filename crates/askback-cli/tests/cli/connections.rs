@@ -409,3 +409,69 @@ fn a_port_that_is_taken_is_named() {
     );
     assert!(stderr.contains("cannot be used with"), "{stderr}");
 }
+
+/// The status of a call of the agency by a client without a browser, with this header.
+fn status(url: &str, header: &str) -> String {
+    let host = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut stream = TcpStream::connect(host).expect("it is served");
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{header}Accept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("it takes requests");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers text");
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn over_http_an_account_is_this_users_alone() {
+    let scratch = Scratch::new("connections-user");
+    let agency = Agency::start(&scratch);
+    let folder = scratch.path("state/askback/served");
+    let mut keys = Vec::new();
+    files(&folder, &mut keys);
+    let [(key, text)] = &keys[..] else {
+        panic!("one key: {}", keys.len());
+    };
+    let mode = |path: &Path| {
+        fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!((mode(Path::new(key)), mode(&folder)), (0o600, 0o700));
+    let text = String::from_utf8(text.clone()).expect("it is text");
+    let header = text.trim_end();
+    assert!(header.starts_with("Authorization: Bearer "), "{header}");
+
+    // Whoever has no key is nobody, also with the command.
+    assert_eq!(status(&agency.url, ""), "401");
+    assert_eq!(status(&agency.url, "Authorization: Bearer x\r\n"), "401");
+    assert_ne!(status(&agency.url, &format!("{header}\r\n")), "401");
+    let call = ["call", "my_miles", "--url", &agency.url];
+    let other = Scratch::new("connections-other");
+    let output = askback(&other, &call).output().expect("it was built");
+    assert!(!output.status.success());
+
+    // Nobody is there to open the link.
+    let (_, stderr) = ran(&scratch, &call, 6);
+    assert!(!stderr.contains(header), "{stderr}");
+    // A proxy is sent nothing.
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+    let proxied = askback(&scratch, &call)
+        .env(
+            "HTTP_PROXY",
+            format!("http://{}", proxy.local_addr().expect("it is bound")),
+        )
+        .output();
+    ended(&proxied.expect("the command was built"), 6);
+    // A key that others can read is not used.
+    fs::set_permissions(key, fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let (_, stderr) = ran(&scratch, &call, 2);
+    assert!(stderr.contains("chmod 600"), "{stderr}");
+}

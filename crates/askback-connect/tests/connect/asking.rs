@@ -166,27 +166,39 @@ fn begin(
     }
 }
 
-/// Calls a tool over HTTP as these persons may, the first of them now.
+/// Calls a tool over HTTP as this person.
 pub(crate) async fn call_as(
     scene: &Scene,
     person: &Principal,
     revision: Revision,
     tool: &'static str,
 ) -> Call {
-    let tokens = DevelopmentTokens::new();
-    let tokens = tokens
-        .allow(person.clone(), "inbound-canary", ["x"])
-        .unwrap();
+    call_over_http(scene, Some(person), revision, tool).await
+}
+
+/// Calls a tool over HTTP, as nobody in particular where there is no person.
+async fn call_over_http(
+    scene: &Scene,
+    person: Option<&Principal>,
+    revision: Revision,
+    tool: &'static str,
+) -> Call {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let endpoint = server(scene.kit.clone(), &scene.git.url).http();
-    let endpoint = endpoint.protect(Protection::new(&url, tokens).unwrap());
+    let way = Http::new(&url).unwrap();
+    let (endpoint, way) = match person {
+        None => (endpoint, way),
+        Some(person) => {
+            let tokens = DevelopmentTokens::new();
+            let tokens = tokens.allow(person.clone(), "inbound-canary", ["x"]);
+            let protection = Protection::new(&url, tokens.unwrap()).unwrap();
+            let way = way.header("authorization", "Bearer inbound-canary");
+            (endpoint.protect(protection), way.unwrap())
+        }
+    };
     tokio::spawn(endpoint.serve(listener));
     let (client, links, completed) = client(revision, true);
-    let way = Http::new(&url).unwrap();
-    let way = way
-        .header("authorization", "Bearer inbound-canary")
-        .unwrap();
     begin(client.connect(way).await.unwrap(), tool, links, completed)
 }
 
@@ -570,4 +582,43 @@ async fn a_person_has_sixteen_links_at_a_time() {
         said.starts_with("error: too many links are open already"),
         "{said}"
     );
+}
+
+#[tokio::test]
+async fn the_user_of_a_machine_is_the_one_who_is_named_over_http() {
+    let (me, other) = (Principal::new("me"), Principal::new("other"));
+    let of_the_same_name = Principal {
+        issuer: Some("https://login.example".to_owned()),
+        ..me.clone()
+    };
+    for (named, caller, refusal) in [
+        (None, None, Some("does not know who calls over HTTP")),
+        (None, Some(&me), Some("was called by somebody else")),
+        (Some(&me), None, Some("does not know who calls over HTTP")),
+        (Some(&me), Some(&other), Some("was called by somebody else")),
+        (
+            Some(&me),
+            Some(&of_the_same_name),
+            Some("was called by somebody else"),
+        ),
+        (Some(&me), Some(&me), None),
+    ] {
+        for revision in LINKS {
+            let scene = Scene::machine(|kit| match named {
+                Some(named) => kit.user(named.clone()),
+                None => kit,
+            });
+            let scene = scene.await;
+            let user = Connections::user_of_this_machine();
+            let scopes = Scopes::parse("repo gist").unwrap();
+            let granted = Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
+            scene.vault.put(&user, "git", "x", granted).await.unwrap();
+            let said = call_over_http(&scene, caller, revision, "stars").await.said;
+            let said = said.await.unwrap();
+            match refusal {
+                Some(why) => assert!(said.contains(why), "{named:?} {caller:?}: {said}"),
+                None => assert_eq!(said, "200 x"),
+            }
+        }
+    }
 }

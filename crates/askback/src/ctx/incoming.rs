@@ -7,7 +7,7 @@ use std::sync::{
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
-    engine::server::Origin,
+    engine::server::{Origin, Place},
     forms::Elicitable,
     limits::Limits,
     protocol::{
@@ -130,6 +130,13 @@ impl Incoming {
     pub fn principal(&self) -> Option<&Principal> {
         self.principal_read.set();
         self.origin.principal.as_deref()
+    }
+
+    /// Whether the client started this process, as over standard streams, or lives in it. Nobody else reaches the server
+    /// that way. Over HTTP a client may be anybody on this machine or elsewhere.
+    #[must_use]
+    pub fn is_from_here(&self) -> bool {
+        self.origin.place == Place::Here
     }
 
     /// Returns the capabilities that the client declared.

@@ -45,6 +45,9 @@ pub struct Accounts {
 impl Accounts {
     /// Serves the pages and the airline, each at a free port of this machine, until the runtime ends.
     ///
+    /// Over HTTP, the endpoint of the agency is to be protected: it is used by
+    /// [`Connections::user_of_this_machine`] alone.
+    ///
     /// Accounts are kept in the vault, and what the airline gave out in the file `airline`, so that agencies that
     /// run one after the other know it; without one, it lasts as long as the process. The file holds no token, only
     /// digests.
@@ -61,6 +64,7 @@ impl Accounts {
         let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default())?;
         let providers = Providers::new(fetcher).with(third_party(&airline)?)?;
         let connections = Connections::on_this_machine(&url, vault, providers)
+            .user(Connections::user_of_this_machine())
             .brand(Brand::new("Travel agency"))
             .build()?;
         tokio::spawn(serve_airline(counter, desk));

@@ -70,6 +70,8 @@ pub struct Http {
     headers: HeaderMap,
     eras: Eras,
     tools: Arc<Tools>,
+    /// Whether no proxy is used.
+    is_direct: bool,
     /// Made with the limits of the client that connects first.
     requests: Option<Requests>,
     #[cfg(feature = "oauth-client")]
@@ -131,10 +133,19 @@ impl Http {
             headers: HeaderMap::new(),
             eras: Eras::default(),
             tools: Arc::default(),
+            is_direct: false,
             requests: None,
             #[cfg(feature = "oauth-client")]
             authorization: None,
         })
+    }
+
+    /// Sends requests through no proxy, whatever the environment names.
+    #[must_use]
+    pub fn direct(mut self) -> Self {
+        self.is_direct = true;
+        self.requests = None;
+        self
     }
 
     /// Sends a header with every request, such as `Authorization`. It is shown in no log, and goes
@@ -175,7 +186,11 @@ impl Http {
         let requests = match &self.requests {
             Some(requests) => requests.clone(),
             None => {
-                let requests = Requests::new(&Route::Environment, Names::system(), &limits.http)?;
+                let route = match self.is_direct {
+                    true => Route::Direct,
+                    false => Route::Environment,
+                };
+                let requests = Requests::new(&route, Names::system(), &limits.http)?;
                 self.requests.insert(requests).clone()
             }
         };

@@ -1,0 +1,140 @@
+//! Keys of servers that only this user may call.
+//!
+//! `askback serve` draws one for a server over HTTP on this machine, and keeps it in a file of this user's while it serves.
+//! The command finds it by the address, so that no token is typed. It is sent to that very address of this machine, and
+//! never through a proxy.
+
+use std::{
+    fs::{self, File},
+    io,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use askback::{authorization::Secret, keys::state_dir};
+use url::{Host, Url};
+use zeroize::Zeroizing;
+
+use crate::private_file;
+
+/// The header that is in a file, so that other programs can take it from there.
+const HEADER: &str = "Authorization: Bearer ";
+
+/// The file of a key. It is removed with its value: the server that takes the key has ended.
+#[derive(Debug)]
+pub struct KeyFile(PathBuf);
+
+impl KeyFile {
+    /// Keeps the key of the server at this address.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, or that this user has no folder to keep it in.
+    pub fn write(address: SocketAddr, key: &Secret) -> io::Result<Self> {
+        let path = path(address).ok_or_else(|| {
+            io::Error::other("there is no folder to keep a key in: set HOME, or XDG_STATE_HOME")
+        })?;
+        if let Some(folder) = path.parent() {
+            private_file::make_folder(folder)?;
+        }
+        let text = Zeroizing::new(format!("{HEADER}{}\n", key.expose()));
+        private_file::write(&path, &text)?;
+        Ok(Self(path))
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        // One that stays opens nothing any more.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Returns the key of the server at a URL, if this user serves one there.
+///
+/// # Errors
+///
+/// Those of the file, among them that it is not this user's alone.
+pub fn of(url: &str) -> io::Result<Option<Secret>> {
+    match address(url).and_then(path) {
+        Some(path) => read(&path),
+        None => Ok(None),
+    }
+}
+
+/// The address in a URL, where it is one of this machine itself. A name could become any other.
+fn address(url: &str) -> Option<SocketAddr> {
+    let url = Url::parse(url).ok().filter(|url| url.scheme() == "http")?;
+    let address: IpAddr = match url.host()? {
+        Host::Ipv4(address) => address.into(),
+        Host::Ipv6(address) => address.into(),
+        Host::Domain(_) => return None,
+    };
+    let is_plain = address.is_loopback() && url.username().is_empty() && url.password().is_none();
+    let port = url.port_or_known_default()?;
+    is_plain.then(|| SocketAddr::new(address, port))
+}
+
+fn path(address: SocketAddr) -> Option<PathBuf> {
+    let host = address.ip().to_string().replace(':', "_");
+    let name = format!("{host}-{}.key", address.port());
+    Some(state_dir()?.join("askback").join("served").join(name))
+}
+
+fn read(path: &Path) -> io::Result<Option<Secret>> {
+    let Some(text) = private_file::read(path)? else {
+        return Ok(None);
+    };
+    check_owner(path)?;
+    let key = text.strip_prefix(HEADER).map(str::trim_end);
+    let key = key.filter(|key| !key.is_empty()).ok_or_else(|| {
+        let shown = path.display();
+        io::Error::other(format!("{shown} holds no key: remove it, and serve again"))
+    })?;
+    Ok(Some(Secret::new(key)))
+}
+
+/// Checks that a file belongs to this user: root reads those of all.
+fn check_owner(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let owner = std::os::unix::fs::MetadataExt::uid(&File::open(path)?.metadata()?);
+        if owner != rustix::process::geteuid().as_raw() {
+            let shown = path.display();
+            return Err(io::Error::other(format!("{shown} belongs to another user")));
+        }
+    }
+    #[cfg(not(unix))]
+    File::open(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_for_an_address_of_this_machine() {
+        for (url, expected) in [
+            ("http://127.0.0.1:4100/mcp", Some("127.0.0.1:4100")),
+            ("http://127.0.0.1/", Some("127.0.0.1:80")),
+            ("http://[::1]:4100/mcp", Some("[::1]:4100")),
+            ("http://127.1:4100/mcp", Some("127.0.0.1:4100")),
+            ("http://localhost:4100/mcp", None),
+            ("https://127.0.0.1:4100/mcp", None),
+            ("http://10.0.0.1:4100/mcp", None),
+            ("http://127.0.0.1.evil.test:4100/mcp", None),
+            ("http://127.0.0.1:4100@evil.test/mcp", None),
+            ("http://evil@127.0.0.1:4100/mcp", None),
+            ("127.0.0.1:4100", None),
+        ] {
+            let found = address(url).map(|address| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{url}");
+        }
+    }
+}
