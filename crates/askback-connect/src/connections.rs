@@ -294,12 +294,12 @@ impl Kit {
             (Door::Machine, None) if is_here => Ok(Self::user()),
             (Door::Machine, None) => Err(
                 "this server keeps accounts for the one user of its machine, and does not know who calls over HTTP: its \
-                  operator has to protect the endpoint and name that user",
+                 operator has to protect the endpoint and name that user",
             ),
             (Door::Machine, Some(caller)) if self.user == Some(caller.into()) => Ok(Principal {
-                 client_id: caller.client_id.clone(),
-                 ..Self::user()
-             }),
+                client_id: caller.client_id.clone(),
+                ..Self::user()
+            }),
             (Door::Machine, Some(_)) => Err(
                 "this server keeps accounts for the one user of its machine, and was called by somebody else",
             ),
