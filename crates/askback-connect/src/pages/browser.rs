@@ -38,6 +38,8 @@ pub(crate) struct Visit {
 pub(super) enum Cookie<'a> {
     /// The visit.
     Visit,
+    /// That the next sign-in is not to be from a session at the issuer.
+    Anew,
     /// A sign-in that has begun, by its `state`.
     SignIn(&'a str),
     /// A request at a provider that has begun, by its `state`.
@@ -120,6 +122,7 @@ impl Cookie<'_> {
         };
         match self {
             Self::Visit => format!("{prefix}connect"),
+            Self::Anew => format!("{prefix}connect-anew"),
             Self::SignIn(state) => format!("{prefix}connect-in-{}", digest(state)),
             Self::Consent(state) => format!("{prefix}connect-at-{}", digest(state)),
         }
@@ -130,13 +133,13 @@ impl Cookie<'_> {
             // The prefix demands it.
             _ if place.is_secure || place.path == place.inner => "/".to_owned(),
             Self::Consent(_) => format!("{}/cb", place.path),
-            Self::Visit | Self::SignIn(_) => place.inner.clone(),
+            Self::Visit | Self::Anew | Self::SignIn(_) => place.inner.clone(),
         }
     }
 
     fn seconds(self) -> u64 {
         match self {
-            Self::Visit => VISIT,
+            Self::Visit | Self::Anew => VISIT,
             Self::SignIn(_) | Self::Consent(_) => AWAY,
         }
     }

@@ -263,6 +263,7 @@ impl Visited<'_> {
     }
 
     async fn refuse(&self, refused: Refused) -> Answer {
+        let is_wrong = matches!(refused, Refused::Wrong);
         let (status, said): (_, (_, &[&str])) = match refused {
             Refused::Unknown => (
                 StatusCode::NOT_FOUND,
@@ -313,7 +314,14 @@ impl Visited<'_> {
             }
         };
         let visit = self.visit().await.ok().flatten();
-        let said = self.say(status, visit.as_ref(), said).await;
+        let said = async {
+            let mut answer = self.say(status, visit.as_ref(), said).await?;
+            if is_wrong && visit.is_some() {
+                self.sign_in_anew(&mut answer).await?;
+            }
+            Ok::<_, Refused>(answer)
+        };
+        let said = said.await;
         said.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR))
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
 use super::browser::{Cookie, Next, Visit, is_own_form};
-use super::html::{Frame, LeavePage, leave, see_other};
+use super::html::{Answer, Frame, LeavePage, leave, see_other};
 use super::{Refused, Shown, Visited};
 use crate::connections::{Door, Kit};
 use crate::sign_in::{PendingSignIn, SignInFailed, WebSignIn};
@@ -27,7 +27,12 @@ impl Visited<'_> {
         let next = self.field("next").and_then(Next::read);
         let next = next.filter(|_| is_own_form(self.headers, place));
         let next = next.ok_or(Refused::Wrong)?;
-        let begun = sign_in.begin(&self.signed_in_uri());
+        let is_anew: Option<()> = Cookie::Anew.read(vault, place, self.headers).await;
+        let uri = self.signed_in_uri();
+        let begun = match is_anew {
+            Some(()) => sign_in.begin_anew(&uri),
+            None => sign_in.begin(&uri),
+        };
         let (url, pending) = begun.map_err(VaultError::store)?;
         let kept = Begun {
             next: next.written(),
@@ -72,6 +77,7 @@ impl Visited<'_> {
         let cookies = [
             Cookie::Visit.set(vault, place, &visit).await?,
             cookie.clear(place)?,
+            Cookie::Anew.clear(place)?,
         ];
         for cookie in cookies {
             answer.headers_mut().append(header::SET_COOKIE, cookie);
@@ -107,7 +113,18 @@ impl Visited<'_> {
         let mut answer = self.say(StatusCode::OK, None, said).await?;
         let clear = Cookie::Visit.clear(place)?;
         answer.headers_mut().append(header::SET_COOKIE, clear);
+        self.sign_in_anew(&mut answer).await?;
         Ok(answer)
+    }
+
+    /// Has the next sign-in of the browser ask the person: its issuer may still have a session with the one before.
+    pub(super) async fn sign_in_anew(&self, answer: &mut Answer) -> Result<(), VaultError> {
+        let Kit { vault, place, .. } = &**self.kit;
+        if self.kit.has_sign_in() {
+            let cookie = Cookie::Anew.set(vault, place, &()).await?;
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        Ok(())
     }
 
     /// The `state` of an answer; none where there are two.

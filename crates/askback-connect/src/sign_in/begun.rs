@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use askback_core::ask::Millis;
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct PendingSignIn {
     pub(super) pending: PendingAuthorization,
     pub(super) nonce: String,
+    /// When it began, where the person has to sign in after that.
+    pub(super) anew_since: Option<Millis>,
 }
 
 /// The same as it is written.
@@ -19,6 +22,8 @@ pub struct PendingSignIn {
 struct Kept {
     nonce: String,
     sign_in: String,
+    #[serde(default)]
+    anew_since: Option<Millis>,
 }
 
 impl PendingSignIn {
@@ -36,6 +41,7 @@ impl PendingSignIn {
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
         let kept = Kept {
             nonce: self.nonce.clone(),
+            anew_since: self.anew_since,
             sign_in: self.pending.write()?.expose().to_owned(),
         };
         let written = serde_json::to_string(&kept).map(Secret::new);
@@ -54,6 +60,7 @@ impl PendingSignIn {
         Ok(Self {
             pending: PendingAuthorization::read(&Secret::new(kept.sign_in))?,
             nonce: kept.nonce,
+            anew_since: kept.anew_since,
         })
     }
 }

@@ -145,6 +145,24 @@ impl WebSignIn {
     ///
     /// [`SignInFailed::Authorization`] where the redirect URI may not be used, or there are no random bytes.
     pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), SignInFailed> {
+        self.begun(redirect_uri, None)
+    }
+
+    /// Begins a sign-in that the issuer must not answer from a session that it has with the browser (`prompt=login`,
+    /// OpenID Connect Core 1.0, 3.1.2.1): after a person has signed out, or is not the one who is wanted.
+    ///
+    /// # Errors
+    ///
+    /// As [`WebSignIn::begin`].
+    pub fn begin_anew(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), SignInFailed> {
+        self.begun(redirect_uri, Some(self.clock.now()))
+    }
+
+    fn begun(
+        &self,
+        redirect_uri: &str,
+        anew_since: Option<Millis>,
+    ) -> Result<(Url, PendingSignIn), SignInFailed> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(|error| {
             AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
@@ -154,8 +172,17 @@ impl WebSignIn {
             .scopes(&self.scopes)
             .parameter("nonce", &nonce)
             .parameter("max_age", self.max_age.as_secs().to_string());
+        let request = match anew_since {
+            Some(_) => request.parameter("prompt", "login"),
+            None => request,
+        };
         let (url, pending) = request.begin()?;
-        Ok((url, PendingSignIn { pending, nonce }))
+        let pending = PendingSignIn {
+            pending,
+            nonce,
+            anew_since,
+        };
+        Ok((url, pending))
     }
 
     /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and
@@ -178,10 +205,14 @@ impl WebSignIn {
         let endpoint = TokenEndpoint::new(fetcher, &self.provider, &self.client)?;
         let tokens = endpoint.exchange(code).await?;
         let token = tokens.id_token.ok_or(SignInFailed::NoIdToken)?;
+        let now = self.clock.now();
+        // An issuer that does not ask anew says so by the time of the sign-in.
+        let since_begun = pending.anew_since.map(|since| now.saturating_sub(since));
+        let longest = since_begun.map_or(self.max_age, Duration::from_millis);
         let check = SignInCheck {
             nonce: &pending.nonce,
-            max_age: Some(self.max_age),
-            now: self.clock.now(),
+            max_age: Some(longest.min(self.max_age)),
+            now,
         };
         let token = self.verifier.verify(token.expose(), check).await?;
         let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;

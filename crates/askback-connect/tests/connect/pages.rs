@@ -708,7 +708,8 @@ async fn a_person_signs_out() {
         .post(&format!("{WEB}/sign-out"), &[("token", &token)])
         .await
         .says(200, "You are signed out");
-    assert!(browser.jar.is_empty());
+    let kept: Vec<_> = browser.jar.keys().collect();
+    assert_eq!(kept, ["__Host-connect-anew"]);
     browser.get(&asked.link).await.says(200, "Sign in to go on");
     asked.still_works().await;
 }
@@ -878,4 +879,55 @@ async fn pages_are_where_they_may_be() {
             .to_string()
             .contains("loopback")
     );
+}
+
+/// Whether the issuer is asked not to answer from a session of its own.
+async fn is_anew(browser: &mut Browser) -> (Url, bool) {
+    let form = [("next", "accounts")];
+    let gone = browser.post(&format!("{WEB}/sign-in"), &form).await;
+    let url = gone.refresh();
+    let prompt = url.query_pairs().find(|(name, _)| name == "prompt");
+    let is_anew = prompt.is_some_and(|(_, value)| value == "login");
+    (url, is_anew)
+}
+
+#[tokio::test]
+async fn after_another_person_the_issuer_asks_who_signs_in() {
+    let asked = Asked::new().await;
+    let issuer = asked.scene.issuer.url.clone();
+    let mut first = asked.scene.browser();
+    assert!(!is_anew(&mut first).await.1, "the first sign-in");
+
+    // Signed out, or not the one who was asked.
+    let mut out = asked.browser.clone();
+    let page = out.get(&format!("{WEB}/accounts")).await;
+    let (_, foot) = page.text.split_once("<footer>").unwrap();
+    let token = foot.split("value=\"").nth(1).unwrap();
+    let token = token.split('"').next().unwrap();
+    out.post(&format!("{WEB}/sign-out"), &[("token", token)])
+        .await
+        .says(200, "You are signed out");
+    let mut wrong = asked.scene.signed_in("acme", "bob").await;
+    wrong.get(&asked.link).await.says(403, "not for you");
+
+    for mut browser in [out, wrong] {
+        let (url, anew) = is_anew(&mut browser).await;
+        assert!(anew);
+        let (state, nonce) = (parameter(&url, "state"), parameter(&url, "nonce"));
+        let back = |code: &str| {
+            let back = query(&[("state", &state), ("code", code), ("iss", &issuer)]);
+            format!("{WEB}/signed-in?{back}")
+        };
+        // The issuer answers from a session after all, which began before.
+        let mut from_session = browser.clone();
+        asked.scene.stage.clock.turn(120_000);
+        from_session
+            .get(&back(&format!("acme~ada~{nonce}~400")))
+            .await
+            .says(403, "You are not signed in");
+        // A person who signs in now is known, and asked no more.
+        let page = browser.get(&back(&format!("acme~ada~{nonce}"))).await;
+        assert_eq!(page.status, 303, "{}", page.text);
+        assert!(!is_anew(&mut browser).await.1, "the sign-in after");
+    }
 }

@@ -157,7 +157,8 @@ async fn sign_in(issuer: &str, clock: Arc<Hands>) -> WebSignIn {
     sign_in.tenant_claim("tid").clock(SameClock(clock))
 }
 
-/// An issuer whose codes are `tenant~subject~nonce`, or with `~old` behind it of a sign-in of an hour ago.
+/// An issuer whose codes are `tenant~subject~nonce`, or with `~old` behind it of a sign-in of an hour
+/// ago, or with a number of one so many seconds ago.
 async fn issuer(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |own, request| match &*request.line {
         "GET /.well-known/oauth-authorization-server" => Reply::Json(404, Value::Null),
@@ -176,7 +177,8 @@ async fn issuer(clock: Arc<Hands>) -> Issuer {
             let code = request.field("code").unwrap();
             let parts: Vec<_> = code.split('~').collect();
             let now = clock.now() / 1000;
-            let since = now - if parts.len() > 3 { 3600 } else { 5 };
+            let ago = parts.get(3).map_or(5, |ago| ago.parse().unwrap_or(3600));
+            let since = now - ago;
             let header = json!({"alg": "EdDSA", "kid": "one", "typ": "JWT"});
             let claims = json!({
                 "iss": own, "aud": "pages", "tid": parts[0], "sub": parts[1], "nonce": parts[2],
