@@ -36,7 +36,7 @@ use askback_host::{
     words,
 };
 
-pub use self::several::{Connection, State};
+pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},

@@ -19,6 +19,18 @@ pub struct Offer {
     pub last: Option<Words>,
 }
 
+impl Offer {
+    /// Whether this is in the line or in the word on it, in small letters or capitals.
+    pub fn has(&self, text: &str) -> bool {
+        let about = match &self.about {
+            About::Ours(words) => words,
+            About::Peer(text) => text.raw(),
+        };
+        let text = text.to_lowercase();
+        self.line.to_lowercase().contains(&text) || about.to_lowercase().contains(&text)
+    }
+}
+
 impl Default for About {
     fn default() -> Self {
         Self::Ours("")

@@ -50,6 +50,15 @@ impl Served {
         }
     }
 
+    /// How many questions are open on its desk, and on those that it knows of.
+    fn open(&self) -> usize {
+        let open = self.desk.front();
+        open.map_or(0, |front| {
+            let answered = front.position.saturating_sub(1);
+            front.total.saturating_sub(answered)
+        })
+    }
+
     /// The question in front of its desk.
     fn front(&self) -> Option<u64> {
         self.desk.front().map(|front| front.id)
@@ -126,8 +135,15 @@ impl Servers {
     }
 
     /// Decides which question is in front, for a desk has changed. One that is there already stays;
-    /// else the oldest comes.
+    /// else the oldest comes. Each desk is told how many there are on the others.
     pub(crate) fn settle(&mut self) {
+        for (_, served) in self.all_mut() {
+            served.desk.elsewhere = 0;
+        }
+        let open = self.all().map(Served::open).fold(0, usize::saturating_add);
+        for (_, served) in self.all_mut() {
+            served.desk.elsewhere = open.saturating_sub(served.open());
+        }
         let stays = |(server, id)| self.get(server).front() == Some(id);
         if self.front.is_some_and(stays) {
             return;

@@ -107,8 +107,9 @@ async fn several(
     }
     let first = targets.remove(0);
     let session_args = args.session.keeping_wire();
-    let (mut session, others) = Session::open_several(first, targets, &session_args).await?;
-    let mut repl = Repl::new(&mut session).beside(others);
+    let (mut session, others, opening) =
+        Session::open_several(first, targets, &session_args).await?;
+    let mut repl = Repl::new(&mut session).beside(others, opening);
     repl.list_servers();
     let ran = repl.run().await;
     *outcome = repl.outcome();

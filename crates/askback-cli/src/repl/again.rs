@@ -54,7 +54,8 @@ impl Repl<'_> {
         let (began, answered) = (Instant::now(), self.session.host.answering());
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
         self.session.host.desk_mut().end_call();
-        if let Some(line) = call.offered() {
+        let address = self.address(call.name());
+        if let Some(line) = address.and_then(|address| call.offered(&address)) {
             // The time of the person is not the tool's.
             let answering = self.session.host.answering().saturating_sub(answered);
             let took = began.elapsed().saturating_sub(answering);
@@ -110,7 +111,7 @@ impl Repl<'_> {
         };
         let call = last.call.clone();
         let page = self.session.host.page();
-        page.quote_line("Again: ", call.target());
+        page.quote_line("Again: ", call.name());
         let Session { client, host, .. } = &mut *self.session;
         let call = match call {
             Call::Tool(before, given) if last.had_secrets => {
@@ -176,20 +177,20 @@ impl Call {
         }
     }
 
-    /// The line that is offered for it, where there is one.
-    fn offered(&self) -> Option<String> {
+    /// The line that is offered for it under this address, where there is one.
+    pub(super) fn offered(&self, address: &str) -> Option<String> {
         match self {
-            Self::Tool(tool, _) => offered::tool(&tool.name),
-            Self::Prompt(name, _) => offered::prompt(name),
-            Self::Read(uri) => offered::resource(uri),
+            Self::Tool(..) => offered::tool(address),
+            Self::Prompt(..) => offered::prompt(address),
+            Self::Read(_) => offered::resource(address),
         }
     }
 
     /// The tool or prompt by its name, or the resource by its URI.
-    fn target(&self) -> PeerText {
+    pub(super) fn name(&self) -> &str {
         match self {
-            Self::Tool(tool, _) => (&tool.name).into(),
-            Self::Prompt(name, _) | Self::Read(name) => name.into(),
+            Self::Tool(tool, _) => &tool.name,
+            Self::Prompt(name, _) | Self::Read(name) => name,
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Known {
     pub(super) changes: Option<Subscription>,
     /// The resources whose changes the server tells of, by their URIs.
     pub(super) watched: BTreeMap<String, Subscription>,
+    /// The person has talked to the server, or had it called.
+    pub(super) is_met: bool,
     /// The server could not be started again.
     pub(super) is_down: bool,
     /// The folders that the person chose with `/roots`.

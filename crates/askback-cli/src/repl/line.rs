@@ -21,6 +21,8 @@ pub(super) enum Command {
     Prompts,
     /// List the resources.
     Resources,
+    /// Look for this in what the servers have.
+    Find(String),
     /// Call a tool.
     Call(String, Vec<String>),
     /// Get a prompt.
@@ -78,7 +80,8 @@ pub(super) enum Wire {
 const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 22] = [
+pub(super) const HELP: [(&str, &str); 23] = [
+    ("/find TEXT", "list what has it in its name or its words"),
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
@@ -137,6 +140,7 @@ impl Command {
             Self::Tools
             | Self::Prompts
             | Self::Resources
+            | Self::Find(_)
             | Self::Call(..)
             | Self::Prompt(..)
             | Self::Read(_)
@@ -162,6 +166,44 @@ impl Command {
             | Self::Lacks(_)
             | Self::Unknown => false,
         }
+    }
+
+    /// The name of what a server has, which may stand behind that of the server.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Call(name, _)
+            | Self::Prompt(name, _)
+            | Self::Read(name)
+            | Self::Subscribe(name)
+            | Self::Unsubscribe(Some(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The same command, of this name.
+    pub(super) fn of(mut self, other: &str) -> Self {
+        if let Self::Call(name, _)
+        | Self::Prompt(name, _)
+        | Self::Read(name)
+        | Self::Subscribe(name)
+        | Self::Unsubscribe(Some(name)) = &mut self
+        {
+            other.clone_into(name);
+        }
+        self
+    }
+
+    /// Whether it is about the last call, of whichever server that was.
+    pub(super) fn is_of_last_call(&self) -> bool {
+        matches!(
+            self,
+            Self::Again
+                | Self::More
+                | Self::Save(..)
+                | Self::Trouble(_)
+                | Self::Wire(_)
+                | Self::Resend(_)
+        )
     }
 }
 
@@ -195,6 +237,10 @@ pub(super) fn parse(line: &str) -> Command {
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
         "resources" => Command::Resources,
+        "find" => match words.collect::<Vec<_>>().join(" ") {
+            text if text.is_empty() => Command::Lacks("/find TEXT"),
+            text => Command::Find(text),
+        },
         "call" => match one("/call TOOL") {
             Ok(tool) => Command::Call(tool, words.collect()),
             Err(lacks) => lacks,
@@ -324,7 +370,10 @@ mod tests {
         check("/server b", Command::Server("b".to_owned()));
         check("/server", Command::Lacks("/server NAME"));
         check("/as no-url", Command::As("no-url".to_owned()));
+        check("/find", Command::Lacks("/find TEXT"));
+        check("/find a  b", Command::Find("a b".to_owned()));
         check("/call", Command::Lacks("/call TOOL"));
+        check("/b/plan", Command::Prompt("b/plan".to_owned(), Vec::new()));
         check("/call book", Command::Call("book".to_owned(), Vec::new()));
         check(
             "/call book to='New York' n:=2",

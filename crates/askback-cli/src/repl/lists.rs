@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use askback::client::{Client, ClientError};
 use askback_core::protocol::{Prompt, Resource, ResourceTemplate, Tool};
 use askback_host::{
     diff,
@@ -12,9 +13,6 @@ use askback_host::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::attend;
-use crate::{error::Error, session::Session};
-
 /// The lists of a server.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
@@ -24,19 +22,41 @@ pub(super) struct Lists {
     pub(super) templates: Vec<ResourceTemplate>,
 }
 
+/// The lists of a server that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of them.
+    All,
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources, and their templates.
+    Resources,
+}
+
 /// The most names of one kind that are told.
 const NAMES: usize = 20;
 
 impl Lists {
-    /// Lists all that a server has.
-    pub(super) async fn read(session: &mut Session) -> Result<Self, Error> {
-        let Session { client, host, .. } = session;
-        Ok(Self {
-            tools: attend(host, client.tools()).await?,
-            prompts: attend(host, client.prompts()).await?,
-            resources: attend(host, client.resources()).await?,
-            templates: attend(host, client.resource_templates()).await?,
-        })
+    /// Lists what a server has of what is wanted; the other lists are empty.
+    ///
+    /// # Errors
+    ///
+    /// As all calls: see [`ClientError`].
+    pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Self, ClientError> {
+        let mut lists = Self::default();
+        if matches!(wanted, Wanted::All | Wanted::Tools) {
+            lists.tools = client.tools().await?;
+        }
+        if matches!(wanted, Wanted::All | Wanted::Prompts) {
+            lists.prompts = client.prompts().await?;
+        }
+        if matches!(wanted, Wanted::All | Wanted::Resources) {
+            lists.resources = client.resources().await?;
+            lists.templates = client.resource_templates().await?;
+        }
+        Ok(lists)
     }
 
     /// Puts on the page what is new, gone or another since.

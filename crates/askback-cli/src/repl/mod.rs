@@ -1,6 +1,8 @@
 //! A conversation with a server: commands that begin with a slash, prompts among them.
 
+mod address;
 mod again;
+mod catalog;
 mod history;
 mod known;
 mod line;
@@ -18,7 +20,7 @@ mod trouble;
 mod wire;
 mod written;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use askback::client::{ClientError, Subscription};
 use askback_core::{
@@ -27,29 +29,29 @@ use askback_core::{
 };
 use askback_host::{
     host::{Host, Input},
-    offer::{About, Offer},
-    page::{Page, Style, out},
-    plain::catalog,
+    page::{Style, out},
+    relay::ServerId,
     remarks,
     text::{PeerText, Words, given},
     words,
 };
 use serde_json::Value;
+use tokio::task::{JoinError, JoinSet};
 
 use self::{
     again::{Call, LastCall},
     history::History,
     known::Known,
     line::{Command, HELP},
-    lists::Lists,
-    servers::Other,
+    lists::{Lists, Wanted},
+    servers::{Learned, Other},
 };
 use crate::{
     args,
     error::{Error, Kind, Outcome},
     files::WatchedFiles,
     lookup, missing,
-    session::{Session, failed},
+    session::{Opened, Opening, Session, failed},
     suite::record::Recorder,
 };
 
@@ -60,17 +62,45 @@ pub struct Repl<'a> {
     tool_error: bool,
     /// The part that belongs to the server.
     known: Known,
+    /// The server that the person talks to, also while another is called.
+    home: ServerId,
+    /// The server that was called last, where the person named it.
+    called: Option<String>,
     /// The servers that the person does not talk to now.
     others: Vec<Other>,
+    /// Those of them that are being connected to.
+    opening: Opening,
+    /// Those of them whose lists are being read.
+    learning: JoinSet<Learned>,
+    /// Whether the front end knows all that can be typed now.
+    is_offered: bool,
     /// The files at whose change the server is started again.
     files: Option<WatchedFiles>,
 }
+
+/// Something that comes while a line is wanted.
+enum News {
+    /// A server has answered or failed.
+    Opened(Opened),
+    /// The lists of a server are there, or what read them panicked.
+    Learned(Result<Learned, JoinError>),
+    /// Files have changed.
+    Files,
+}
+
+/// Files have changed at which the server is started again.
+struct FilesChanged;
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.
     pub fn new(session: &'a mut Session) -> Self {
         session.host.converse();
         Self {
+            home: session.server(),
+            called: None,
+            opening: Opening::default(),
+            learning: JoinSet::new(),
+            is_offered: false,
             session,
             recorder: None,
             tool_error: false,
@@ -124,10 +154,7 @@ impl<'a> Repl<'a> {
         self.meet().await?;
         loop {
             self.session.host.page().blank();
-            self.describe();
-            let prompt = given(&self.session.host.desk().asker().name).short().into();
-            let change = restart::changed(&mut self.files);
-            let line = match self.session.host.read_until(&prompt, change).await {
+            let line = match self.next_line().await {
                 Ok(Input::Line(line)) => line,
                 Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
                     is_leaving = true;
@@ -136,7 +163,7 @@ impl<'a> Repl<'a> {
                     continue;
                 }
                 Ok(Input::End | Input::Interrupt) => return Ok(()),
-                Err(()) => {
+                Err(FilesChanged) => {
                     let ran = self.rebuilt().await;
                     self.heed(ran)?;
                     continue;
@@ -150,127 +177,52 @@ impl<'a> Repl<'a> {
             if command == Command::Quit {
                 return Ok(());
             }
-            let was_gone = self.session.host.is_gone(self.session.server());
-            let was_gone = was_gone && command.needs_server();
-            let ran = self.carry_out(command).await;
-            if was_gone && ran.is_ok() {
-                // It was started again for the command.
-                self.session.host.is_back();
-            }
+            let ran = self.obey(command).await;
             self.heed(ran)?;
+        }
+    }
+
+    /// Asks for a line. What comes of the other servers meanwhile is told.
+    async fn next_line(&mut self) -> Result<Input, FilesChanged> {
+        loop {
+            if !mem::replace(&mut self.is_offered, true) {
+                self.offer();
+            }
+            self.describe();
+            let prompt = given(&self.session.host.desk().asker().name).short().into();
+            let (opening, learning) = (&mut self.opening, &mut self.learning);
+            let news = async {
+                tokio::select! {
+                    Some(opened) = opening.next() => News::Opened(opened),
+                    Some(learned) = learning.join_next() => News::Learned(learned),
+                    () = restart::changed(&mut self.files) => News::Files,
+                }
+            };
+            match self.session.host.read_until(&prompt, news).await {
+                Ok(input) => return Ok(input),
+                Err(News::Opened(opened)) => self.opened(opened),
+                Err(News::Learned(Ok(learned))) => self.learned(learned),
+                // Without the lists there is only less to pick from.
+                Err(News::Learned(Err(_))) => {}
+                Err(News::Files) => return Err(FilesChanged),
+            }
         }
     }
 
     /// Has the server tell of changes, and takes note of what it has, where that was not done before.
     async fn meet(&mut self) -> Result<(), Error> {
-        if self.known.lists.is_none() {
+        if !self.known.is_met {
             self.known.changes = self.listen().await?;
+            self.known.is_met = true;
         }
-        if self.session.host.shows_offers() || self.files.is_some() {
+        let are_wanted = self.session.host.shows_offers() || self.files.is_some();
+        if are_wanted && self.known.lists.is_none() {
+            let Session { client, host, .. } = &mut *self.session;
             // Without the lists there is only less to pick from, and to compare with.
-            let lists = match self.known.lists.take() {
-                Some(lists) => Ok(lists),
-                None => Lists::read(self.session).await,
-            };
-            if let Ok(lists) = lists {
-                self.offer(&lists);
-                self.known.lists = Some(lists);
-            }
+            self.known.lists = attend(host, Lists::read(client, Wanted::All)).await.ok();
+            self.is_offered = false;
         }
         Ok(())
-    }
-
-    /// Offers to type what the server has, and our commands.
-    fn offer(&mut self, lists: &Lists) {
-        if !self.session.host.shows_offers() {
-            return;
-        }
-        let about = |title: Option<String>, description: Option<String>| {
-            About::Peer(title.or(description).unwrap_or_default().into())
-        };
-        let tools = lists.tools.iter().cloned().filter_map(|tool| {
-            Some(Offer {
-                line: offered::tool(&tool.name)?,
-                goes_on: true,
-                arguments: offered::arguments(&tool),
-                hints: catalog::hints(&tool),
-                about: about(tool.title, tool.description),
-                last: None,
-            })
-        });
-        let prompts =
-            lists.prompts.iter().cloned().filter_map(|prompt| {
-                Some(Offer {
-                    line: offered::prompt(&prompt.name)?,
-                    goes_on: true,
-                    arguments: offered::names(
-                        prompt.arguments.iter().flatten().map(|argument| {
-                            (argument.name.as_str(), argument.required == Some(true))
-                        }),
-                    ),
-                    about: about(prompt.title, prompt.description),
-                    ..Offer::default()
-                })
-            });
-        let resources = lists.resources.iter().cloned().filter_map(|resource| {
-            Some(Offer {
-                line: offered::resource(&resource.uri)?,
-                goes_on: false,
-                about: about(resource.title.or(Some(resource.name)), resource.description),
-                ..Offer::default()
-            })
-        });
-        let templates = lists.templates.iter().cloned().filter_map(|template| {
-            Some(Offer {
-                line: offered::resource(&template.uri_template)?,
-                goes_on: false,
-                about: about(template.title.or(Some(template.name)), template.description),
-                ..Offer::default()
-            })
-        });
-        let mut offers: Vec<_> = tools
-            .chain(prompts)
-            .chain(resources)
-            .chain(templates)
-            .collect();
-        let ours = HELP
-            .iter()
-            .filter(|(command, _)| !command.starts_with("/PROMPT"));
-        offers.extend(ours.map(|(command, does)| {
-            let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
-            Offer {
-                line: line.to_owned(),
-                goes_on: !behind.is_empty(),
-                about: About::Ours(does),
-                ..Offer::default()
-            }
-        }));
-        self.session.host.offer(offers);
-    }
-
-    /// Says of the server what is good to know where nothing is typed.
-    fn describe(&mut self) {
-        let Some(lists) = &self.known.lists else {
-            return;
-        };
-        let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
-        let folders: Words = match shared {
-            0 => "none".into(),
-            many => words!("{}", many),
-        };
-        let words = words!(
-            "Tools {}  Prompts {}  Resources {}  Templates {}  Folders shared: {}",
-            lists.tools.len(),
-            lists.prompts.len(),
-            lists.resources.len(),
-            lists.templates.len(),
-            folders
-        );
-        let words = match self.known.log {
-            Some(level) => words!("{}  Log: {}", words, level),
-            None => words,
-        };
-        self.session.host.describe(words);
     }
 
     /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
@@ -313,24 +265,10 @@ impl<'a> Repl<'a> {
                 ));
             }
             Command::Lacks(usage) => return Err(Error::usage(words!("write {}", usage))),
-            Command::Tools => {
-                let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
-                self.list(|page| catalog::tools(page, &tools))?;
-            }
-            Command::Prompts => {
-                let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
-                self.list(|page| catalog::prompts(page, &prompts))?;
-            }
-            Command::Resources => {
-                let resources =
-                    attend(&mut self.session.host, self.session.client.resources()).await?;
-                let templates = attend(
-                    &mut self.session.host,
-                    self.session.client.resource_templates(),
-                )
-                .await?;
-                self.list(|page| catalog::resources(page, &resources, &templates))?;
-            }
+            Command::Tools => return self.list_all(Wanted::Tools).await,
+            Command::Prompts => return self.list_all(Wanted::Prompts).await,
+            Command::Resources => return self.list_all(Wanted::Resources).await,
+            Command::Find(text) => return self.find(&text).await,
             Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
@@ -389,7 +327,7 @@ impl<'a> Repl<'a> {
         preset: Content,
     ) -> Result<(), Error> {
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
-        let tool = lookup::tool(&tools, name)?;
+        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
@@ -413,7 +351,10 @@ impl<'a> Repl<'a> {
     /// Leaves the line that makes a call again, where it was filled in: to be seen, and among the
     /// lines to go back to. Arguments that seem to be secrets are not in it.
     fn write(&mut self, call: &Call) {
-        let Some(line) = written::line(LastCall::new(call.clone()).call()) else {
+        let kept = LastCall::new(call.clone());
+        let line = self.address(call.name());
+        let line = line.and_then(|address| written::line(kept.call(), &address));
+        let Some(line) = line else {
             return;
         };
         let host = &mut self.session.host;
@@ -423,6 +364,12 @@ impl<'a> Repl<'a> {
             let _ = History::of_user().keep(&line);
             host.remember(vec![line]);
         }
+    }
+
+    /// A name of the server, as it is typed.
+    fn address(&self, name: &str) -> Option<String> {
+        let server = &self.session.host.desk().asker().name;
+        self.addresses().write(server, name)
     }
 
     /// Whether the server is known to have a tool of this name.
@@ -470,13 +417,6 @@ impl<'a> Repl<'a> {
             }),
             false => Ok(self.session.host.print(out::of_text(result))?),
         }
-    }
-
-    /// Writes a list to the standard output.
-    fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
-        let mut page = out::stdout_page();
-        put(&mut page);
-        Ok(self.session.host.print(page.take().trimmed())?)
     }
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a

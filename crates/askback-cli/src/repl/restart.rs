@@ -4,8 +4,11 @@ use std::future::pending;
 
 use askback_host::{page::Style, text::given, words};
 
-use super::{Repl, lists::Lists};
-use crate::{error::Error, files::WatchedFiles};
+use super::{
+    Repl, attend,
+    lists::{Lists, Wanted},
+};
+use crate::{error::Error, files::WatchedFiles, session::Session};
 
 impl Repl<'_> {
     /// Starts the server again, or reaches it again, and says what is another.
@@ -23,15 +26,17 @@ impl Repl<'_> {
         restarted.map_err(|error| error.hint(hint))?;
         self.known.is_down = false;
         self.known.changes = self.listen().await?;
+        self.known.is_met = true;
         self.subscribe_again().await?;
-        let now = Lists::read(self.session).await?;
+        let Session { client, host, .. } = &mut *self.session;
+        let now = attend(host, Lists::read(client, Wanted::All)).await?;
         let page = self.session.host.page();
         match &self.known.lists {
             Some(before) => before.compare(&now, page),
             None => page.note(Style::Plain, "It is there again."),
         }
-        self.offer(&now);
         self.known.lists = Some(now);
+        self.is_offered = false;
         Ok(())
     }
 

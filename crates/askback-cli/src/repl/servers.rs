@@ -2,24 +2,35 @@
 
 use std::mem;
 
-use askback_host::{page::Style, text::given, words};
+use askback::client::ClientError;
+use askback_host::{page::Style, relay::ServerId, text::given, words};
 
-use super::{Repl, known::Known};
+use super::{
+    Repl,
+    address::Addresses,
+    known::Known,
+    line::Command,
+    lists::{Lists, Wanted},
+};
 use crate::{
     error::{Error, Kind},
-    session::{Connection, State},
+    session::{Connection, Opened, Opening, Session, State, of_server},
 };
 
 /// A server that the person does not talk to now.
 pub(super) struct Other {
-    connection: Connection,
-    known: Known,
+    pub(super) connection: Connection,
+    pub(super) known: Known,
 }
 
+/// The lists of a server, or why they are not known.
+pub(super) type Learned = (ServerId, Result<Lists, ClientError>);
+
 impl Repl<'_> {
-    /// Has these servers beside the one that the person talks to.
+    /// Has these servers beside the one that the person talks to; some are being connected to.
     #[must_use]
-    pub fn beside(mut self, others: Vec<Connection>) -> Self {
+    pub fn beside(mut self, others: Vec<Connection>, opening: Opening) -> Self {
+        self.opening = opening;
         self.others = others
             .into_iter()
             .map(|connection| Other {
@@ -27,6 +38,9 @@ impl Repl<'_> {
                 known: Known::default(),
             })
             .collect();
+        for at in 0..self.others.len() {
+            self.learn(at);
+        }
         self
     }
 
@@ -40,10 +54,11 @@ impl Repl<'_> {
     pub fn list_servers(&mut self) {
         let chosen = self.session.server();
         let revision = self.session.client.revision();
-        let mut rows = vec![(chosen, Ok((revision, self.known.is_down)))];
+        let mut rows = vec![(chosen, Ok(Some((revision, self.known.is_down))))];
         for other in &self.others {
             let state = match &other.connection.state {
-                State::Open(client) => Ok((client.revision(), other.known.is_down)),
+                State::Connecting => Ok(None),
+                State::Open(client) => Ok(Some((client.revision(), other.known.is_down))),
                 State::Failed(error) => Err(error.clone()),
             };
             rows.push((other.connection.server, state));
@@ -57,12 +72,16 @@ impl Repl<'_> {
                 false => "  ",
             };
             let (style, state, quoted) = match state {
-                Ok((_, true)) => (Style::Warning, "could not be started again".into(), None),
+                Ok(None) => (Style::Plain, "connecting".into(), None),
+                Ok(Some((_, true))) => {
+                    let failed = "could not be started again";
+                    (Style::Warning, failed.into(), None)
+                }
                 Ok(_) if host.is_gone(server) => {
                     let ended = "ended; the next command starts it again";
                     (Style::Plain, ended.into(), None)
                 }
-                Ok((revision, false)) => {
+                Ok(Some((revision, false))) => {
                     let connected = words!("connected, {}", given(revision));
                     (Style::Plain, connected, None)
                 }
@@ -82,20 +101,24 @@ impl Repl<'_> {
 
     /// Has the person talk to the server of this name.
     pub(super) async fn talk_to(&mut self, name: &str) -> Result<(), Error> {
-        if let Some(at) = self.find(name)? {
+        if let Some(at) = self.find_server(name)? {
+            self.wait_for(at).await?;
             self.turn_to(at)?;
+            self.home = self.session.server();
             self.meet().await?;
         }
+        self.called = None;
         let name = given(&self.session.host.desk().asker().name).short();
         let page = self.session.host.page();
         page.say(Style::Plain, words!("You talk to {}.", name));
         Ok(())
     }
 
-    /// Starts the server of this name again, or the one that the person talks to.
+    /// Starts the server of this name again, or the one that the person talks to. A person does not
+    /// wait for one that was not there.
     pub(super) async fn restart_named(&mut self, name: Option<&str>) -> Result<(), Error> {
         let at = match name {
-            Some(name) => self.find(name)?,
+            Some(name) => self.find_server(name)?,
             None => None,
         };
         let Some(at) = at else {
@@ -104,23 +127,155 @@ impl Repl<'_> {
         if self.turn_to(at).is_ok() {
             let restarted = self.restart().await;
             self.turn_to(at)?;
-            self.meet().await?;
             return restarted;
         }
         let Some(other) = self.others.get_mut(at) else {
             return Ok(());
         };
+        let Session { host, .. } = &mut *self.session;
+        if host.is_person() {
+            let name = given(&host.asker(other.connection.server).name).short();
+            if !matches!(other.connection.state, State::Connecting) {
+                self.opening.begin(&mut other.connection);
+            }
+            let words = words!("Connecting to {}. It is said here when it is there.", name);
+            host.page().note(Style::Plain, words);
+            return Ok(());
+        }
         self.session.connect(&mut other.connection).await?;
-        self.session
-            .host
-            .page()
-            .note(Style::Plain, "It is there now.");
+        let page = self.session.host.page();
+        page.note(Style::Plain, "It is there now.");
         Ok(())
+    }
+
+    /// Takes in that a server has answered or failed, and says so.
+    pub(super) fn opened(&mut self, (server, opened): Opened) {
+        let is_it = |other: &Other| other.connection.server == server;
+        let Some(at) = self.others.iter().position(is_it) else {
+            return;
+        };
+        let host = &mut self.session.host;
+        let name = given(&host.asker(server).name).short();
+        match &opened {
+            Ok(client) => {
+                let words = words!("{}: connected, {}", name, given(client.revision()));
+                host.page().say(Style::Plain, words);
+            }
+            Err(error) => of_server(name, error).put_below(host.page()),
+        }
+        if let Some(other) = self.others.get_mut(at) {
+            other.connection.settle(host, opened);
+        }
+        self.learn(at);
+    }
+
+    /// Has the lists of another server read, where they are shown, while nobody waits for them.
+    fn learn(&mut self, at: usize) {
+        if !self.session.host.shows_offers() {
+            return;
+        }
+        let Some(other) = self.others.get(at) else {
+            return;
+        };
+        if let State::Open(client) = &other.connection.state {
+            let (server, client) = (other.connection.server, client.clone());
+            self.learning
+                .spawn(async move { (server, Lists::read(&client, Wanted::All).await) });
+        }
+    }
+
+    /// Takes in the lists of another server. Without them there is only less to pick from.
+    pub(super) fn learned(&mut self, (server, lists): Learned) {
+        let others = self.others.iter_mut();
+        let mut others = others.filter(|other| other.connection.server == server);
+        if let (Some(other), Ok(lists)) = (others.next(), lists) {
+            other.known.lists.get_or_insert(lists);
+            self.is_offered = false;
+        }
+    }
+
+    /// Waits until another server has answered or failed.
+    async fn wait_for(&mut self, at: usize) -> Result<(), Error> {
+        while let Some(other) = self.others.get(at)
+            && matches!(other.connection.state, State::Connecting)
+        {
+            let host = &mut self.session.host;
+            let name = given(&host.asker(other.connection.server).name).short();
+            let waiting = words!("Waiting for {} to answer…", name);
+            let opened = host.attend_aloud(self.opening.next(), waiting).await?;
+            match opened {
+                Some(opened) => self.opened(opened),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the servers, as they stand before the names of what they have.
+    pub(super) fn addresses(&self) -> Addresses {
+        let host = &self.session.host;
+        let others = self.others.iter();
+        let servers = others.map(|other| other.connection.server);
+        let servers = servers.chain([self.session.server()]);
+        let others = servers.filter(|&server| server != self.home);
+        let name = |server| host.asker(server).name.clone();
+        Addresses {
+            home: name(self.home),
+            others: others.map(name).collect(),
+        }
+    }
+
+    /// Does what a line says, at the server that it names, or else at the one that the person talks
+    /// to. What is said of the last call is said to the server that was called.
+    pub(super) async fn obey(&mut self, command: Command) -> Result<(), Error> {
+        let addresses = self.addresses();
+        let is_call = matches!(
+            command,
+            Command::Call(..) | Command::Prompt(..) | Command::Read(_)
+        );
+        let (server, command) = match command.name() {
+            Some(name) => {
+                let (server, name) = addresses.read(name);
+                (Some(server.to_owned()), command.clone().of(name))
+            }
+            None if command.is_of_last_call() => (self.called.clone(), command),
+            None => (None, command),
+        };
+        let at = match &server {
+            Some(server) => self.find_server(server)?,
+            None => None,
+        };
+        if is_call {
+            self.called = server;
+        }
+        let Some(at) = at else {
+            return self.do_there(command).await;
+        };
+        self.wait_for(at).await?;
+        self.turn_to(at)?;
+        let done = match self.meet().await {
+            Ok(()) => self.do_there(command).await,
+            Err(error) => Err(error),
+        };
+        self.turn_to(at)?;
+        done
+    }
+
+    /// Does what a line says, at a server that may have gone away.
+    async fn do_there(&mut self, command: Command) -> Result<(), Error> {
+        let was_gone = self.session.host.is_gone(self.session.server());
+        let was_gone = was_gone && command.needs_server();
+        let done = self.carry_out(command).await;
+        if was_gone && done.is_ok() {
+            // It was started again for the command.
+            self.session.host.is_back();
+        }
+        done
     }
 
     /// Finds the server of this name among those that the person does not talk to; none where it is
     /// the one they talk to.
-    fn find(&self, name: &str) -> Result<Option<usize>, Error> {
+    fn find_server(&self, name: &str) -> Result<Option<usize>, Error> {
         let host = &self.session.host;
         if host.desk().asker().name == name {
             return Ok(None);
@@ -147,6 +302,7 @@ impl Repl<'_> {
             return Err(error.hint(words!("/restart {} tries again.", name)));
         }
         mem::swap(&mut other.known, &mut self.known);
+        self.is_offered = false;
         Ok(())
     }
 }

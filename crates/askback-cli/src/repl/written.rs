@@ -12,12 +12,12 @@ use super::{
 };
 use crate::args;
 
-/// The line that makes this call; none where no line is read as just that.
-pub(super) fn line(call: &Call) -> Option<String> {
+/// The line that makes this call of what has this address; none where no line is read as just that.
+pub(super) fn line(call: &Call, address: &str) -> Option<String> {
+    let mut line = call.offered(address)?;
     match call {
         Call::Tool(tool, arguments) => {
             let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-            let mut line = offered::tool(&tool.name)?;
             for (name, value) in arguments {
                 let is_it = |word: String| {
                     let given = args::for_tool(args::parse(&[word]).ok()?, &schema).ok()?;
@@ -27,8 +27,7 @@ pub(super) fn line(call: &Call) -> Option<String> {
             }
             Some(line)
         }
-        Call::Prompt(name, arguments) => {
-            let mut line = offered::prompt(name)?;
+        Call::Prompt(_, arguments) => {
             for (name, text) in arguments {
                 let is_it = |word: String| {
                     let given = args::for_prompt(args::parse(&[word]).ok()?);
@@ -38,7 +37,7 @@ pub(super) fn line(call: &Call) -> Option<String> {
             }
             Some(line)
         }
-        Call::Read(uri) => offered::resource(uri),
+        Call::Read(_) => Some(line),
     }
 }
 
@@ -114,7 +113,7 @@ mod tests {
     fn a_call_is_the_line_that_makes_it() {
         #[track_caller]
         fn check(arguments: Value, expected: Option<&str>) {
-            assert_eq!(line(&tool(arguments)).as_deref(), expected);
+            assert_eq!(line(&tool(arguments), "book").as_deref(), expected);
         }
         check(json!({}), Some("/call book"));
         check(json!({"s": "Rome"}), Some("/call book s=Rome"));
@@ -157,7 +156,7 @@ mod tests {
         fn check(text: &str, expected: &str) {
             let arguments = BTreeMap::from([("to".to_owned(), text.to_owned())]);
             let call = Call::Prompt("plan".to_owned(), arguments);
-            assert_eq!(line(&call).as_deref(), Some(expected));
+            assert_eq!(line(&call, "plan").as_deref(), Some(expected));
         }
         check("Rome", "/plan to=Rome");
         check("New York", "/plan to=\"New York\"");
@@ -168,7 +167,7 @@ mod tests {
         #[test]
         fn any_text_is_itself(text in "\\PC{0,12}|[ '\"\\\\=:{}\\[\\]\n\ta-z]{0,8}") {
             let call = tool(json!({"s": text}));
-            let line = line(&call).expect("it can be written");
+            let line = line(&call, "book").expect("it can be written");
             let Command::Call(name, words) = line::parse(&line) else {
                 panic!("{line} is no call");
             };

@@ -1,6 +1,6 @@
 //! Connections to several servers, with one front end before them.
 
-use std::{collections::BTreeSet, iter, mem, sync::Arc};
+use std::{iter, mem, sync::Arc};
 
 use askback::client::{Client, Event};
 use askback_core::{limits::Limits, protocol::Root};
@@ -9,7 +9,7 @@ use askback_host::{
     model::{Asker, Desk, Reached},
     page::out,
     relay::{Relay, ServerId, claims},
-    text::{Given, given},
+    text::{Given, Words, given},
     words,
 };
 use tokio::task::JoinSet;
@@ -35,11 +35,20 @@ pub struct Connection {
 
 /// The state of a connection.
 pub enum State {
+    /// The server was started, or its address called, and it has not answered yet.
+    Connecting,
     /// The server is there, or was.
     Open(Client),
     /// It could not be reached so far.
     Failed(Error),
 }
+
+/// The servers that are being connected to. They go on while nobody waits.
+#[derive(Default)]
+pub struct Opening(JoinSet<(ServerId, Result<Client, Error>)>);
+
+/// The end of an attempt to connect to a server.
+pub type Opened = (ServerId, Result<Client, Error>);
 
 /// The things that the connections of a session have in common.
 pub(super) struct Room<'a> {
@@ -145,7 +154,7 @@ impl<'a> Room<'a> {
         };
         Ok(Connection {
             server,
-            state: State::Failed(Error::new(Kind::Connection, "the server is not there")),
+            state: State::Failed(absent()),
             wire,
             opener,
         })
@@ -162,18 +171,79 @@ pub(super) fn tell_of(target: &Target) {
     }
 }
 
+/// The error of a server that nobody tried to reach, or of whose end nothing is known.
+fn absent() -> Error {
+    Error::new(Kind::Connection, "the server is not there")
+}
+
+/// The server that is waited for before a conversation begins: the first that may be talked to, if
+/// it has not answered yet, or else, where all are awaited, any.
+fn awaited(connections: &[Connection], awaits_all: bool) -> Option<ServerId> {
+    let is_connecting = |of: &&Connection| matches!(of.state, State::Connecting);
+    let mut hoped = connections
+        .iter()
+        .filter(|of| !matches!(of.state, State::Failed(_)));
+    let awaited = match awaits_all {
+        true => hoped.find(is_connecting),
+        false => hoped.next().filter(is_connecting),
+    };
+    awaited.map(|of| of.server)
+}
+
+/// The sentence that says which servers are waited for.
+fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Words {
+    let connecting = connections
+        .iter()
+        .filter(|of| matches!(of.state, State::Connecting));
+    let most = match awaits_all {
+        true => connections.len(),
+        false => 1,
+    };
+    let names = connecting
+        .take(most)
+        .map(|of| host.asker(of.server).name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    words!("Waiting for {} to answer…", given(names).short())
+}
+
 /// An error of one server, which it names.
-fn of_server(name: Given, error: &Error) -> Error {
+pub fn of_server(name: Given, error: &Error) -> Error {
     Error {
         message: words!("{}: {}", name, error.message.clone()),
         ..error.clone()
     }
 }
 
+impl Opening {
+    /// Begins to connect to a server.
+    pub fn begin(&mut self, connection: &mut Connection) {
+        let server = connection.server;
+        connection.state = match connection.opener.connect() {
+            Ok(connecting) => {
+                self.0
+                    .spawn(async move { (server, connecting.await.map_err(failed)) });
+                State::Connecting
+            }
+            Err(error) => State::Failed(error),
+        };
+    }
+
+    /// Waits until one of them has answered or failed; none where nothing is awaited. Nothing is lost
+    /// where that is not waited for to the end.
+    pub async fn next(&mut self) -> Option<Opened> {
+        loop {
+            // One that panicked has no end.
+            if let Ok(opened) = self.0.join_next().await? {
+                return Some(opened);
+            }
+        }
+    }
+}
+
 impl Session {
     /// Opens connections to several servers at once, with a person before them. The person talks to the
-    /// first that is there; the others are returned, in their order. One that cannot be reached ends none
-    /// of the others.
+    /// first that is there; the others are returned, in their order. A person waits for none behind that
+    /// one: those are being connected to. One that cannot be reached ends none of the others.
     ///
     /// # Errors
     ///
@@ -182,7 +252,7 @@ impl Session {
         first: Target,
         others: Vec<Target>,
         args: &SessionArgs,
-    ) -> Result<(Self, Vec<Connection>), Error> {
+    ) -> Result<(Self, Vec<Connection>, Opening), Error> {
         // A front end takes the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
         let (room, mut host) = Room::new(&first, args, Answers::Person, Some)?;
@@ -191,38 +261,22 @@ impl Session {
             host.add(room.desk(&target));
             connections.push(room.connection(&mut host, target)?);
         }
-        let mut opening = JoinSet::new();
-        let mut awaited = BTreeSet::new();
+        let mut opening = Opening::default();
         for connection in &mut connections {
-            let server = connection.server;
-            match connection.opener.connect() {
-                Ok(connecting) => {
-                    awaited.insert(server);
-                    opening.spawn(async move { (server, connecting.await) });
-                }
-                Err(error) => connection.state = State::Failed(error),
-            }
+            opening.begin(connection);
         }
-        while !opening.is_empty() {
-            let mut names = Vec::new();
-            for connection in connections.iter().filter(|of| awaited.contains(&of.server)) {
-                names.push(host.asker(connection.server).name.clone());
-                host.choose(connection.server);
-            }
-            let waiting = words!("Waiting for {} to answer…", given(names.join(", ")).short());
-            let opened = host.attend_aloud(opening.join_next(), waiting).await?;
-            let Some(Ok((server, opened))) = opened else {
+        // Lines of a file would meet other servers each time.
+        let awaits_all = !host.is_person();
+        while let Some(server) = awaited(&connections, awaits_all) {
+            host.choose(server);
+            let waiting = waiting_for(&host, &connections, awaits_all);
+            let opened = host.attend_aloud(opening.next(), waiting).await?;
+            let Some((server, opened)) = opened else {
                 break;
             };
-            awaited.remove(&server);
             let of = connections.iter_mut().find(|of| of.server == server);
             if let Some(connection) = of {
-                if let Ok(client) = &opened {
-                    host.choose(server);
-                    host.desk_mut().meet(client.server_info().map(claims));
-                }
-                connection.state =
-                    opened.map_or_else(|error| State::Failed(failed(error)), State::Open);
+                connection.settle(&mut host, opened);
             }
         }
         let is_open = |of: &Connection| matches!(of.state, State::Open(_));
@@ -231,8 +285,9 @@ impl Session {
         match &chosen.state {
             State::Open(client) => {
                 let client = client.clone();
-                Ok((Self::of(host, chosen, client), connections))
+                Ok((Self::of(host, chosen, client), connections, opening))
             }
+            State::Connecting => Err(absent()),
             State::Failed(error) => {
                 for other in &connections {
                     if let State::Failed(error) = &other.state {
@@ -290,24 +345,26 @@ impl Session {
     ///
     /// If it cannot be reached now either.
     pub async fn connect(&mut self, other: &mut Connection) -> Result<(), Error> {
-        match open(&other.opener, &mut self.host).await {
-            Ok(client) => {
-                self.host.choose(other.server);
-                let claims = client.server_info().map(claims);
-                self.host.desk_mut().meet(claims);
-                self.host.choose(self.server);
-                other.state = State::Open(client);
-                Ok(())
-            }
-            Err(error) => {
-                other.state = State::Failed(error.clone());
-                Err(error)
-            }
-        }
+        let opened = open(&other.opener, &mut self.host).await;
+        let failed = opened.as_ref().err().cloned();
+        other.settle(&mut self.host, opened);
+        failed.map_or(Ok(()), Err)
     }
 }
 
 impl Connection {
+    /// Takes in how the attempt to connect to it ended.
+    pub fn settle(&mut self, host: &mut Host, opened: Result<Client, Error>) {
+        if let Ok(client) = &opened {
+            let chosen = host.chosen();
+            host.choose(self.server);
+            host.desk_mut().meet(client.server_info().map(claims));
+            host.is_back();
+            host.choose(chosen);
+        }
+        self.state = opened.map_or_else(State::Failed, State::Open);
+    }
+
     /// Ends the connection, and with it the server.
     pub async fn close(self, host: &mut Host) {
         if let State::Open(client) = self.state {

@@ -32,7 +32,7 @@ const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
 pub(crate) const ENTER: &str = "\r";
 const F2: &str = "\x1bOQ";
-const TAB: &str = "\t";
+pub(crate) const TAB: &str = "\t";
 pub(crate) const REVIEW: &str = "\x13";
 pub(crate) const ESC: &str = "\x1b";
 const EDITOR: &str = "\x07";

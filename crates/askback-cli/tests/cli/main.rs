@@ -59,6 +59,8 @@ mod suspended;
 #[cfg(unix)]
 mod tasks;
 #[cfg(unix)]
+mod together;
+#[cfg(unix)]
 mod trouble;
 #[cfg(unix)]
 mod trust;

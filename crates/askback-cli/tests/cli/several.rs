@@ -17,7 +17,7 @@ fn place(scratch: &Scratch) -> String {
     for name in ["a", "b"] {
         fs::create_dir_all(scratch.path(name)).expect("it is ours");
         scratch.file(&format!("{name}/tools.json"), &TOOLS.replace('\n', ""));
-        scratch.file(&format!("{name}/others.json"), OTHERS);
+        scratch.file(&format!("{name}/others.json"), &OTHERS.replace('\n', ""));
         scratch.file(&format!("{name}/count"), "0");
         scratch.file(&format!("{name}/server.sh"), SERVER);
     }
@@ -81,6 +81,70 @@ fn each_server_has_calls_answers_and_starts_of_its_own() {
             "  The result is the same as before.",
         ]
     );
+}
+
+#[test]
+fn the_servers_are_called_by_name_and_listed_together() {
+    let lines = [
+        "/call b/reserve",
+        "7C",
+        "",
+        "/call reserve", // of `a`, to which the person talks
+        "12A",
+        "",
+        "/call b/reserve",
+        "8D",
+        "",
+        "/again", // of `b`, which was called last
+        "/call a/reserve",
+        "13A",
+        "",
+        "/find RING",
+        "/call b/change",
+        "/find RING",
+        "",
+    ];
+    let ran = run("several-called", &["--all"], &lines.join("\n")).expect(0);
+    let ran = ran.says("b · answered as before | Which seat?\n");
+    let ran = ran.says("Not asked, as they are not there: gone.");
+    let results: Vec<_> = ran.stdout.lines().collect();
+    assert_eq!(
+        results,
+        [
+            "start 1, seat 7C",
+            "start 1, seat 12A",
+            "start 1, seat 8D",
+            "start 1, seat 8D",
+            "  The result is the same as before.",
+            "start 1, seat 13A",
+            "Nothing has RING in its name or in the words on it.",
+            "",
+            "| /call b/ring",
+        ]
+    );
+    let ran = run("several-tools", &["--all"], "/tools\n").expect(0);
+    let names = ran.stdout.lines().filter(|line| {
+        let name = line.strip_prefix("  | ").unwrap_or(line);
+        !line.starts_with("      ") && !name.is_empty()
+    });
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        [
+            "Tools",
+            "  | reserve",
+            "  | change",
+            "  | leave",
+            "b:",
+            "Tools",
+            "  | b/reserve",
+            "  | b/change",
+            "  | b/leave",
+        ]
+    );
+    // A name without a server is that of the one to which the person talks.
+    run("several-own", &["--all"], "/call ring\n")
+        .expect(2)
+        .says("no tool `ring`");
 }
 
 #[test]

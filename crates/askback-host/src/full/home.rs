@@ -51,10 +51,19 @@ pub(super) enum Homed {
 }
 
 impl Home {
-    /// Takes note of what can be typed from now on.
-    pub(super) fn offer(&mut self, offers: Vec<Offer>) {
+    /// Takes note of what can be typed from now on. What is still offered keeps how its last call
+    /// ended, and stays picked.
+    pub(super) fn offer(&mut self, mut offers: Vec<Offer>) {
+        let picked = self.picked.and_then(|at| self.fitting().get(at).cloned());
+        for offer in &mut offers {
+            let before = self.offers.iter_mut().find(|it| it.line == offer.line);
+            if let Some(before) = before {
+                offer.last = offer.last.take().or(before.last.take());
+            }
+        }
         self.offers = offers;
-        self.picked = None;
+        let picked = picked.map(|line| self.fitting().iter().position(|it| *it == line));
+        self.picked = picked.flatten();
     }
 
     /// Takes note of what is said of the server.
@@ -197,18 +206,9 @@ impl Home {
             }
             return found;
         }
-        let fits = |offer: &&Offer| {
-            let about = match &offer.about {
-                About::Ours(words) => words,
-                About::Peer(text) => text.raw(),
-            };
-            match typed.strip_prefix('/') {
-                Some(_) => offer.line.to_lowercase().starts_with(&typed),
-                None => {
-                    offer.line.to_lowercase().contains(&typed)
-                        || about.to_lowercase().contains(&typed)
-                }
-            }
+        let fits = |offer: &&Offer| match typed.strip_prefix('/') {
+            Some(_) => offer.line.to_lowercase().starts_with(&typed),
+            None => offer.has(&typed),
         };
         let found = self.offers.iter().filter(fits);
         let ours = self.ours(self.editor.text().trim());

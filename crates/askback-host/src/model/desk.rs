@@ -25,6 +25,8 @@ pub struct Desk {
     waiting: VecDeque<Open>,
     /// Questions answered since the desk was last empty.
     answered: usize,
+    /// Questions of other servers that wait for the same person.
+    pub(crate) elsewhere: usize,
     muted: bool,
     /// The folders the person has agreed to show this server.
     shared: Option<Vec<Root>>,
@@ -110,7 +112,7 @@ pub struct Front<'a> {
     pub question: &'a Question,
     /// Which of the questions it is, from 1.
     pub position: usize,
-    /// How many there are.
+    /// How many there are, with those of other servers that wait for the same person.
     pub total: usize,
     /// The current step.
     pub step: Step<'a>,
@@ -168,6 +170,7 @@ impl Desk {
             front: None,
             waiting: VecDeque::new(),
             answered: 0,
+            elsewhere: 0,
             muted: false,
             shared,
             offer,
@@ -222,11 +225,12 @@ impl Desk {
     pub fn front(&self) -> Option<Front<'_>> {
         let open = self.front.as_ref()?;
         let position = self.answered.saturating_add(1);
+        let others = self.waiting.len().saturating_add(self.elsewhere);
         Some(Front {
             id: open.id,
             question: &open.question,
             position,
-            total: position.saturating_add(self.waiting.len()),
+            total: position.saturating_add(others),
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
             issue: open.issue.as_ref(),

@@ -1,0 +1,342 @@
+//! The offers of all servers of a conversation: as lines that can be typed, and as lists.
+
+use askback::client::{Client, ClientError};
+use askback_host::{
+    offer::{About, Offer},
+    page::{Page, Style, out},
+    plain::catalog,
+    text::{Words, given},
+    words,
+};
+use tokio::task::JoinSet;
+
+use super::{
+    Repl, attend,
+    line::HELP,
+    lists::{Lists, Wanted},
+    offered,
+    servers::Other,
+};
+use crate::{
+    error::Error,
+    session::{Session, State, failed, of_server},
+};
+
+impl Repl<'_> {
+    /// Offers to type what all servers have, the one that the person talks to first, and our
+    /// commands.
+    pub(super) fn offer(&mut self) {
+        if !self.session.host.shows_offers() {
+            return;
+        }
+        let mut offers = Vec::new();
+        for (server, lists) in self.listed() {
+            offers.extend(self.offers(&server, lists));
+        }
+        let ours = HELP
+            .iter()
+            .filter(|(command, _)| !command.starts_with("/PROMPT"));
+        offers.extend(ours.map(|(command, does)| {
+            let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
+            Offer {
+                line: line.to_owned(),
+                goes_on: !behind.is_empty(),
+                about: About::Ours(does),
+                ..Offer::default()
+            }
+        }));
+        self.session.host.offer(offers);
+    }
+
+    /// The lists that are known, with the server that each is of.
+    fn listed(&self) -> Vec<(String, &Lists)> {
+        let host = &self.session.host;
+        let own = (self.session.server(), &self.known);
+        let others = self.others.iter();
+        let others = others.map(|other| (other.connection.server, &other.known));
+        let listed = [own].into_iter().chain(others);
+        let listed = listed.filter_map(|(server, known)| {
+            Some((host.asker(server).name.clone(), known.lists.as_ref()?))
+        });
+        listed.collect()
+    }
+
+    /// The lines that can be typed for what a server has.
+    fn offers(&self, server: &str, lists: &Lists) -> Vec<Offer> {
+        let addresses = self.addresses();
+        let address = |name: &str| addresses.write(server, name);
+        let about = |title: Option<&String>, description: Option<&String>| {
+            let about = title.or(description).map(String::as_str);
+            About::Peer(about.unwrap_or_default().into())
+        };
+        let tools = lists.tools.iter().filter_map(|tool| {
+            Some(Offer {
+                line: offered::tool(&address(&tool.name)?)?,
+                goes_on: true,
+                arguments: offered::arguments(tool),
+                hints: catalog::hints(tool),
+                about: about(tool.title.as_ref(), tool.description.as_ref()),
+                last: None,
+            })
+        });
+        let prompts = lists.prompts.iter().filter_map(|prompt| {
+            let arguments = prompt.arguments.iter().flatten();
+            Some(Offer {
+                line: offered::prompt(&address(&prompt.name)?)?,
+                goes_on: true,
+                arguments: offered::names(
+                    arguments
+                        .map(|argument| (argument.name.as_str(), argument.required == Some(true))),
+                ),
+                about: about(prompt.title.as_ref(), prompt.description.as_ref()),
+                ..Offer::default()
+            })
+        });
+        let resources = lists.resources.iter().filter_map(|resource| {
+            let title = resource.title.as_ref().or(Some(&resource.name));
+            Some(Offer {
+                line: offered::resource(&address(&resource.uri)?)?,
+                about: about(title, resource.description.as_ref()),
+                ..Offer::default()
+            })
+        });
+        let templates = lists.templates.iter().filter_map(|template| {
+            let title = template.title.as_ref().or(Some(&template.name));
+            Some(Offer {
+                line: offered::resource(&address(&template.uri_template)?)?,
+                about: about(title, template.description.as_ref()),
+                ..Offer::default()
+            })
+        });
+        let all = tools.chain(prompts).chain(resources).chain(templates);
+        all.collect()
+    }
+
+    /// Says of the servers what is good to know where nothing is typed.
+    pub(super) fn describe(&mut self) {
+        let mut said = Words::default();
+        let mut say = |words: Words| {
+            said = match said.as_str().is_empty() {
+                true => words,
+                false => words!("{}  {}", said.clone(), words),
+            };
+        };
+        let connecting = self.named(|state| matches!(state, State::Connecting));
+        if !connecting.is_empty() {
+            say(words!("Connecting: {}", given(connecting).short()));
+        }
+        let failed = self.named(|state| matches!(state, State::Failed(_)));
+        if !failed.is_empty() {
+            say(words!("Not there: {}", given(failed).short()));
+        }
+        if let Some(lists) = &self.known.lists {
+            let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
+            let folders: Words = match shared {
+                0 => "none".into(),
+                many => words!("{}", many),
+            };
+            say(words!(
+                "Tools {}  Prompts {}  Resources {}  Templates {}  Folders shared: {}",
+                lists.tools.len(),
+                lists.prompts.len(),
+                lists.resources.len(),
+                lists.templates.len(),
+                folders
+            ));
+        }
+        if let Some(level) = self.known.log {
+            say(words!("Log: {}", level));
+        }
+        self.session.host.describe(said);
+    }
+
+    /// The names of the other servers in such a state.
+    fn named(&self, is_such: impl Fn(&State) -> bool) -> String {
+        let others = self.others.iter().map(|other| &other.connection);
+        let such = others.filter(|connection| is_such(&connection.state));
+        let names = such.map(|connection| self.session.host.asker(connection.server).name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Puts on the page what all servers have of what is wanted, the one that the person talks to
+    /// first. Of the others each is named, and so is what is written before its names.
+    ///
+    /// # Errors
+    ///
+    /// If the server that the person talks to does not list it. One of the others is told of.
+    pub(super) async fn list_all(&mut self, wanted: Wanted) -> Result<(), Error> {
+        let others = self.ask_others(wanted);
+        let Session { client, host, .. } = &mut *self.session;
+        let own = attend(host, Lists::read(client, wanted)).await?;
+        self.list(|page| put(page, &own, wanted))?;
+        let others = self.session.host.attend(others).await?;
+        for (server, listed) in others {
+            match listed {
+                Ok(lists) => {
+                    let lists = self.addressed(&server, lists);
+                    self.list(|page| {
+                        page.say(Style::Strong, words!("{}:", given(&server).short()));
+                        put(page, &lists, wanted);
+                    })?;
+                }
+                Err(error) => self.tell_failed(&server, error),
+            }
+        }
+        self.tell_absent();
+        Ok(())
+    }
+
+    /// Puts on the page the lines that can be typed for what has a text in its name or in the words
+    /// on it, of all servers.
+    ///
+    /// # Errors
+    ///
+    /// If the server that the person talks to does not list what it has.
+    pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
+        let others = self.ask_others(Wanted::All);
+        let Session { client, host, .. } = &mut *self.session;
+        let own = attend(host, Lists::read(client, Wanted::All)).await?;
+        let home = self.session.host.desk().asker().name.clone();
+        let mut found = self.offers(&home, &own);
+        let others = self.session.host.attend(others).await?;
+        for (server, listed) in others {
+            match listed {
+                Ok(lists) => found.extend(self.offers(&server, &lists)),
+                Err(error) => self.tell_failed(&server, error),
+            }
+        }
+        found.retain(|offer| offer.has(text));
+        self.list(|page| {
+            if found.is_empty() {
+                page.say(
+                    Style::Plain,
+                    words!(
+                        "Nothing has {} in its name or in the words on it.",
+                        given(text).short()
+                    ),
+                );
+            }
+            for offer in &found {
+                page.quote_line("", &offer.line);
+                match &offer.about {
+                    About::Peer(about) if !about.raw().is_empty() => {
+                        page.quote_line("    ", about.clone());
+                    }
+                    About::Peer(_) | About::Ours(_) => {}
+                }
+            }
+        })?;
+        self.tell_absent();
+        Ok(())
+    }
+
+    /// Asks the other servers that are there, all at once, for what they have of what is wanted. None
+    /// is started for it.
+    fn ask_others(
+        &self,
+        wanted: Wanted,
+    ) -> impl Future<Output = Vec<(String, Result<Lists, ClientError>)>> + use<> {
+        let mut asking = JoinSet::new();
+        for other in &self.others {
+            let server = other.connection.server;
+            if let Some(client) = self.there(other) {
+                let client = client.clone();
+                let name = self.session.host.asker(server).name.clone();
+                asking.spawn(async move { (server, name, Lists::read(&client, wanted).await) });
+            }
+        }
+        async move {
+            let mut listed = asking.join_all().await;
+            listed.sort_by_key(|(server, ..)| *server);
+            let listed = listed.into_iter();
+            listed.map(|(_, name, lists)| (name, lists)).collect()
+        }
+    }
+
+    /// The client of another server that is there.
+    fn there<'a>(&self, other: &'a Other) -> Option<&'a Client> {
+        let is_away = self.session.host.is_gone(other.connection.server) || other.known.is_down;
+        match &other.connection.state {
+            State::Open(client) if !is_away => Some(client),
+            State::Open(_) | State::Connecting | State::Failed(_) => None,
+        }
+    }
+
+    fn tell_failed(&mut self, server: &str, error: ClientError) {
+        let name = given(server).short();
+        of_server(name, &failed(error)).put_below(self.session.host.page());
+    }
+
+    /// Says which servers are not in a list.
+    fn tell_absent(&mut self) {
+        let absent = self.others.iter();
+        let absent = absent.filter(|other| self.there(other).is_none());
+        let names = absent.map(|other| {
+            let server = other.connection.server;
+            self.session.host.asker(server).name.as_str()
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        if !names.is_empty() {
+            let words = words!(
+                "Not asked, as they are not there: {}. /servers says why.",
+                given(names).short()
+            );
+            self.session.host.page().note(Style::Dim, words);
+        }
+    }
+
+    /// Lists in which each name is written as it is typed; what cannot be typed stays as it is.
+    fn addressed(&self, server: &str, mut lists: Lists) -> Lists {
+        let addresses = self.addresses();
+        let name = |name: &mut String| {
+            if let Some(address) = addresses.write(server, name) {
+                *name = address;
+            }
+        };
+        lists.tools.iter_mut().for_each(|tool| name(&mut tool.name));
+        let prompts = lists.prompts.iter_mut();
+        prompts.for_each(|prompt| name(&mut prompt.name));
+        let resources = lists.resources.iter_mut();
+        resources.for_each(|resource| name(&mut resource.uri));
+        let templates = lists.templates.iter_mut();
+        templates.for_each(|template| name(&mut template.uri_template));
+        lists
+    }
+
+    /// Writes a list to the standard output.
+    pub(super) fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
+        let mut page = out::stdout_page();
+        put(&mut page);
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    /// Adds to an error of a name that the server does not have which of the others have it.
+    pub(super) fn elsewhere(&self, error: Error, name: &str) -> Error {
+        let addresses = self.addresses();
+        let lines = self.listed().into_iter().filter_map(|(server, lists)| {
+            let has_it = lists.tools.iter().any(|tool| tool.name == name);
+            let line = offered::tool(&addresses.write(&server, name)?)?;
+            has_it.then_some(line)
+        });
+        match lines.collect::<Vec<_>>() {
+            lines if lines.is_empty() => error,
+            lines => error.hint(words!(
+                "Another server has it: {}",
+                given(lines.join(", ")).short()
+            )),
+        }
+    }
+}
+
+/// Puts lists on the page.
+fn put(page: &mut Page, lists: &Lists, wanted: Wanted) {
+    if matches!(wanted, Wanted::All | Wanted::Tools) {
+        catalog::tools(page, &lists.tools);
+    }
+    if matches!(wanted, Wanted::All | Wanted::Prompts) {
+        catalog::prompts(page, &lists.prompts);
+    }
+    if matches!(wanted, Wanted::All | Wanted::Resources) {
+        catalog::resources(page, &lists.resources, &lists.templates);
+    }
+}

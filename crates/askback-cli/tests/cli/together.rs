@@ -1,0 +1,231 @@
+//! Several servers that a person sees at once: one that is still being connected to, and two that ask
+//! at the same time.
+
+use std::{fs, process::Command};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::{
+    again::{SERVER, TOOLS},
+    full::{CTRL_D, ENTER, REVIEW, TAB, Terminal},
+    scratch::Scratch,
+};
+
+/// Waits for a word in the pipe `go`: is a server where that is `serve`, and else ends.
+const SLOW: &str = r#"
+word=$(cat "$(dirname "$0")/go")
+[ "$word" = serve ] || exit 7
+"#;
+
+/// Asks for a seat once there is a word in the pipe `go`, and keeps the answer in the file `heard`.
+const ASKING: &str = r#"
+name=$(basename "$(dirname "$0")")
+cd "$(dirname "$0")"
+echo $$ > pid
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+ask() {
+  cat go > went
+  say '"id":"q","method":"elicitation/create","params":{"message":"Which seat at '$name'?","requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}}}}'
+}
+while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+  *'"notifications/initialized"'*) ask & ;;
+  *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+  *'"action"'*) seat=${line#*\"seat\":\"}
+    printf '%s' "${seat%%\"*}" > heard ;;
+  *'"tools/call"'*) say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"heard $(cat heard)\"}]}" ;;
+  esac
+done
+"#;
+
+/// Puts servers of these scripts into folders of their own, and all into a file.
+fn place(scratch: &Scratch, servers: &[(&str, &str)]) -> String {
+    let mut listed = json!({});
+    for (name, script) in servers {
+        fs::create_dir_all(scratch.path(name)).expect("it is ours");
+        scratch.file(&format!("{name}/server.sh"), script);
+        scratch.file(&format!("{name}/tools.json"), &TOOLS.replace('\n', ""));
+        scratch.file(&format!("{name}/count"), "0");
+        let pipe = scratch.path(&format!("{name}/go"));
+        let made = Command::new("mkfifo").arg(pipe).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let script = format!("{name}/server.sh");
+        listed[name] = json!({"command": "sh", "args": [script]});
+    }
+    scratch.file("mcp.json", &json!({"mcpServers": listed}).to_string())
+}
+
+/// Puts a word into the pipe of a server.
+fn go(scratch: &Scratch, server: &str, word: &str) {
+    fs::write(scratch.path(&format!("{server}/go")), word).expect("it is ours");
+}
+
+/// A conversation with all servers of a file.
+fn open(file: &str, is_plain: bool) -> Terminal {
+    let mut words = vec![
+        "open",
+        "--protocol",
+        "2025-11-25",
+        "--all",
+        "--config",
+        file,
+    ];
+    words.extend(is_plain.then_some("--plain"));
+    Terminal::open(&words, 120)
+}
+
+#[test]
+fn a_server_that_is_being_connected_to_holds_up_no_other() {
+    let slow = format!("{SLOW}{SERVER}");
+    for is_plain in [false, true] {
+        let scratch = Scratch::new(&format!("together-slow-{is_plain}"));
+        let file = place(&scratch, &[("a", SERVER), ("slow", &slow)]);
+        let mut terminal = open(&file, is_plain);
+        let home = |terminal: &mut Terminal, says: &str| {
+            if !is_plain {
+                terminal.until(says);
+            }
+        };
+        terminal.until("> a: connected").until("  slow: connecting");
+        terminal.until("a> ");
+        home(&mut terminal, "Connecting: slow");
+        terminal.press("/call reserve").press(ENTER).until("a asks");
+        answer(&mut terminal, "12A", is_plain);
+        terminal.until("start 1, seat 12A");
+        go(&scratch, "slow", "die");
+        terminal.until("× slow: ");
+        home(&mut terminal, "Not there: slow");
+        terminal.until("a> ").press("/restart slow").press(ENTER);
+        terminal.until("Connecting to slow.").until("a> ");
+        home(&mut terminal, "Connecting: slow");
+        terminal.press("/servers").press(ENTER);
+        go(&scratch, "slow", "serve");
+        terminal.until("slow: connected, 2025-11-25").until("a> ");
+        if is_plain {
+            terminal.press("/call slow/reserve");
+        } else {
+            terminal.press("slow").until("/call slow/leave").press(TAB);
+            terminal.until("a> /call slow/reserve");
+        }
+        terminal.press(ENTER).until("slow asks");
+        answer(&mut terminal, "7C", is_plain);
+        terminal.until("start 1, seat 7C");
+        // It is still the other that the person talks to.
+        terminal.until("a> ").press(CTRL_D);
+        assert_eq!(terminal.exit(), Some(0), "{is_plain}");
+    }
+}
+
+#[test]
+fn who_leaves_ends_a_server_that_is_being_connected_to() {
+    let scratch = Scratch::new("together-left");
+    let stays = "echo $$ > \"$(dirname \"$0\")/pid\"\nread -r line\nread -r line\n";
+    let file = place(&scratch, &[("a", SERVER), ("slow", stays)]);
+    let mut terminal = open(&file, false);
+    terminal.until("Connecting: slow").press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+    let id = fs::read_to_string(scratch.path("slow/pid")).expect("it was started");
+    let id = id
+        .trim()
+        .parse()
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("it has one");
+    assert!(
+        rustix::process::test_kill_process(id).is_err(),
+        "it runs on"
+    );
+}
+
+/// Two servers that have asked for a seat, `a` first.
+fn asking(scratch: &Scratch, is_plain: bool) -> Terminal {
+    let file = place(scratch, &[("a", ASKING), ("b", ASKING)]);
+    let mut terminal = open(&file, is_plain);
+    terminal.until("a> ");
+    if is_plain {
+        terminal.until("b: connected");
+    }
+    go(scratch, "a", "");
+    terminal.until("a asks").until("Which seat at a?");
+    go(scratch, "b", "");
+    terminal
+}
+
+/// Fills in the question in front, looks it over and sends it.
+fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
+    let (review, is_reviewed) = match is_plain {
+        true => (ENTER, format!("seat: {seat}\nEnter sends")),
+        false => (REVIEW, format!("seat: {seat}\n[Enter] Send")),
+    };
+    terminal
+        .press(seat)
+        .press(review)
+        .until(&is_reviewed)
+        .press(ENTER);
+}
+
+/// The seat that a server heard of.
+fn heard(scratch: &Scratch, server: &str) -> Option<String> {
+    fs::read_to_string(scratch.path(&format!("{server}/heard"))).ok()
+}
+
+#[test]
+fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
+    for is_plain in [false, true] {
+        let scratch = Scratch::new(&format!("together-two-{is_plain}"));
+        let mut terminal = asking(&scratch, is_plain);
+        if !is_plain {
+            // That of the other waits.
+            terminal.until("question 1 of 2");
+            assert!(!terminal.shows("Which seat at b?"));
+        }
+        answer(&mut terminal, "1A", is_plain);
+        terminal.until("b asks").until("Which seat at b?");
+        answer(&mut terminal, "2B", is_plain);
+        terminal.until("a> ");
+        // Each has read what came before the call.
+        terminal.press("/call t").press(ENTER).until("heard 1A");
+        terminal
+            .until("a> ")
+            .press("/call b/t")
+            .press(ENTER)
+            .until("heard 2B");
+        terminal.until("a> ").press(CTRL_D);
+        assert_eq!(terminal.exit(), Some(0), "{is_plain}");
+        assert_eq!(heard(&scratch, "a").as_deref(), Some("1A"));
+        assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));
+    }
+}
+
+#[test]
+fn a_server_that_ends_takes_its_question_along_and_no_other() {
+    for is_plain in [false, true] {
+        let scratch = Scratch::new(&format!("together-ends-{is_plain}"));
+        let mut terminal = asking(&scratch, is_plain);
+        let id = fs::read_to_string(scratch.path("a/pid")).expect("it wrote it");
+        let id = id.trim().parse().ok().and_then(Pid::from_raw);
+        kill_process(id.expect("it has one"), Signal::KILL).expect("it is ours");
+        terminal.until("b asks").until("Which seat at b?");
+        if is_plain {
+            // What was being typed for the other is no answer to this one.
+            terminal
+                .press("1A")
+                .press(ENTER)
+                .until("This is another question");
+        }
+        answer(&mut terminal, "2B", is_plain);
+        terminal
+            .until("a> ")
+            .press("/call b/t")
+            .press(ENTER)
+            .until("heard 2B");
+        terminal.until("a> ").press(CTRL_D);
+        assert_eq!(terminal.exit(), Some(0), "{is_plain}");
+        assert_eq!(heard(&scratch, "a"), None);
+        assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));
+    }
+}
