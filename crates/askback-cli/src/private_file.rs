@@ -1,9 +1,10 @@
 //! Files and folders that only their owner can read; a file is changed by one program at a time.
 
 use std::{
+    ffi::OsString,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::de::DeserializeOwned;
@@ -83,7 +84,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 ///
 /// Those of the file.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    let draft = path.with_extension("new");
+    let draft = draft(path);
     // One that was left behind is not trusted to be private.
     if let Err(error) = fs::remove_file(&draft)
         && error.kind() != io::ErrorKind::NotFound
@@ -94,6 +95,14 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, path).map_err(|error| about(path, &error))
+}
+
+/// The file beside, by a name that nobody else gives one: it is removed.
+fn draft(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".askback-new");
+    path.with_file_name(name)
 }
 
 /// Opens an empty file for a person who named it; what it held is gone.
@@ -156,4 +165,27 @@ fn exposure(metadata: &fs::Metadata) -> Option<u32> {
 
 fn about(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_person_beside_is_left_alone() {
+        let folder = std::env::temp_dir().join(format!("askback-private-{}", std::process::id()));
+        make_folder(&folder).expect("it is ours");
+        let (file, beside) = (folder.join("mcp.json"), folder.join("mcp.new"));
+        fs::write(&beside, "theirs").expect("it is ours");
+        // One that a run left behind.
+        fs::write(draft(&file), "cut").expect("it is ours");
+        for text in ["one", "two"] {
+            write(&file, text).expect("it can be written");
+            assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
+        }
+        assert_eq!(fs::read_to_string(&beside).expect("it is there"), "theirs");
+        let names = fs::read_dir(&folder).expect("it is there").count();
+        assert_eq!(names, 2);
+        fs::remove_dir_all(&folder).expect("it is ours");
+    }
 }

@@ -25,7 +25,7 @@ fn nobody_else_reads_it() {
     assert!(records.read().expect("there is none yet").is_empty());
     // A folder that somebody else has put there is not written into.
     fs::create_dir_all(scratch.path("askback")).expect("the folder is ours");
-    let draft = path.with_extension("new");
+    let draft = path.with_file_name(".credentials.json.askback-new");
     fs::write(&draft, "").expect("the folder is ours");
     fs::set_permissions(&draft, fs::Permissions::from_mode(0o666)).expect("the file is ours");
     let secret = || Kept::Here(Secret::new("hush"));
