@@ -258,7 +258,7 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
             continue;
         }
         let found = found.saying(document.to_value().to_string());
-        let folder = source.folder(folders);
+        let folder = source.folder(folders, document.is_of_project(name));
         let listed = Listed::find(
             document,
             name,

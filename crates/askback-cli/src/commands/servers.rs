@@ -80,7 +80,7 @@ struct FoundFile {
     /// The client that it is of; none for an `mcp.json`.
     client: Option<KnownClient>,
     path: PathBuf,
-    /// The folder in which its servers are started.
+    /// The folder in which its servers are started, but for those of one project alone.
     folder: PathBuf,
     project: Option<PathBuf>,
     read: Result<Document, Unreadable>,
@@ -139,7 +139,7 @@ impl FoundFile {
                 if all.iter().any(|file| file.path == source.path) {
                     continue;
                 }
-                let folder = source.folder(folders);
+                let folder = source.folder(folders, false);
                 let Source {
                     client,
                     path,
@@ -303,7 +303,10 @@ fn import(
                 continue;
             }
             let mut server = server.clone();
-            anchor(&mut server, &file, &folders.here);
+            // One of a project alone is started there already.
+            if !document.is_of_project(name) {
+                anchor(&mut server, &file, &folders.here);
+            }
             page.line(words!("From {}:", file.client()));
             page.quote_line("  ", line(name));
             for variable in without_inputs(&mut server) {

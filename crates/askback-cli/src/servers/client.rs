@@ -218,8 +218,12 @@ impl Folders {
 
 impl Source {
     /// Returns the folder in which its servers are started: that of the project, otherwise that of the
-    /// user, so that a path means the same program wherever the command is run.
-    pub fn folder(&self, folders: &Folders) -> PathBuf {
+    /// user, so that a path means the same program wherever the command is run. A server that a file of
+    /// the user has for one project alone is started in that.
+    pub fn folder(&self, folders: &Folders, is_of_project: bool) -> PathBuf {
+        if is_of_project {
+            return folders.here.clone();
+        }
         let home = || folders.home.clone();
         self.project
             .clone()

@@ -1,6 +1,9 @@
 //! The text of a configuration file, read as the members of an `mcp.json`.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
@@ -28,6 +31,8 @@ pub enum Layout {
 #[derive(Debug, Clone, Default)]
 pub struct Document {
     servers: BTreeMap<String, Value>,
+    /// Those of them that the file has for one project alone.
+    of_project: BTreeSet<String>,
     inputs: Vec<Input>,
 }
 
@@ -90,6 +95,7 @@ impl Document {
             return Err(Unreadable("it is no object".to_owned()));
         };
         let mut servers = BTreeMap::new();
+        let mut of_project = BTreeSet::new();
         match layout {
             Layout::Plain => take(&mut servers, &whole, &SECTIONS)?,
             Layout::Settings | Layout::Gemini => {
@@ -99,9 +105,11 @@ impl Document {
                 let project = project.and_then(Path::to_str);
                 let own =
                     project.and_then(|project| whole.get("projects")?.get(project)?.as_object());
-                for members in own.into_iter().chain([&whole]) {
-                    take_any(&mut servers, members, &SECTIONS[..1])?;
+                if let Some(own) = own {
+                    take_any(&mut servers, own, &SECTIONS[..1])?;
+                    of_project.extend(servers.keys().cloned());
                 }
+                take_any(&mut servers, &whole, &SECTIONS[..1])?;
             }
             Layout::Codex => {
                 take_any(&mut servers, &whole, &["mcp_servers"])?;
@@ -114,8 +122,14 @@ impl Document {
         let servers = servers.filter_map(|(name, server)| Some((name, layout.common(server)?)));
         Ok(Self {
             servers: servers.collect(),
+            of_project,
             inputs: inputs(&whole)?,
         })
+    }
+
+    /// Whether the file has this server for the one project whose servers were looked for.
+    pub fn is_of_project(&self, name: &str) -> bool {
+        self.of_project.contains(name)
     }
 
     /// Returns the names of the servers, in alphabetical order.

@@ -201,7 +201,8 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     };
     agreements.remember(&agreement).expect("it is ours");
     place.run(&words, 4);
-    assert_eq!(place.read("user/given"), "hush");
+    // In the folder of the project, for which alone the client has it.
+    assert_eq!(place.read("project/given"), "hush");
     // The rest of the file changes by itself, and what it says of servers does not.
     let changed = place
         .read("user/.claude.json")
