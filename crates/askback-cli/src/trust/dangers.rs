@@ -228,12 +228,8 @@ fn is_in(path: &str, place: &str) -> bool {
         let rest = path.strip_prefix(place);
         return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     }
-    let mut at = path.match_indices(place);
-    at.any(|(at, _)| {
-        let before = path[..at].chars().next_back();
-        let after = path[at + place.len()..].chars().next();
-        before.is_none_or(|c| c == '/') && after.is_none_or(|c| c == '/')
-    })
+    let (path, place) = (format!("/{path}/"), format!("/{place}/"));
+    path.contains(&place)
 }
 
 /// Whether a path is the whole home folder, or the whole disk.
