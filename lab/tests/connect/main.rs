@@ -5,10 +5,10 @@
 mod by_hand;
 mod canary;
 #[cfg(unix)]
-mod command;
-#[cfg(unix)]
 #[path = "../../../crates/askback-connect/tests/connect/cluster.rs"]
 mod cluster;
+#[cfg(unix)]
+mod command;
 mod editor;
 #[cfg(unix)]
 mod fleet;
