@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body as _, Frame, SizeHint};
-use hyper::{body::Incoming, server::conn::http1};
+use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
@@ -22,6 +22,7 @@ use tokio::{
 };
 
 use super::{
+    beside::{Beside, Incoming, Outgoing},
     body::{Body, WORTH_COUNTING},
     response,
     service::Service,
@@ -44,7 +45,7 @@ const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 pub(super) async fn connection(
     io: Patient,
     service: Service,
-    path: Arc<str>,
+    (path, beside): (Arc<str>, Beside),
     present: &Present,
     until: Phase,
 ) -> hyper::Result<()> {
@@ -58,7 +59,7 @@ pub(super) async fn connection(
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
         let request = request.map(|body| Arriving::new(body, &present.0));
-        respond(&service, &path, request, in_request)
+        respond(&service, &path, &beside, request, in_request)
     });
     let mut http = http1::Builder::new();
     // The socket looks at the time itself.
@@ -110,15 +111,18 @@ enum End {
 async fn respond(
     service: &Service,
     path: &str,
+    beside: &Beside,
     request: Request<Arriving>,
     in_request: InRequest,
 ) -> Result<Response<Watched>, Infallible> {
     let asked = request.uri().path();
     let response = if asked == path || service.protected().serves(asked) {
-        service.respond(request).await
+        service.respond(request).await.map(Answer::Ours)
+    } else if let Some(answers) = beside.at(asked) {
+        answers(request.map(Incoming)).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");
-        response::refusal(StatusCode::NOT_FOUND, why)
+        response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)
     };
     Ok(response.map(|body| Watched {
         body,
@@ -126,14 +130,20 @@ async fn respond(
     }))
 }
 
+/// The body of an answer.
+enum Answer {
+    Ours(Body),
+    Beside(Outgoing),
+}
+
 /// The body of a request. With its end, the connection is at work.
-struct Arriving {
-    body: Incoming,
+pub(super) struct Arriving {
+    body: hyper::body::Incoming,
     standing: Arc<Standing>,
 }
 
 impl Arriving {
-    fn new(body: Incoming, standing: &Arc<Standing>) -> Self {
+    fn new(body: hyper::body::Incoming, standing: &Arc<Standing>) -> Self {
         let standing = Arc::clone(standing);
         if body.is_end_stream() {
             standing.work();
@@ -168,27 +178,39 @@ impl http_body::Body for Arriving {
 
 /// A response. Its connection waits for the next request when it is written.
 struct Watched {
-    body: Body,
+    body: Answer,
     _in_request: InRequest,
 }
 
 impl http_body::Body for Watched {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut self.body {
+            Answer::Ours(body) => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(|never| match never {})))
+            }
+            Answer::Beside(body) => body.as_mut().poll_frame(cx),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        match &self.body {
+            Answer::Ours(body) => body.is_end_stream(),
+            Answer::Beside(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.body {
+            Answer::Ours(body) => body.size_hint(),
+            Answer::Beside(body) => body.size_hint(),
+        }
     }
 }
 

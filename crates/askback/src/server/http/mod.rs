@@ -15,6 +15,7 @@
 //! [`Service`] to stand in a router beside other routes.
 
 mod admission;
+mod beside;
 mod body;
 mod connection;
 mod heads;
@@ -34,14 +35,18 @@ mod stop;
 mod stream;
 mod waiting;
 
-use std::{future::Future, io, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, error::Error, future::Future, io, net::SocketAddr, sync::Arc};
+
+use bytes::Bytes;
+use http::{Request, Response};
 
 pub use askback_core::http::guard::{BadName, Guard};
+pub use beside::Incoming;
 pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
-use self::{protected::Protected, sessions::Sessions, stop::Stop};
+use self::{beside::Beside, protected::Protected, sessions::Sessions, stop::Stop};
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
@@ -64,6 +69,7 @@ pub struct Endpoint {
     protected: Protected,
     /// Whether the pair of endpoints of 2024-11-05 is served as well.
     pairs: bool,
+    beside: Beside,
 }
 
 impl ServerBuilder {
@@ -109,6 +115,7 @@ impl Server {
             path: PATH.to_owned(),
             protected: Protected::default(),
             pairs: false,
+            beside: Beside::default(),
         }
     }
 }
@@ -133,6 +140,25 @@ impl Endpoint {
     /// operator says so. Clients of that revision that know Streamable HTTP are served in any case.
     pub fn allow_http_sse(mut self) -> Self {
         self.pairs = true;
+        self
+    }
+
+    /// Serves another service below this path of the same address, such as the pages of a server: `/connect` and all
+    /// that begins with `/connect/`; with `/` all that nothing else answers. The path is not taken off. It holds where
+    /// the endpoint serves ([`serve`](Self::serve) and [`serve_until`](Self::serve_until)): a router has routes of its
+    /// own beside [`service`](Self::service).
+    ///
+    /// The hosts, origins and tokens of the endpoint are not asked for there: that service looks to who its visitors
+    /// are. The limits on connections and headers are those of the endpoint; a body is read as the service reads it.
+    pub fn beside<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.beside = self.beside.and(path.as_ref(), service);
         self
     }
 
@@ -228,8 +254,8 @@ impl Endpoint {
         listener: TcpListener,
         signal: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let path = self.path.clone();
-        serve::serve(self.service(), path, listener, signal).await;
+        let (path, beside) = (self.path.clone(), self.beside.clone());
+        serve::serve(self.service(), path, beside, listener, signal).await;
         Ok(())
     }
 }

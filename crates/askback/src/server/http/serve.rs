@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use super::{
+    beside::Beside,
     connection::{Patient, connection},
     service::Service,
     sessions::Sessions,
@@ -34,6 +35,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(super) async fn serve(
     service: Service,
     path: String,
+    beside: Beside,
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
@@ -45,6 +47,7 @@ pub(super) async fn serve(
         room: Arc::new(Semaphore::new(service.shared().limits().http.connections)),
         listener,
         path: path.into(),
+        beside,
         service,
     };
     let mut connections = JoinSet::new();
@@ -125,6 +128,7 @@ struct Door {
     waiting: Arc<Waiting>,
     heads: Budget,
     path: Arc<str>,
+    beside: Beside,
     service: Service,
     /// It has come, and there was no place for it.
     next: Option<TcpStream>,
@@ -191,7 +195,7 @@ impl Door {
         connections: &mut JoinSet<()>,
     ) {
         let service = self.service.clone();
-        let path = Arc::clone(&self.path);
+        let path = (Arc::clone(&self.path), self.beside.clone());
         let present = self.waiting.enter();
         let heads = self.heads.open(None);
         connections.spawn(async move {

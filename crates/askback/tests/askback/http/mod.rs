@@ -1,5 +1,6 @@
 //! Servers over HTTP.
 
+mod beside;
 pub(crate) mod client;
 mod echo;
 mod headers;

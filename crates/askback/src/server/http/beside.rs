@@ -1,0 +1,122 @@
+//! Other services at the endpoint's own address, such as the pages of a server.
+
+use std::{
+    convert::Infallible,
+    error::Error,
+    fmt,
+    future::{Future, poll_fn},
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use tower_service::Service;
+
+use super::connection::Arriving;
+
+type Answering = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
+type Answers = dyn Fn(Request<Incoming>) -> Answering + Send + Sync;
+
+/// The services beside the endpoint, by the paths below which they answer.
+#[derive(Clone, Default)]
+pub(super) struct Beside(Arc<[(String, Arc<Answers>)]>);
+
+impl Beside {
+    /// Adds a service below a path.
+    pub(super) fn and<S, B>(&self, path: &str, service: S) -> Self
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let answers: Arc<Answers> = Arc::new(move |request| {
+            let mut service = service.clone();
+            Box::pin(async move {
+                let Ok(()) = poll_fn(|cx| service.poll_ready(cx)).await;
+                let Ok(response) = service.call(request).await;
+                response.map(|body| -> Outgoing { Box::pin(Told(Box::pin(body))) })
+            })
+        });
+        let path = path.trim_end_matches('/').to_owned();
+        let there = self.0.iter().cloned();
+        Self(there.chain([(path, answers)]).collect())
+    }
+
+    /// The service that answers at this path: the one whose own path is the longest.
+    pub(super) fn at(&self, asked: &str) -> Option<&Answers> {
+        let below = |path: &str| {
+            let rest = asked.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let found = self.0.iter().filter(|(path, _)| below(path));
+        let found = found.max_by_key(|(path, _)| path.len());
+        found.map(|(_, answers)| &**answers)
+    }
+}
+
+/// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).
+pub struct Incoming(pub(super) Arriving);
+
+impl Body for Incoming {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let frame = Pin::new(&mut self.0).poll_frame(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming").finish_non_exhaustive()
+    }
+}
+
+/// The body of an answer of such a service.
+pub(super) type Outgoing = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
+
+/// A body that tells its errors in one way.
+struct Told<B>(Pin<Box<B>>);
+
+impl<B> Body for Told<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let frame = self.0.as_mut().poll_frame(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}

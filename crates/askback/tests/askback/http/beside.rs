@@ -1,0 +1,105 @@
+//! Services at the address of the endpoint, beside it.
+
+use axum::{
+    Router,
+    extract::Request,
+    response::IntoResponse,
+    routing::{get, post},
+};
+
+use super::{Stage, serving::Serving};
+
+/// Says its name, and what was asked for.
+fn named(name: &'static str) -> Router {
+    Router::new().fallback(move |request: Request| async move {
+        format!("{name}: {} {}", request.method(), request.uri())
+    })
+}
+
+async fn serving() -> Serving {
+    let endpoint = Stage::default().builder().build().unwrap().http();
+    let forms = Router::new()
+        .route(
+            "/forms/echo",
+            post(|body: String| async { body.to_uppercase() }),
+        )
+        .route(
+            "/forms/large",
+            get(|| async { "x".repeat(100_000).into_response() }),
+        );
+    let endpoint = endpoint
+        .beside("/connect/", named("outer"))
+        .beside("/connect/inner", named("inner"))
+        .beside("/forms", forms);
+    Serving::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await
+}
+
+fn request(line: &str, body: &str) -> String {
+    let length = body.len();
+    // The endpoint would refuse that host.
+    format!(
+        "{line} HTTP/1.1\r\nhost: tools.example\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn a_service_answers_below_its_path_and_nowhere_else() {
+    let serving = serving().await;
+    let cases = [
+        ("GET /connect", "200", "outer: GET /connect"),
+        ("GET /connect/c/1?a=b", "200", "outer: GET /connect/c/1?a=b"),
+        ("POST /connect/inner", "200", "inner: POST /connect/inner"),
+        ("GET /connect/inner/x", "200", "inner: GET /connect/inner/x"),
+        (
+            "GET /connect/innermost",
+            "200",
+            "outer: GET /connect/innermost",
+        ),
+        (
+            "GET /connected",
+            "404",
+            "there is nothing here; the endpoint is /mcp",
+        ),
+        (
+            "GET /",
+            "404",
+            "there is nothing here; the endpoint is /mcp",
+        ),
+        // The endpoint is not theirs, and lets nobody in by that name.
+        ("POST /mcp", "403", ""),
+        (
+            "POST /mcp/connect",
+            "404",
+            "there is nothing here; the endpoint is /mcp",
+        ),
+    ];
+    for (line, status, says) in cases {
+        let said = serving.says(request(line, "")).await;
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {status}")),
+            "{line}: {said}"
+        );
+        assert!(said.contains(says), "{line}: {said}");
+    }
+    let echoed = serving
+        .says(request("POST /forms/echo", "to be read"))
+        .await;
+    assert!(echoed.ends_with("\r\n\r\nTO BE READ"), "{echoed}");
+    let large = serving.says(request("GET /forms/large", "")).await;
+    assert!(
+        large.ends_with(&"x".repeat(100_000)),
+        "{} bytes",
+        large.len()
+    );
+}
+
+#[tokio::test]
+async fn a_service_at_the_root_answers_what_nothing_else_does() {
+    let endpoint = Stage::default().builder().build().unwrap().http();
+    let endpoint = endpoint.beside("/", named("root"));
+    let serving = Serving::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await;
+    let said = serving.says(request("GET /a/b", "")).await;
+    assert!(said.ends_with("root: GET /a/b"), "{said}");
+    let said = serving.says(request("POST /mcp", "")).await;
+    assert!(said.starts_with("HTTP/1.1 403"), "{said}");
+}
