@@ -21,7 +21,7 @@ async fn serving() -> Serving {
     let forms = Router::new()
         .route(
             "/forms/echo",
-            post(|body: String| async { body.to_uppercase() }),
+            post(|body: String| async move { body.to_uppercase() }),
         )
         .route(
             "/forms/large",
