@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use askback::{Principal, Revision::V2026_07_28};
@@ -14,7 +15,7 @@ use askback_connect::vault::{AuditEvent, Granted, LocalKeys, Renewer, Vault, Wan
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_oauth::Secret;
 use lab::{browser::Browser, issuers::Maker};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::interval};
 
 use crate::{
     Result, browser,
@@ -26,6 +27,9 @@ const PERSONS: [&str; 3] = ["ada", "grace", "hedy"];
 
 /// The account beside those of the persons, which is of no tenant.
 const KEPT: &str = "a key that was there before";
+
+/// How often at most keys change and accounts are read: the browser and the issuers need the machine, too.
+const PACE: Duration = Duration::from_millis(20);
 
 /// How often all keys have to change for a test to have tried it.
 const ROUNDS: usize = 10;
@@ -46,10 +50,11 @@ impl Busy {
         let (ends, done) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let (told, counted) = (Arc::clone(&ends), Arc::clone(&done));
         let task = tokio::spawn(async move {
+            let mut turns = interval(PACE);
             while !told.load(Relaxed) {
+                turns.tick().await;
                 work(counted.load(Relaxed)).await?;
                 counted.fetch_add(1, Relaxed);
-                tokio::task::yield_now().await;
             }
             Ok(())
         });
