@@ -168,14 +168,22 @@ impl Intent {
 
     /// Whether its link does nothing any more.
     pub(crate) fn is_over(&self, now: Millis) -> bool {
-        self.stage.is_final() || now >= self.expires || self.is_cut_off(now)
+        let ends = match self.is_at_work() {
+            true => self.expires.max(self.taken.saturating_add(LIFETIME)),
+            false => self.expires,
+        };
+        self.stage.is_final() || now >= ends || self.is_cut_off(now)
     }
 
     /// Whether whoever exchanges it is gone. A page of the author's has its own time: what is done there may be paid.
     pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
-        let is_ours = !matches!(self.purpose, Purpose::Page { .. });
         let until = self.taken.saturating_add(EXCHANGE);
-        is_ours && self.stage == Stage::Exchanging && now >= until
+        self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
+    }
+
+    /// Whether a page of the author's is at what the person has done on it, such as a payment.
+    fn is_at_work(&self) -> bool {
+        self.stage == Stage::Exchanging && matches!(self.purpose, Purpose::Page { .. })
     }
 
     /// Compares whoever has opened the link with the person who was asked.
@@ -231,19 +239,19 @@ impl Intent {
         was
     }
 
-    /// Whether it is being exchanged, and may still become something.
+    /// Whether it is being exchanged, and may still become something. What is paid is paid, however long it took.
     pub(crate) fn is_exchanged(&self, now: Millis) -> bool {
-        self.stage == Stage::Exchanging && !self.is_over(now)
+        self.stage == Stage::Exchanging && (self.is_at_work() || !self.is_over(now))
     }
 
     /// Takes what the person has done on a page, once. Returns whether it was to be done.
     pub(crate) fn claim(&mut self, now: Millis) -> bool {
-        let was = self.stage == Stage::Open;
-        if was {
+        let may = self.stage == Stage::Open && !self.is_over(now);
+        if may {
             self.stage = Stage::Exchanging;
             self.taken = now;
         }
-        was
+        may
     }
 
     /// When the person was asked.
@@ -402,6 +410,28 @@ mod tests {
         let intent = intent();
         assert!(!intent.is_over(NOW + LIFETIME - 1));
         assert!(intent.is_over(NOW + LIFETIME));
+    }
+
+    #[test]
+    fn what_is_paid_at_the_last_moment_is_paid() {
+        let page = Intent {
+            purpose: Purpose::Page {
+                name: "page".to_owned(),
+                path: "/pay".to_owned(),
+            },
+            ..intent()
+        };
+        let last = NOW + LIFETIME - 1;
+        assert!(!page.clone().claim(last + 1));
+        let mut claimed = page;
+        assert!(claimed.claim(last));
+        // The call waits for it as long as a person had for the link.
+        assert!(!claimed.is_over(last + LIFETIME - 1));
+        assert!(claimed.is_over(last + LIFETIME));
+        // It is noted even then: nobody is to pay twice.
+        assert!(claimed.clone().exchanged(true, last + 2 * LIFETIME));
+        assert!(claimed.exchanged(false, last + 2 * LIFETIME));
+        assert!(claimed.is_over(last + 2 * LIFETIME));
     }
 
     #[test]
