@@ -16,10 +16,10 @@ use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
-use super::connection::Arriving;
+use super::arriving::Arriving;
 
 type Answering = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
-type Answers = dyn Fn(Request<Incoming>) -> Answering + Send + Sync;
+type Answers = dyn Fn(Request<RequestBody>) -> Answering + Send + Sync;
 
 /// The services beside the endpoint, by the paths below which they answer.
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ impl Beside {
     /// Adds a service below a path.
     pub(super) fn and<S, B>(&self, path: &str, service: S) -> Self
     where
-        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,
         S: Clone + Send + Sync + 'static,
         S::Future: Send,
         B: Body<Data = Bytes> + Send + 'static,
@@ -61,9 +61,9 @@ impl Beside {
 }
 
 /// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).
-pub struct Incoming(pub(super) Arriving);
+pub struct RequestBody(pub(super) Arriving);
 
-impl Body for Incoming {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -84,9 +84,9 @@ impl Body for Incoming {
     }
 }
 
-impl fmt::Debug for Incoming {
+impl fmt::Debug for RequestBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Incoming").finish_non_exhaustive()
+        f.debug_struct("RequestBody").finish_non_exhaustive()
     }
 }
 

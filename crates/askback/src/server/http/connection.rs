@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -22,7 +22,8 @@ use tokio::{
 };
 
 use super::{
-    beside::{Beside, Incoming, Outgoing},
+    arriving::Arriving,
+    beside::{Beside, Outgoing, RequestBody},
     body::{Body, WORTH_COUNTING},
     response,
     service::Service,
@@ -119,7 +120,7 @@ async fn respond(
     let response = if asked == path || service.protected().serves(asked) {
         service.respond(request).await.map(Answer::Ours)
     } else if let Some(answers) = beside.at(asked) {
-        answers(request.map(Incoming)).await.map(Answer::Beside)
+        answers(request.map(RequestBody)).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");
         response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)
@@ -134,46 +135,6 @@ async fn respond(
 enum Answer {
     Ours(Body),
     Beside(Outgoing),
-}
-
-/// The body of a request. With its end, the connection is at work.
-pub(super) struct Arriving {
-    body: hyper::body::Incoming,
-    standing: Arc<Standing>,
-}
-
-impl Arriving {
-    fn new(body: hyper::body::Incoming, standing: &Arc<Standing>) -> Self {
-        let standing = Arc::clone(standing);
-        if body.is_end_stream() {
-            standing.work();
-        }
-        Self { body, standing }
-    }
-}
-
-impl http_body::Body for Arriving {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if frame.is_none() || self.body.is_end_stream() {
-            self.standing.work();
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// A response. Its connection waits for the next request when it is written.

@@ -15,6 +15,7 @@
 //! [`Service`] to stand in a router beside other routes.
 
 mod admission;
+mod arriving;
 mod beside;
 mod body;
 mod connection;
@@ -41,7 +42,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 pub use askback_core::http::guard::{BadName, Guard};
-pub use beside::Incoming;
+pub use beside::RequestBody;
 pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
@@ -152,7 +153,7 @@ impl Endpoint {
     /// are. The limits on connections and headers are those of the endpoint; a body is read as the service reads it.
     pub fn beside<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
     where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: tower_service::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,
         S: Clone + Send + Sync + 'static,
         S::Future: Send,
         B: http_body::Body<Data = Bytes> + Send + 'static,

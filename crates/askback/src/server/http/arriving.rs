@@ -1,0 +1,53 @@
+//! Requests whose bodies still arrive.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use super::waiting::Standing;
+
+/// The body of a request. With its end, the connection is at work.
+pub(super) struct Arriving {
+    body: Incoming,
+    standing: Arc<Standing>,
+}
+
+impl Arriving {
+    pub(super) fn new(body: Incoming, standing: &Arc<Standing>) -> Self {
+        let standing = Arc::clone(standing);
+        if body.is_end_stream() {
+            standing.work();
+        }
+        Self { body, standing }
+    }
+}
+
+impl http_body::Body for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if frame.is_none() || self.body.is_end_stream() {
+            self.standing.work();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
