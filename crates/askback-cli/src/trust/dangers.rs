@@ -1,5 +1,5 @@
-//! What in a command deserves a second look, told in words of ours alone. It is no judgement: a command without
-//! a warning can do as much.
+//! Warnings about parts of a command that deserve a second look, in words of ours alone. They are no judgement: a
+//! command without a warning can do as much.
 
 use std::path::Path;
 

@@ -45,7 +45,7 @@ impl Vault {
     }
 }
 
-/// What is done about a token that was refused.
+/// The next step after a token was refused.
 enum Remedy {
     /// Others are at it.
     Wait,

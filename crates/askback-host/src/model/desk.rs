@@ -509,11 +509,9 @@ impl Desk {
     fn mute(&mut self) -> Vec<Effect> {
         self.muted = true;
         self.answered = 0;
-        let front = self.front.take();
-        let waiting = mem::take(&mut self.waiting);
-        let mut effects: Vec<_> = front
-            .into_iter()
-            .chain(waiting)
+        let open = self.front.take().into_iter();
+        let mut effects: Vec<_> = open
+            .chain(mem::take(&mut self.waiting))
             .map(|open| self.refuse(open.id, Reply::Cancelled(Why::Muted)))
             .collect();
         effects.push(Effect::Tell(Notice::Muted));
