@@ -95,7 +95,7 @@ impl RevocationWay {
             }
             (Way::Client(url), TokenKind::Access) => {
                 let answer = as_client(fetcher, url, client, token).await?;
-                judged(&answer, &[404, 422])
+                judged(&answer, &[404])
             }
         }
     }

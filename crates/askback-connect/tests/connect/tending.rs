@@ -178,6 +178,14 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             "DELETE /apps/c-1/token",
             false,
         ),
+        (
+            client,
+            Access,
+            422,
+            Value::Null,
+            "DELETE /apps/c-1/token",
+            false,
+        ),
         (client, Refresh, 204, Value::Null, "", true),
         (none, Access, 200, Value::Null, "", true),
     ] {
