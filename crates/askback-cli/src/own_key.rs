@@ -20,9 +20,13 @@ use crate::private_file;
 /// The header that is in a file, so that other programs can take it from there.
 const HEADER: &str = "Authorization: Bearer ";
 
-/// The file of a key. It is removed with its value: the server that takes the key has ended.
+/// The file of a key. It is removed with its value: the server that takes the key has ended. Where that was killed, the
+/// file stays, and its lock is gone.
 #[derive(Debug)]
-pub struct KeyFile(PathBuf);
+pub struct KeyFile {
+    path: PathBuf,
+    held: File,
+}
 
 impl KeyFile {
     /// Keeps the key of the server at this address.
@@ -37,21 +41,46 @@ impl KeyFile {
         if let Some(folder) = path.parent() {
             private_file::make_folder(folder)?;
         }
+        Self::at(path, key)
+    }
+
+    fn at(path: PathBuf, key: &Secret) -> io::Result<Self> {
         let text = Zeroizing::new(format!("{HEADER}{}\n", key.expose()));
         private_file::write(&path, &text)?;
-        Ok(Self(path))
+        let held = File::open(&path)?;
+        // Who reads it holds it for a moment. Where files cannot be locked, one of a server that was killed counts, too.
+        let _ = held.lock();
+        Ok(Self { path, held })
     }
 
     /// Returns its path.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for KeyFile {
     fn drop(&mut self) {
-        // One that stays opens nothing any more.
-        let _ = fs::remove_file(&self.0);
+        // Another server may have taken the address, and have a key of its own there.
+        if is_same(&self.held, &self.path) {
+            // One that stays opens nothing any more.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether a file is still the one at its path.
+fn is_same(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (held, there) = (file.metadata(), fs::metadata(path));
+        matches!((held, there), (Ok(held), Ok(there)) if (held.dev(), held.ino()) == (there.dev(), there.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
     }
 }
 
@@ -90,7 +119,12 @@ fn read(path: &Path) -> io::Result<Option<Secret>> {
     let Some(text) = private_file::read(path)? else {
         return Ok(None);
     };
-    check_owner(path)?;
+    let file = File::open(path)?;
+    check_owner(path, &file)?;
+    // Whoever serves with it holds it.
+    if file.try_lock().is_ok() {
+        return Ok(None);
+    }
     let key = text.strip_prefix(HEADER).map(str::trim_end);
     let key = key.filter(|key| !key.is_empty()).ok_or_else(|| {
         let shown = path.display();
@@ -100,23 +134,50 @@ fn read(path: &Path) -> io::Result<Option<Secret>> {
 }
 
 /// Checks that a file belongs to this user: root reads those of all.
-fn check_owner(path: &Path) -> io::Result<()> {
+fn check_owner(path: &Path, file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
-        let owner = std::os::unix::fs::MetadataExt::uid(&File::open(path)?.metadata()?);
+        let owner = std::os::unix::fs::MetadataExt::uid(&file.metadata()?);
         if owner != rustix::process::geteuid().as_raw() {
             let shown = path.display();
             return Err(io::Error::other(format!("{shown} belongs to another user")));
         }
     }
     #[cfg(not(unix))]
-    File::open(path)?;
+    let _ = (path, file);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_there_while_its_server_is() {
+        let folder = std::env::temp_dir().join(format!("askback-own-key-{}", std::process::id()));
+        private_file::make_folder(&folder).expect("it is ours");
+        let path = folder.join("a.key");
+        let key = |path: &Path| {
+            let key = read(path).expect("it can be read");
+            key.map(|key| key.expose().to_owned())
+        };
+        assert_eq!(key(&path), None);
+        let first = KeyFile::at(path.clone(), &Secret::new("k-1")).expect("it is ours");
+        assert_eq!(key(&path).as_deref(), Some("k-1"));
+        // The next server at the address, while the one before still ends.
+        let second = KeyFile::at(path.clone(), &Secret::new("k-2")).expect("it is ours");
+        drop(first);
+        assert_eq!(key(&path).as_deref(), Some("k-2"));
+        drop(second);
+        assert!(!path.exists());
+        // One that was killed removed nothing, and holds nothing.
+        let killed = KeyFile::at(path.clone(), &Secret::new("k-3")).expect("it is ours");
+        let kept = fs::read_to_string(&path).expect("it is there");
+        drop(killed);
+        private_file::write(&path, &kept).expect("it is ours");
+        assert_eq!(key(&path), None);
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
 
     #[test]
     fn a_key_is_for_an_address_of_this_machine() {

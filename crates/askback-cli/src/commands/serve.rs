@@ -238,9 +238,9 @@ async fn serve_http(
         note("development tokens never end: do not use them for anything else");
     }
     let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            // Where interrupts cannot be heard, they end the program at once.
-            std::future::pending::<()>().await;
+        tokio::select! {
+            () = interrupt() => {}
+            () = termination() => {}
         }
         note("ending; calls may finish first");
     };
@@ -248,6 +248,26 @@ async fn serve_http(
         .serve_until(listener, interrupted)
         .await
         .map_err(broken)
+}
+
+/// Waits for Ctrl-C. Where that cannot be heard, it ends the program at once.
+async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits for the signal by which a program is told to end.
+async fn termination() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut told) = signal(SignalKind::terminate()) {
+            told.recv().await;
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 fn note(words: impl Into<Words>) {
