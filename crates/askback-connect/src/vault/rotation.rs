@@ -47,7 +47,6 @@ impl Vault {
         let newest = inner.data_keys(tenant).await?.newest().map(|key| key.id());
         // Where somebody else was quicker, theirs is as new.
         add_key(&*inner.store, &*inner.wrapper, tenant, newest, inner.now()).await?;
-        inner.forget_keys_of(tenant);
         self.sweep(tenant).await
     }
 
@@ -65,11 +64,13 @@ impl Vault {
         let inner = &self.inner;
         let mut done = 0;
         let mut idle = 0;
-        let keys = inner.data_keys(tenant).await?;
-        let Some(newest) = keys.newest().map(|key| key.id()) else {
-            return Ok(0);
-        };
         loop {
+            // Another process may have made a newer one, before or meanwhile.
+            inner.forget_keys_of(tenant);
+            let keys = inner.data_keys(tenant).await?;
+            let Some(newest) = keys.newest().map(|key| key.id()) else {
+                return Ok(done);
+            };
             let records = inner.store.sealed_otherwise(tenant, newest, BATCH).await?;
             if records.is_empty() {
                 break;
@@ -80,7 +81,7 @@ impl Vault {
             }
             done += resealed;
             idle = if resealed > 0 { 0 } else { idle + 1 };
-            // Another sweep is under way, to a key that is newer still.
+            // Others were quicker with all of them, again and again.
             if idle >= TRIES {
                 return Err(VaultError::Conflict);
             }
@@ -96,6 +97,7 @@ impl Vault {
         Ok(done)
     }
 
+    /// Seals a record under the newest key, and returns whether it was under another one.
     async fn reseal(&self, record: &VaultRecord) -> Result<bool, VaultError> {
         let inner = &self.inner;
         let Some(secret) = inner.secret(record).await? else {
@@ -110,6 +112,9 @@ impl Vault {
         };
         let sealed = inner.sealed(&record.account, &kind).await?;
         let from = record.sealed.key;
+        if sealed.key == from {
+            return Ok(false);
+        }
         let store = &inner.store;
         let written = store
             .reseal(&record.account, record.version, from, &sealed)

@@ -10,12 +10,15 @@ use std::{
 };
 
 use askback_connect::vault::{Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings};
-use askback_core::ask::{
-    Principal,
-    keys::{Key, KeyRing},
+use askback_core::{
+    ask::{
+        Millis, Principal,
+        keys::{Key, KeyRing},
+    },
+    clock::Clock,
 };
 
-use crate::stage::{HOUR, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
+use crate::stage::{HOUR, NOW, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
 
 async fn opened(stage: &Stage, keys: LocalKeys) -> Result<Vault, VaultError> {
     let store = Arc::clone(&stage.store);
@@ -230,6 +233,77 @@ pub(crate) async fn replaced_while_others_read(stage: &Stage) {
     assert_ne!(last[0].id, first[0].id);
     assert!(opened(stage, keys(25)).await.is_ok());
     assert!(opened(stage, keys(7)).await.is_err());
+}
+
+/// A clock that is read so often and no more: whoever goes on for ever is found out.
+struct Patience(AtomicUsize);
+
+impl Clock for Patience {
+    fn now(&self) -> Millis {
+        let left = self.0.fetch_sub(1, Ordering::SeqCst);
+        assert!(left > 1, "it does not come to an end");
+        NOW
+    }
+}
+
+/// A process of its own, which does not go on for ever.
+async fn patient(stage: &Stage) -> Vault {
+    let (store, clock) = (Arc::clone(&stage.store), Patience(AtomicUsize::new(10_000)));
+    let settings = VaultSettings::default();
+    let vault = Vault::open_with(store, Arc::new(keys(7)), settings, Arc::new(clock));
+    vault.await.unwrap()
+}
+
+/// All records are sealed under the one key that is left, and open.
+async fn are_swept(stage: &Stage, people: &[Principal]) {
+    let left = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    assert_eq!(left.len(), 1, "the old keys are gone");
+    let (vault, provider) = (stage.vault().await, Provider::new(stage));
+    for (number, caller) in people.iter().enumerate() {
+        let records = stage.store.records(&Holder::from(caller), None).await;
+        assert_eq!(records.unwrap()[0].sealed.key, left[0].id);
+        let given = vault.get(&wanted(caller), &provider.renewer()).await;
+        let secret = format!("canary-access-{number}");
+        assert_eq!(given.unwrap().secret.expose(), secret);
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_ends_where_another_process_made_a_newer_key() {
+    let people: Vec<_> = (0..3).map(|it| person("acme", &it.to_string())).collect();
+    for stage in Stage::all().await {
+        let (one, other) = (patient(&stage).await, patient(&stage).await);
+        for (number, caller) in people.iter().enumerate() {
+            let kept = one.put(caller, "github", "a", tokens(number)).await;
+            kept.unwrap();
+        }
+        assert_eq!(other.rotate(Some("acme")).await.unwrap(), people.len());
+        assert_eq!(one.sweep(Some("acme")).await.unwrap(), 0);
+        are_swept(&stage, &people).await;
+    }
+}
+
+#[tokio::test]
+async fn processes_rotate_at_the_same_time() {
+    let people: Vec<_> = (0..12).map(|it| person("acme", &it.to_string())).collect();
+    for stage in Stage::all().await {
+        let (one, other) = (patient(&stage).await, patient(&stage).await);
+        for (number, caller) in people.iter().enumerate() {
+            let kept = one.put(caller, "github", "a", tokens(number)).await;
+            kept.unwrap();
+        }
+        for _ in 0..4 {
+            let rotate = |vault: &Vault| {
+                let vault = vault.clone();
+                tokio::spawn(async move { vault.rotate(Some("acme")).await })
+            };
+            for rotation in [rotate(&one), rotate(&other)] {
+                rotation.await.unwrap().unwrap();
+            }
+        }
+        one.sweep(Some("acme")).await.unwrap();
+        are_swept(&stage, &people).await;
+    }
 }
 
 #[tokio::test]
