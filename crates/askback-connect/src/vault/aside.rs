@@ -7,6 +7,7 @@ use super::account::{AccountState, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
 use super::handle::{Vault, Wanted};
+use super::keys::CACHED_FOR;
 use super::seal::{Place, key_of, open, seal};
 use super::store::IntentRow;
 
@@ -18,6 +19,12 @@ const KEPT_FOR: Millis = 86_400_000;
 
 /// The longest that a browser keeps what was sealed for it, in seconds.
 pub(crate) const BROWSER_KEEPS: u64 = 3600;
+
+/// The time at which all cookies under a key have ended, where the next newer one was made at this time: another process
+/// may have gone on sealing under it for as long as it kept its keys.
+pub(super) fn cookies_end(newer: Millis) -> Millis {
+    newer.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000)
+}
 
 impl Vault {
     /// Returns the time by the vault's clock.
@@ -82,7 +89,8 @@ impl Vault {
         seal(key, Place::Cookie(name), value)
     }
 
-    /// Opens a value that a browser kept under a name.
+    /// Opens a value that a browser kept under a name. One under a key whose cookies have all ended is somebody else's,
+    /// who has that key, whether or not it has been dropped.
     pub(crate) async fn open_cookie(
         &self,
         name: &str,
@@ -90,7 +98,10 @@ impl Vault {
     ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let id = key_of(sealed).ok_or(VaultError::NotAuthentic)?;
         let keys = self.inner.data_keys_with(None, id).await?;
-        let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
+        let (key, newer) = keys.find_dated(id).ok_or(VaultError::NotAuthentic)?;
+        if newer.is_some_and(|newer| self.now() >= cookies_end(newer)) {
+            return Err(VaultError::NotAuthentic);
+        }
         open(key, Place::Cookie(name), sealed)
     }
 }

@@ -1,11 +1,11 @@
 //! New keys in place of old ones, while the vault is in use.
 
-use super::aside::BROWSER_KEEPS;
+use super::aside::cookies_end;
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::GrantedKind;
 use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
-use super::keys::{CACHED_FOR, add_key};
+use super::keys::add_key;
 use super::seal::Column;
 use super::store::{VaultRecord, Written};
 
@@ -55,7 +55,7 @@ impl Vault {
     ///
     /// A key stays for as long as something is to be revoked that is sealed under it. With `None`, cookies of the pages
     /// are sealed under it, too: the key before stays until they have ended, an hour and five minutes after the newer one
-    /// was made, and a sweep after that drops it.
+    /// was made. From then on it opens none, and a sweep drops it.
     ///
     /// # Errors
     ///
@@ -88,9 +88,7 @@ impl Vault {
         }
         let keys = inner.store.tenant_keys(tenant).await?;
         for (newer, key) in keys.iter().zip(keys.iter().skip(1)) {
-            // Another process may have gone on sealing cookies under it for as long as it kept its keys.
-            let last = newer.made.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000);
-            if tenant.is_some() || inner.now() >= last {
+            if tenant.is_some() || inner.now() >= cookies_end(newer.made) {
                 inner.store.drop_tenant_key(tenant, key.id).await?;
             }
         }

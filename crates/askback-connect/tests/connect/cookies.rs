@@ -5,7 +5,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use askback_connect::vault::{KeyWrapper, LocalKeys, VaultError, Wrapped};
+use askback_connect::vault::{
+    KeyWrapper, LocalKeys, MemoryVault, Vault, VaultError, VaultSettings, VaultStore, Wrapped,
+};
 use askback_core::{ask::keys::KeyId, future::BoxFuture};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::task::JoinSet;
@@ -79,6 +81,42 @@ async fn a_new_key_signs_nobody_out() {
     }
     let mut late = scene.signed_in("acme", "ada").await;
     assert!(is_known(&mut late).await);
+}
+
+#[tokio::test]
+async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
+    let scene = Scene::web().await;
+    scene.signed_in("acme", "ada").await;
+    let stolen = scene.stage.store.tenant_keys(None).await.unwrap().remove(0);
+    let elsewhere = MemoryVault::new();
+    assert!(elsewhere.add_tenant_key(None, &stolen, None).await.unwrap());
+    let clock = Arc::clone(&scene.stage.clock);
+    let (elsewhere, own) = (Arc::new(elsewhere), Arc::new(keys(7)));
+    let thief = Vault::open_with(elsewhere, own, VaultSettings::default(), clock);
+    let thief = scene.process_of(thief.await.unwrap()).await;
+
+    scene.stage.clock.turn(1000);
+    scene.vault.rotate(None).await.unwrap();
+    // Nobody sweeps. A second key that is newer gives the first no more time.
+    for (turned, rotates, opens) in [
+        (HOUR, true, true),
+        (299_999, false, true),
+        (1, false, false),
+        (HOUR, false, false),
+    ] {
+        scene.stage.clock.turn(turned);
+        if rotates {
+            scene.vault.rotate(None).await.unwrap();
+        }
+        let mut forged = scene.browser().at(&thief);
+        let issuer = &scene.issuer.url;
+        forged.sign_in(issuer, "accounts", "acme", "ada").await;
+        assert!(is_known(&mut forged).await);
+        let known = is_known(&mut forged.at(&scene.kit)).await;
+        assert_eq!(known, opens, "{turned} milliseconds later");
+    }
+    let kept = scene.stage.store.tenant_keys(None).await.unwrap();
+    assert!(kept.contains(&stolen));
 }
 
 #[tokio::test]
