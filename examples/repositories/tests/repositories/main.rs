@@ -109,7 +109,9 @@ async fn a_person_is_led_to_github() {
                 for words in [
                     "Connect your GitHub account?",
                     "My repositories",
-                    "Read and change all your repositories, the private ones too <code>repo</code>",
+                    "Read and change all your repositories, the private ones too, their collaborators and \
+                     webhooks, and the projects, invitations, team memberships and webhooks of your \
+                     organizations <code>repo</code>",
                 ] {
                     assert!(page.contains(words), "{words}: {page}");
                 }
