@@ -5,14 +5,11 @@ use std::{fmt, sync::Arc};
 use askback::{Error, Result};
 use askback_core::quote::Quoted;
 use askback_oauth::{Fetched, Secret};
-use http::{
-    HeaderMap, HeaderValue, Method,
-    header::{AUTHORIZATION, CONTENT_TYPE},
-};
+use http::{HeaderValue, Method, header::CONTENT_TYPE};
 use url::{Origin, Url};
 
 use crate::connections::Kit;
-use crate::providers::{ThirdParty, bearer};
+use crate::providers::ThirdParty;
 use crate::vault::{Credential, VaultError, Wanted};
 
 /// The status by which a third party refuses a token (RFC 6750, 3.1).
@@ -141,10 +138,10 @@ impl Connection {
         credential: &Credential,
         body: Option<&Secret>,
     ) -> Result<Fetched> {
-        let bearer = bearer(&credential.secret).ok_or_else(|| {
+        let headers = self.party.headers(&credential.secret);
+        let mut headers = headers.ok_or_else(|| {
             Error::internal("the token of the account holds characters that no header takes")
         })?;
-        let mut headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
         if body.is_some() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }

@@ -1,11 +1,11 @@
 //! API keys, which a person makes at a third party and enters on a page.
 
 use askback_oauth::{Fetcher, Secret};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use url::Url;
 
 use super::error::ConnectError;
-use super::headers::{operators, secret};
+use super::headers::{bearer, operators, secret};
 
 /// The longest key, in bytes; it must fit into a header.
 const MOST: usize = 4 << 10;
@@ -49,9 +49,9 @@ impl ApiKey {
         Ok(self)
     }
 
-    /// Sets a URL that answers a GET with 2xx to whoever has a key. The key is sent in this header after the prefix, here
-    /// and where the name of the account comes from,
-    /// such as `Authorization` and `Bearer `.
+    /// Sets a URL that answers a GET with 2xx to whoever has a key. The key is sent in this header after the prefix, such as
+    /// `Authorization` and `Bearer `: here, where the name of the account comes from, and with each request of a
+    /// [`Connection`](crate::Connection).
     ///
     /// # Errors
     ///
@@ -86,6 +86,16 @@ impl ApiKey {
         self.page.as_ref()
     }
 
+    /// Returns the headers that show a key to the API: as a bearer token where no header is set. There are none where the
+    /// key cannot be sent.
+    pub(super) fn headers(&self, key: &Secret) -> Option<HeaderMap> {
+        let header = match &self.check {
+            Some(check) => (check.header.clone(), check.value(key)?),
+            None => (AUTHORIZATION, bearer(key)?),
+        };
+        Some(HeaderMap::from_iter([header]))
+    }
+
     /// Returns the key that was entered, without the blanks around it, and the headers that show it.
     pub(super) async fn checked(
         &self,
@@ -101,12 +111,10 @@ impl ApiKey {
         if key.expose().is_empty() || key.expose().len() > MOST || !is_graphic {
             return Err(refused());
         }
-        let mut headers = HeaderMap::new();
         let Some(check) = &self.check else {
-            return Ok((key, headers));
+            return Ok((key, HeaderMap::new()));
         };
-        let value = Secret::new(format!("{}{}", check.prefix, key.expose()));
-        headers.insert(check.header.clone(), secret(&value).ok_or_else(refused)?);
+        let headers = self.headers(&key).ok_or_else(refused)?;
         let answer = fetcher.get_with(&check.url, headers.clone()).await;
         let answer = answer.map_err(|why| ConnectError::Fetch {
             provider: provider.to_owned(),
@@ -116,5 +124,11 @@ impl ApiKey {
             200..=299 => Ok((key, headers)),
             _ => Err(refused()),
         }
+    }
+}
+
+impl Check {
+    fn value(&self, key: &Secret) -> Option<HeaderValue> {
+        secret(&Secret::new(format!("{}{}", self.prefix, key.expose())))
     }
 }

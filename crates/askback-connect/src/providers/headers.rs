@@ -15,7 +15,7 @@ pub(super) fn secret(text: &Secret) -> Option<HeaderValue> {
 }
 
 /// The value of `Authorization` for a token (RFC 6750, 2.1).
-pub(crate) fn bearer(token: &Secret) -> Option<HeaderValue> {
+pub(super) fn bearer(token: &Secret) -> Option<HeaderValue> {
     secret(&Secret::new(format!("Bearer {}", token.expose())))
 }
 

@@ -67,7 +67,6 @@ pub use connecting::PendingConnection;
 pub use device::{DeviceAnswer, PendingDevice};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;
-pub(crate) use headers::bearer;
 pub use revocation::RevocationWay;
 pub use set::Providers;
 pub use third_party::{ThirdParty, Way};

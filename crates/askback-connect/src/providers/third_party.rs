@@ -3,13 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use askback_core::auth::Scopes;
-use askback_oauth::{Fetcher, Provider, RegisteredClient};
+use askback_oauth::{Fetcher, Provider, RegisteredClient, Secret};
+use http::{HeaderMap, header::AUTHORIZATION};
 use url::Origin;
 
 use super::account::AccountSource;
 use super::api_key::ApiKey;
 use super::error::ConnectError;
-use super::headers::origin;
+use super::headers::{bearer, origin};
 use super::revocation::RevocationWay;
 use super::scopes::ScopeRules;
 
@@ -314,6 +315,14 @@ impl ThirdParty {
             Means::OAuth(oauth) if oauth.is_device => Way::Device,
             Means::OAuth(_) => Way::Code,
             Means::ApiKey(key) => Way::ApiKey(key),
+        }
+    }
+
+    /// The headers that show a credential to its API; none where it cannot be sent.
+    pub(crate) fn headers(&self, credential: &Secret) -> Option<HeaderMap> {
+        match &self.inner.means {
+            Means::OAuth(_) => Some(HeaderMap::from_iter([(AUTHORIZATION, bearer(credential)?)])),
+            Means::ApiKey(key) => key.headers(credential),
         }
     }
 

@@ -213,6 +213,43 @@ async fn a_refused_token_is_renewed_once_and_sent_again() {
 }
 
 #[tokio::test]
+async fn a_key_is_sent_in_its_own_header() {
+    for (header, expected) in [
+        (None, "authorization: Bearer token-0"),
+        (Some(("X-Api-Key", "")), "x-api-key: token-0"),
+        (
+            Some(("Authorization", "Token ")),
+            "authorization: Token token-0",
+        ),
+    ] {
+        let desk = Desk::new(|_, third| {
+            let mut key = ApiKey::new();
+            if let Some((name, prefix)) = header {
+                key = key.check(&third.at("/check"), name, prefix).unwrap();
+            }
+            let party = ThirdParty::api_key("git", "Git", key).unwrap();
+            party.api([&third.url]).unwrap()
+        });
+        let desk = desk.await;
+        let user = Connections::user_of_this_machine();
+        let key = Granted::api_key(Secret::new("token-0"));
+        desk.vault.put(&user, "git", "ada", key).await.unwrap();
+        let url = desk.third.at("/user");
+        assert_eq!(desk.fetch(&url).await, "200", "{expected}");
+        for request in desk.third.asked() {
+            let lines = request.head.lines();
+            let shown: Vec<_> = lines.filter(|line| line.contains("token-")).collect();
+            assert_eq!(shown, [expected]);
+        }
+        // A key that the API does not take is asked for again.
+        desk.withdraw(1);
+        let said = desk.fetch(&url).await;
+        assert!(said.contains("has to be connected again"), "{said}");
+        assert_eq!(desk.state().await, AccountState::NeedsReconnect);
+    }
+}
+
+#[tokio::test]
 async fn a_person_is_asked_where_what_they_allowed_is_withdrawn() {
     for refresh in [None, Some("refresh-0")] {
         let desk = Desk::open().await;
