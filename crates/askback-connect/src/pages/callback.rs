@@ -128,12 +128,19 @@ impl Visited<'_> {
             }
             _ => format!("{title} gave no account, or the answer was not its own."),
         };
-        if let ConnectError::FewerScopes { connected, .. } = error {
-            let caller = visit.principal(kept.intent.client.clone());
-            let (provider, connected) = (kept.intent.purpose.name(), *connected);
-            let Connected { account, granted } = connected;
-            vault.discard(&caller, provider, &account, granted).await?;
-            self.kit.revoke_aside();
+        let caller = visit.principal(kept.intent.client.clone());
+        let provider = kept.intent.purpose.name();
+        match error {
+            ConnectError::FewerScopes { connected, .. } => {
+                let Connected { account, granted } = *connected;
+                vault.discard(&caller, provider, &account, granted).await?;
+                self.kit.revoke_aside();
+            }
+            ConnectError::Incomplete { granted, .. } => {
+                vault.discard_unnamed(&caller, provider, *granted).await?;
+                self.kit.revoke_aside();
+            }
+            _ => {}
         }
         kept.settle(vault, false, None, event).await?;
         let lines = [

@@ -77,7 +77,7 @@ impl ThirdParty {
     /// # Errors
     ///
     /// [`ConnectError::Declined`] where the person said no, [`ConnectError::FewerScopes`] where they allowed less,
-    /// and others where the answer is not accepted or the provider fails. The code is used up then.
+    /// [`ConnectError::Incomplete`] where tokens came and their account cannot be named, and others where the answer is not accepted or the provider fails. The code is used up then.
     pub async fn finish(
         &self,
         fetcher: &Fetcher,
@@ -126,12 +126,17 @@ impl ThirdParty {
         tokens: Tokens,
         asked: &Scopes,
     ) -> Result<Connected, ConnectError> {
-        let inner = &self.inner;
-        let granted = inner.rules.granted(asked, tokens.scopes.as_ref())?;
-        let missing = ScopeRules::missing(asked, &granted)?;
-        let account = inner.account.of_tokens(fetcher, &tokens).await;
+        let (account, granted, missing) = match self.described(fetcher, &tokens, asked).await {
+            Ok(described) => described,
+            Err(why) => {
+                return Err(ConnectError::Incomplete {
+                    granted: Box::new(tokens.into()),
+                    why: Box::new(why),
+                });
+            }
+        };
         let connected = Connected {
-            account: account.map_err(|why| self.unnamed(why))?,
+            account,
             granted: Granted::from(tokens).scopes(granted),
         };
         match missing.is_empty() {
@@ -141,6 +146,21 @@ impl ThirdParty {
                 connected: Box::new(connected),
             }),
         }
+    }
+
+    /// The account of new tokens, the scopes that they have, and those that they lack.
+    async fn described(
+        &self,
+        fetcher: &Fetcher,
+        tokens: &Tokens,
+        asked: &Scopes,
+    ) -> Result<(String, Scopes, Scopes), ConnectError> {
+        let inner = &self.inner;
+        let granted = inner.rules.granted(asked, tokens.scopes.as_ref())?;
+        let missing = ScopeRules::missing(asked, &granted)?;
+        let account = inner.account.of_tokens(fetcher, tokens).await;
+        let account = account.map_err(|why| self.unnamed(why))?;
+        Ok((account, granted, missing))
     }
 
     pub(super) fn said_no(&self, error: AuthorizationError) -> ConnectError {

@@ -4,6 +4,7 @@ use askback_core::auth::{BadScopes, Scopes};
 use askback_oauth::{AuthorizationError, FetchError};
 
 use super::connected::Connected;
+use crate::vault::Granted;
 
 /// Why an account at a third party is not connected. No message holds a code, a token or a key.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,15 @@ pub enum ConnectError {
         missing: Scopes,
         /// The account, with the scopes that were granted.
         connected: Box<Connected>,
+    },
+    /// Tokens were given, and then it failed, such as where the third party does not say whose account they are of. They
+    /// are there, to be given back.
+    #[error("{why}")]
+    Incomplete {
+        /// The tokens.
+        granted: Box<Granted>,
+        /// The failure.
+        why: Box<ConnectError>,
     },
     /// The answer belongs to a request at another third party.
     #[error("the answer is to a request of another provider, and not of {provider}: begin again")]

@@ -87,6 +87,20 @@ impl AccountKey {
     /// The most bytes of a name in a key.
     pub const NAME_BYTES: usize = 1024;
 
+    /// The name of an account of which none is known, while its tokens are owed to the provider.
+    pub(super) const UNNAMED: &str = "(no name known)";
+
+    /// An account of the same person at the same provider of which no name is known.
+    pub(super) fn unnamed(&self) -> Self {
+        self.holder.account(&self.provider, Self::UNNAMED)
+    }
+
+    /// Whether this account may be the other one.
+    pub(super) fn may_be(&self, other: &Self) -> bool {
+        let is_near = self.holder == other.holder && self.provider == other.provider;
+        self == other || is_near && self.account == Self::UNNAMED
+    }
+
     /// Whether each name in it can be kept everywhere.
     pub(super) fn is_fit(&self) -> bool {
         let Holder {

@@ -156,7 +156,8 @@ impl Vault {
     }
 
     /// Keeps what a provider gave for an account of a person, in place of what was kept for it before. Tokens that are
-    /// kept no more, and those that are refused, are owed to the provider: see [`Vault::revoke_due`].
+    /// kept no more, and those that are refused, are owed to the provider: see [`Vault::revoke_due`]. Secrets that are too
+    /// large are not kept for that either.
     ///
     /// # Errors
     ///
@@ -290,7 +291,13 @@ impl Inner {
         caller: &Principal,
         granted: Granted,
     ) -> Result<(), VaultError> {
-        self.check(&account, &granted)?;
+        if let Err(error) = self.check(&account, &granted) {
+            let unnamed = account.unnamed();
+            if self.check(&unnamed, &granted).is_ok() {
+                self.owe(&unnamed, &granted.kind).await?;
+            }
+            return Err(error);
+        }
         let now = self.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
         audit.client = caller.client_id.clone();

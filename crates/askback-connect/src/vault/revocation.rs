@@ -4,7 +4,8 @@
 //! are not kept. What the provider makes of it is another matter: it may end all that the person has granted to this
 //! client (RFC 7009, 2.1 leaves to it what a grant is), and so the tokens that took their place. So while the account is
 //! connected, it is told only where it is known to take tokens back one by one ([`Revoker::revokes_singly`]). Otherwise
-//! they are left to end, or to be taken back with the others once the account is disconnected.
+//! they are left to end, or to be taken back with the others once the account is disconnected. Tokens of an account without
+//! a name may be of each that the person has connected there.
 
 use std::cmp::Reverse;
 
@@ -112,6 +113,22 @@ impl Vault {
         self.inner.owe(&account, &granted.kind).await
     }
 
+    /// Takes tokens that a provider gave, as [`Vault::discard`], where it did not say of which account they are. They may
+    /// be of any that the person has connected there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vault::discard`].
+    pub async fn discard_unnamed(
+        &self,
+        caller: &Principal,
+        provider: &str,
+        granted: Granted,
+    ) -> Result<(), VaultError> {
+        self.discard(caller, provider, AccountKey::UNNAMED, granted)
+            .await
+    }
+
     /// Tells providers to revoke what is due, and returns how many revocations were done. A revocation that fails is
     /// due again after a pause. A server calls this after each [`Vault::disconnect`], and every minute or so.
     ///
@@ -160,8 +177,12 @@ impl Vault {
         let Revocation {
             account, sealed, ..
         } = revocation;
-        let kept = inner.again(account).await?;
-        if kept.is_some() && !revoker.revokes_singly(&account.provider) {
+        let records = inner
+            .store
+            .records(&account.holder, Some(&account.provider));
+        let mut kept = records.await?;
+        kept.retain(|record| account.may_be(&record.account));
+        if !kept.is_empty() && !revoker.revokes_singly(&account.provider) {
             return Ok(Told::Spared);
         }
         let columns = [
@@ -178,9 +199,11 @@ impl Vault {
                 Err(error) => return Err(error),
             };
             // Some give the same token again, and some renewals leave the refresh token as it was.
-            if let Some(kept) = &kept
-                && inner.opened(kept, column).await? == Some(token.clone())
-            {
+            let mut is_kept = false;
+            for record in &kept {
+                is_kept |= inner.opened(record, column).await? == Some(token.clone());
+            }
+            if is_kept {
                 continue;
             }
             let told = revoker.revoke(account, &token, kind);

@@ -109,6 +109,46 @@ async fn what_is_not_kept_is_revoked() {
 }
 
 #[tokio::test]
+async fn tokens_without_a_name_are_revoked_where_each_grant_is_safe() {
+    // Whether tokens are taken back one by one, the tokens of an account that is kept, and those that are revoked.
+    let cases = [
+        (false, None, revoked(&[0])),
+        (false, Some(1), vec![]),
+        (true, Some(1), revoked(&[0])),
+        // They are those of the account that is kept.
+        (true, Some(0), vec![]),
+    ];
+    for (is_single, kept, expected) in cases {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            *provider.is_single.lock().unwrap() = is_single;
+            if let Some(number) = kept {
+                put(&vault, "ada-l", tokens(number)).await.unwrap();
+            }
+            let discarded = vault.discard_unnamed(&ada(), "github", tokens(0)).await;
+            discarded.unwrap();
+            vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(*provider.revoked.lock().unwrap(), expected);
+            let spared = lines(&vault, AuditEvent::RevocationSpared).await;
+            assert_eq!(spared, usize::from(kept.is_some() && !is_single));
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_whose_account_has_a_name_that_is_refused_are_revoked() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        for (number, name) in ["x".repeat(1025), "a\0b".to_owned()].iter().enumerate() {
+            let refused = put(&vault, name, tokens(number)).await;
+            assert!(matches!(refused, Err(VaultError::Refused { .. })));
+            assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        }
+        assert_eq!(*provider.revoked.lock().unwrap(), revoked(&[0, 1]));
+    }
+}
+
+#[tokio::test]
 async fn what_nobody_hears_of_is_bounded() {
     const MOST: usize = 3;
     // Tokens with their seals take some 100 bytes here.

@@ -781,6 +781,16 @@ async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
+async fn tokens_of_an_account_without_a_name_are_revoked() {
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let nameless = asked.browser.come_back(&provider, "nameless").await;
+    nameless.says(403, "gave no account");
+    let revoked = asked.scene.revoked(2).await;
+    assert_eq!(revoked, ["canary-refresh", "canary-access-nameless"]);
+}
+
+#[tokio::test]
 async fn tokens_that_come_too_late_are_revoked() {
     let mut asked = Asked::new().await;
     let provider = asked.browser.agree(&asked.link).await;

@@ -220,7 +220,8 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 .nth(1)
                 .unwrap_or_default();
             let account = account.lines().next().unwrap_or_default().trim();
-            Reply::Json(200, json!({"login": account}))
+            let login = (account != "nameless").then_some(account);
+            Reply::Json(200, json!({"login": login}))
         }
         "POST /revoke" => Reply::Json(200, Value::Null),
         "GET /key" => match request.head.contains("canary-key") {
