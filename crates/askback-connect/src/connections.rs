@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use url::{Host, Url};
 
 use crate::brand::Brand;
-use crate::intents::{IntentId, Kept, Stage};
+use crate::intents::{Intent, IntentId, Kept, Purpose, Stage};
 use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
 use crate::vault::{Holder, Renewer, Revoker, Vault, VaultError, Wanted};
@@ -51,7 +51,7 @@ pub(crate) struct Kit {
 pub(crate) enum Door {
     /// They sign in.
     SignIn(Box<WebSignIn>),
-    /// They are the one user of this machine, whom the secret in a link's path was given to.
+    /// They are the one user of this machine: the browser in which a link is opened first is theirs.
     Machine,
     /// Nobody visits: a test says what is done on the pages.
     #[cfg(feature = "testing")]
@@ -64,8 +64,6 @@ pub(crate) struct Address {
     pub(crate) origin: String,
     /// The path before that of a page; no slash at its end.
     pub(crate) path: String,
-    /// The path before that of pages for a visitor who is known by it.
-    pub(crate) inner: String,
     /// Whether it is reached by TLS.
     pub(crate) is_secure: bool,
     pub(crate) guard: Guard,
@@ -122,8 +120,9 @@ impl Connections {
 
     /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
     ///
-    /// Nobody signs in: a visitor is known by a secret in the path of the link, which is another one in each process. A
-    /// caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
+    /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first.
+    ///
+    /// A caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
     /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates
     /// ([`ConnectionsBuilder::user`]). All others are refused.
     pub fn on_this_machine(
@@ -139,6 +138,31 @@ impl Connections {
     #[must_use]
     pub fn user_of_this_machine() -> Principal {
         Kit::user()
+    }
+
+    /// Makes a link to the page on which the user of this machine sees and disconnects their accounts. It is opened within
+    /// two minutes, in one browser, and ends after ten; none where visitors sign in, as the page is at `/accounts` there.
+    ///
+    /// Show it to that user alone, such as at the terminal where they started the program.
+    ///
+    /// # Errors
+    ///
+    /// Those of the vault, and [`VaultError::Refused`] where the user has too many links open.
+    pub async fn accounts_link(&self) -> Result<Option<String>, VaultError> {
+        let kit = &self.0;
+        if kit.has_sign_in() {
+            return Ok(None);
+        }
+        let id = IntentId::random()?;
+        let holder = Holder::from(&Kit::user());
+        let intent = Intent::new(holder, None, Purpose::Accounts, kit.vault.now());
+        match Kept::add(&kit.vault, id, &intent).await? {
+            true => Ok(Some(kit.link(id))),
+            false => Err(VaultError::Refused {
+                what: "another link",
+                why: "is one too many: finish or decline one of those that are open, or wait ten minutes",
+            }),
+        }
     }
 
     /// Returns the vault.
@@ -259,17 +283,10 @@ impl Address {
         }
         let origin = url.origin().ascii_serialization();
         let host = origin.split("://").nth(1).unwrap_or_default();
-        let inner = match door {
-            Door::SignIn(_) => path.clone(),
-            #[cfg(feature = "testing")]
-            Door::Scripted(_) => path.clone(),
-            Door::Machine => format!("{path}/{}", IntentId::random()?),
-        };
         Ok(Self {
             guard: Guard::none().allow_host(host)?.allow_origin(&origin)?,
             origin,
             path,
-            inner,
             is_secure,
         })
     }
@@ -340,14 +357,14 @@ impl Kit {
 
     /// The link to the page of an intent.
     pub(crate) fn link(&self, id: IntentId) -> String {
-        let Address { origin, inner, .. } = &self.place;
-        format!("{origin}{inner}/c/{id}")
+        let Address { origin, path, .. } = &self.place;
+        format!("{origin}{path}/c/{id}")
     }
 
     /// The page on which a person sees their accounts.
     pub(crate) fn accounts_url(&self) -> String {
-        let Address { origin, inner, .. } = &self.place;
-        format!("{origin}{inner}/accounts")
+        let Address { origin, path, .. } = &self.place;
+        format!("{origin}{path}/accounts")
     }
 
     /// The address to which a provider sends the person back: one of its own for each provider.

@@ -390,9 +390,9 @@ impl Desk {
         let what = match purpose {
             Purpose::Account { .. } => format!("it needs your {title} account"),
             Purpose::Secret { .. } => format!("it needs your {title}"),
-            Purpose::Page { .. } => "it needs you to use a page".to_owned(),
+            Purpose::Page { .. } | Purpose::Accounts => "it needs you to use a page".to_owned(),
         };
-        // The address of the pages for the user of this machine is a secret.
+        // On one machine the list is behind a link of its own.
         let is_public = self.kit.has_sign_in();
         let party = self.kit.providers.get(purpose.name());
         let there = match party.filter(|_| is_public) {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use askback_core::ask::Millis;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, Holder, IntentRow, Vault, VaultError};
@@ -38,12 +39,21 @@ struct Body {
     account: Option<String>,
     mismatches: u32,
     taken: Millis,
+    visit: Option<[u8; 16]>,
 }
 
 impl IntentId {
     /// One that nobody guesses.
     pub(crate) fn random() -> Result<Self, VaultError> {
         crate::vault::entropy().map(Self)
+    }
+
+    /// The id of its row. It leads to no link.
+    fn row(self) -> [u8; 16] {
+        let digest: [u8; 32] = Sha256::digest(self.0).into();
+        let mut row = [0; 16];
+        row.copy_from_slice(&digest[..16]);
+        row
     }
 
     /// Reads the 32 hexadecimal digits of a link, in small letters.
@@ -91,7 +101,7 @@ impl Kept {
 
     /// Reads the intent of this id.
     pub(crate) async fn find(vault: &Vault, id: IntentId) -> Result<Option<Self>, VaultError> {
-        let Some(row) = vault.intent(id.0).await? else {
+        let Some(row) = vault.intent(id.row()).await? else {
             return Ok(None);
         };
         let IntentRow {
@@ -156,9 +166,10 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
         account: intent.account.clone(),
         mismatches: intent.mismatches,
         taken: intent.taken,
+        visit: intent.visit,
     };
     Ok(IntentRow {
-        id: id.0,
+        id: id.row(),
         holder: intent.holder.clone(),
         expires: intent.expires,
         version,
@@ -175,6 +186,7 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         account,
         mismatches,
         taken,
+        visit,
     } = body;
     Intent {
         holder,
@@ -185,5 +197,6 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         account,
         mismatches,
         taken,
+        visit,
     }
 }

@@ -10,6 +10,9 @@
 //! | open, redirected | declined | the person declines |
 //! | any of these | burned | others have opened it five times |
 //!
+//! On one machine, nobody signs in. There the browser that opens a link first has it: the visit is written into the
+//! intent, and every other one is somebody else's. The list of accounts is behind such a link, too, and stays open.
+//!
 //! Where the process dies that exchanges, nobody writes what came of it. After the time of an exchange the link is over,
 //! so that the call that waits for it ends.
 //!
@@ -35,10 +38,14 @@ pub(crate) const LIFETIME: Millis = 600_000;
 /// provider, of ten seconds each unless the operator gives them more, and a few writes.
 pub(crate) const EXCHANGE: Millis = 60_000;
 
+/// How long the link to the accounts waits for its browser, in milliseconds: two minutes.
+const OPENING: Millis = 120_000;
+
 /// The number of times that other persons may open a link.
 const MISMATCHES: u32 = 5;
 
-/// The id of an intent: 128 random bits, all that its link carries.
+/// The id of an intent: 128 random bits, all that its link carries. It is kept nowhere as it is: whoever reads the vault
+/// has no link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IntentId(pub(crate) [u8; 16]);
 
@@ -60,6 +67,8 @@ pub(crate) struct Intent {
     mismatches: u32,
     /// When it was last taken to be exchanged.
     taken: Millis,
+    /// The visit of the browser that has opened it first, where nobody signs in.
+    visit: Option<[u8; 16]>,
 }
 
 /// The thing that a person is asked for.
@@ -86,6 +95,8 @@ pub(crate) enum Purpose {
         /// The path to which the person is sent.
         path: String,
     },
+    /// The list of the person's accounts.
+    Accounts,
 }
 
 /// How far an intent is.
@@ -127,6 +138,7 @@ impl Purpose {
         match self {
             Self::Account { provider, .. } => provider,
             Self::Secret { name, .. } | Self::Page { name, .. } => name,
+            Self::Accounts => "accounts",
         }
     }
 
@@ -163,14 +175,16 @@ impl Intent {
             account: None,
             mismatches: 0,
             taken: 0,
+            visit: None,
         }
     }
 
     /// Whether its link does nothing any more.
     pub(crate) fn is_over(&self, now: Millis) -> bool {
-        let ends = match self.is_at_work() {
-            true => self.expires.max(self.taken.saturating_add(LIFETIME)),
-            false => self.expires,
+        let ends = match self.purpose {
+            _ if self.is_at_work() => self.expires.max(self.taken.saturating_add(LIFETIME)),
+            Purpose::Accounts if self.visit.is_none() => self.asked_at().saturating_add(OPENING),
+            _ => self.expires,
         };
         self.stage.is_final() || now >= ends || self.is_cut_off(now)
     }
@@ -186,9 +200,37 @@ impl Intent {
         self.stage == Stage::Exchanging && matches!(self.purpose, Purpose::Page { .. })
     }
 
-    /// Compares whoever has opened the link with the person who was asked.
-    pub(crate) fn opened_by(&mut self, visitor: &Holder) -> Visitor {
-        if *visitor == self.holder {
+    /// Gives the link to the visit of a browser. Returns whether it had none.
+    pub(crate) fn bind(&mut self, visit: [u8; 16]) -> bool {
+        let is_first = self.visit.is_none();
+        self.visit.get_or_insert(visit);
+        is_first
+    }
+
+    /// Whether the browser of this visit may disconnect the account: on the list of all, or where it has just connected
+    /// that very one.
+    pub(crate) fn may_disconnect(
+        &self,
+        visit: [u8; 16],
+        provider: &str,
+        account: &str,
+        now: Millis,
+    ) -> bool {
+        let is_meant = match &self.purpose {
+            Purpose::Accounts => !self.is_over(now),
+            Purpose::Account { provider: own, .. } => {
+                self.stage == Stage::Done
+                    && own == provider
+                    && self.account.as_deref() == Some(account)
+            }
+            Purpose::Secret { .. } | Purpose::Page { .. } => false,
+        };
+        is_meant && self.visit == Some(visit)
+    }
+
+    /// Compares whoever has opened the link with the person who was asked, and with the browser that has it.
+    pub(crate) fn opened_by(&mut self, visitor: &Holder, visit: [u8; 16]) -> Visitor {
+        if *visitor == self.holder && self.visit.is_none_or(|bound| bound == visit) {
             return Visitor::Asked;
         }
         self.mismatches = self.mismatches.saturating_add(1);
@@ -395,14 +437,71 @@ mod tests {
     #[test]
     fn others_burn_a_link() {
         let mut intent = intent();
-        assert_eq!(intent.opened_by(&holder("t", "ada")), Visitor::Asked);
+        let by = |intent: &mut Intent, tenant, subject| {
+            intent.opened_by(&holder(tenant, subject), VISIT)
+        };
+        assert_eq!(by(&mut intent, "t", "ada"), Visitor::Asked);
         let others = [("t", "bob"), ("u", "ada"), ("t", "Ada"), ("t", "")];
         for (tenant, subject) in others {
-            assert_eq!(intent.opened_by(&holder(tenant, subject)), Visitor::Other);
+            assert_eq!(by(&mut intent, tenant, subject), Visitor::Other);
             assert!(!intent.is_over(NOW));
         }
-        assert_eq!(intent.opened_by(&holder("t", "bob")), Visitor::OtherAgain);
+        assert_eq!(by(&mut intent, "t", "bob"), Visitor::OtherAgain);
         assert!(intent.is_over(NOW) && !intent.redirect("a", VISIT) && !intent.claim(NOW));
+    }
+
+    #[test]
+    fn a_link_is_for_the_browser_that_has_it() {
+        const OTHER: [u8; 16] = [2; 16];
+        let ada = holder("t", "ada");
+        let mut intent = intent();
+        assert_eq!(intent.opened_by(&ada, OTHER), Visitor::Asked);
+        assert!(intent.bind(VISIT));
+        assert!(!intent.bind(OTHER));
+        assert_eq!(intent.opened_by(&ada, VISIT), Visitor::Asked);
+        assert_eq!(intent.opened_by(&ada, OTHER), Visitor::Other);
+        assert_eq!(intent.opened_by(&holder("t", "bob"), VISIT), Visitor::Other);
+    }
+
+    #[test]
+    fn an_account_is_disconnected_where_it_was_connected_or_on_the_list() {
+        let connected = Intent {
+            stage: Stage::Done,
+            account: Some("octocat".to_owned()),
+            visit: Some(VISIT),
+            ..intent()
+        };
+        let list = Intent {
+            purpose: Purpose::Accounts,
+            visit: Some(VISIT),
+            ..intent()
+        };
+        let open = Intent {
+            stage: Stage::Open,
+            ..connected.clone()
+        };
+        let unopened = Intent {
+            visit: None,
+            ..list.clone()
+        };
+        let late = NOW + LIFETIME;
+        for (intent, visit, account, now, may) in [
+            (&connected, VISIT, "octocat", NOW, true),
+            (&connected, VISIT, "octocat", late, true),
+            (&connected, VISIT, "other", NOW, false),
+            (&connected, [2; 16], "octocat", NOW, false),
+            (&open, VISIT, "octocat", NOW, false),
+            (&list, VISIT, "any", NOW, true),
+            (&list, VISIT, "any", late - 1, true),
+            (&list, VISIT, "any", late, false),
+            (&list, [2; 16], "any", NOW, false),
+            (&unopened, VISIT, "any", NOW, false),
+        ] {
+            let found = intent.may_disconnect(visit, "github", account, now);
+            assert_eq!(found, may, "{intent:?} {account}");
+        }
+        assert!(!connected.may_disconnect(VISIT, "gitlab", "octocat", NOW));
+        assert!(!unopened.is_over(NOW + OPENING - 1) && unopened.is_over(NOW + OPENING));
     }
 
     #[test]

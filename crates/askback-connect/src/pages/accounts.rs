@@ -1,20 +1,29 @@
 //! The accounts of a person, and their end.
 
-use http::{StatusCode, header};
+use http::StatusCode;
 
-use super::browser::{Cookie, Next, is_own_form};
-use super::html::{AccountsPage, Frame, ShownAccount, ShownScope, day, page, see_other};
+use super::browser::{Next, Visit, is_own_form};
+use super::html::{
+    AccountsPage, DisconnectForm, Frame, ShownAccount, ShownScope, day, page, see_other,
+};
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::vault::AccountState;
+use crate::intents::{IntentId, Kept, Purpose};
+use crate::vault::{AccountState, VaultError};
 
 impl Visited<'_> {
     /// Shows what is connected.
     pub(super) async fn accounts(&self) -> Shown {
-        let Kit { vault, place, .. } = &**self.kit;
-        let Some(visit) = self.visit().await? else {
+        let Some(visit) = self.visit().await else {
             return self.sign_in_first(Next::Accounts, false).await;
         };
+        let action = format!("{}/disconnect", self.kit.place.path);
+        self.accounts_page(&visit, &action).await
+    }
+
+    /// The list, whose forms go to this path.
+    pub(super) async fn accounts_page(&self, visit: &Visit, action: &str) -> Shown {
+        let vault = &self.kit.vault;
         let mut accounts = Vec::new();
         for account in vault.accounts(&visit.principal(None)).await? {
             let id = account.key.provider;
@@ -49,21 +58,59 @@ impl Visited<'_> {
             });
         }
         let shown = AccountsPage {
-            frame: Frame::new(self.kit, Some(&visit)).await?,
+            frame: Frame::new(self.kit, Some(visit)).await?,
+            action,
             accounts,
         };
-        let mut answer = page(StatusCode::OK, &shown)?;
-        if !self.kit.has_sign_in() {
-            let cookie = Cookie::Visit.set(vault, place, &visit).await?;
-            answer.headers_mut().append(header::SET_COOKIE, cookie);
-        }
-        Ok(answer)
+        Ok(page(StatusCode::OK, &shown)?)
+    }
+
+    /// The form that disconnects an account in the browser which has just connected it.
+    pub(super) async fn disconnect_form<'a>(
+        &self,
+        id: IntentId,
+        visit: &Visit,
+        provider: &'a str,
+        account: &'a str,
+    ) -> Result<DisconnectForm<'a>, VaultError> {
+        let about = about(provider, account);
+        Ok(DisconnectForm {
+            action: Next::Link(id).path(&self.kit.place),
+            provider,
+            account,
+            token: visit.token(&self.kit.vault, &about).await?,
+        })
     }
 
     /// Disconnects one, and has its provider told.
     pub(super) async fn disconnect(&self) -> Shown {
+        let visit = self.visit().await.ok_or(Refused::Wrong)?;
+        let (provider, account) = self.to_disconnect(&visit).await?;
+        self.end_account(&visit, provider, account).await?;
+        Ok(see_other(&Next::Accounts.path(&self.kit.place))?)
+    }
+
+    /// Disconnects one by a link of this machine's user, in the browser that has it.
+    pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> Shown {
+        let vault = &self.kit.vault;
+        let (provider, account) = self.to_disconnect(visit).await?;
+        let kept = Kept::find(vault, id).await?.ok_or(Refused::Over)?;
+        let now = vault.now();
+        if !kept.intent.may_disconnect(visit.id, provider, account, now) {
+            return Err(Refused::Over);
+        }
+        self.end_account(visit, provider, account).await?;
+        if kept.intent.purpose == Purpose::Accounts {
+            return Ok(see_other(&Next::Link(id).path(&self.kit.place))?);
+        }
+        let line = format!("The account {account} is no longer used.");
+        let said = ("Disconnected", &[&*line][..]);
+        self.say(StatusCode::OK, Some(visit), said).await
+    }
+
+    /// The account that a form of this visit is about.
+    async fn to_disconnect(&self, visit: &Visit) -> Result<(&str, &str), Refused> {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let field = |name| self.field(name).unwrap_or_default();
         let (provider, account) = (field("provider"), field("account"));
         let about = about(provider, account);
@@ -71,10 +118,22 @@ impl Visited<'_> {
         if !is_own || !visit.has_token(vault, &about, field("token")).await {
             return Err(Refused::Wrong);
         }
+        Ok((provider, account))
+    }
+
+    async fn end_account(
+        &self,
+        visit: &Visit,
+        provider: &str,
+        account: &str,
+    ) -> Result<(), VaultError> {
         let caller = visit.principal(None);
-        vault.disconnect(&caller, provider, account).await?;
+        self.kit
+            .vault
+            .disconnect(&caller, provider, account)
+            .await?;
         self.kit.revoke_aside();
-        Ok(see_other(&Next::Accounts.path(place))?)
+        Ok(())
     }
 }
 

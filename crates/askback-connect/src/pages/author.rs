@@ -85,7 +85,7 @@ impl Connections {
         if !is_here {
             return Err(PageRefused::Over);
         }
-        if kept.intent.opened_by(&visit.holder()) != Visitor::Asked {
+        if kept.intent.opened_by(&visit.holder(), visit.id) != Visitor::Asked {
             kept.write(&kit.vault, AuditEvent::WrongPerson).await?;
             return Err(PageRefused::Wrong);
         }
@@ -197,8 +197,8 @@ impl fmt::Debug for PageVisit {
     }
 }
 
-/// The parameter with which a person comes to a page of the author's. The user of this machine is known by it, as the
-/// secret of the other pages is not in the path of this one.
+/// The parameter with which a person comes to a page of the author's. The browser of the user of this machine
+/// is known by it, as the cookie of its link goes to no other path.
 pub(super) async fn written(kit: &Kit, id: IntentId, visit: &Visit) -> Result<String, VaultError> {
     if kit.has_sign_in() {
         return Ok(id.to_string());

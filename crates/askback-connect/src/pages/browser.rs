@@ -38,6 +38,8 @@ pub(crate) struct Visit {
 pub(super) enum Cookie<'a> {
     /// The visit.
     Visit,
+    /// The visit in which a link is used that nobody signs in for.
+    Link(IntentId),
     /// That the next sign-in is not to be from a session at the issuer.
     Anew,
     /// A sign-in that has begun, by its `state`.
@@ -122,6 +124,7 @@ impl Cookie<'_> {
         };
         match self {
             Self::Visit => format!("{prefix}connect"),
+            Self::Link(id) => format!("{prefix}connect-of-{}", digest(&id.to_string())),
             Self::Anew => format!("{prefix}connect-anew"),
             Self::SignIn(state) => format!("{prefix}connect-in-{}", digest(state)),
             Self::Consent(state) => format!("{prefix}connect-at-{}", digest(state)),
@@ -131,15 +134,17 @@ impl Cookie<'_> {
     fn path(self, place: &Address) -> String {
         match self {
             // The prefix demands it.
-            _ if place.is_secure || place.path == place.inner => "/".to_owned(),
+            _ if place.is_secure => "/".to_owned(),
+            // Browsers send cookies to all ports of a host: what others serve at those is not to have them.
+            Self::Link(id) => Next::Link(id).path(place),
             Self::Consent(_) => format!("{}/cb", place.path),
-            Self::Visit | Self::Anew | Self::SignIn(_) => place.inner.clone(),
+            Self::Visit | Self::Anew | Self::SignIn(_) => "/".to_owned(),
         }
     }
 
     fn seconds(self) -> u64 {
         match self {
-            Self::Visit | Self::Anew => VISIT,
+            Self::Visit | Self::Link(_) | Self::Anew => VISIT,
             Self::SignIn(_) | Self::Consent(_) => AWAY,
         }
     }
@@ -246,8 +251,8 @@ impl Next {
     /// The path of the page.
     pub(super) fn path(self, place: &Address) -> String {
         match self {
-            Self::Link(id) => format!("{}/c/{id}", place.inner),
-            Self::Accounts => format!("{}/accounts", place.inner),
+            Self::Link(id) => format!("{}/c/{id}", place.path),
+            Self::Accounts => format!("{}/accounts", place.path),
         }
     }
 }

@@ -4,6 +4,7 @@ use askback_oauth::Secret;
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Visit};
+use super::html::{Frame, SaidPage, page};
 use super::link::Consented;
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
@@ -40,7 +41,7 @@ impl Visited<'_> {
         let id = IntentId::read(&consented.link).ok_or(Refused::Wrong)?;
         // The visit is looked at again: somebody else may have signed in meanwhile.
         let visit = match self.kit.has_sign_in() {
-            true => self.visit().await?,
+            true => self.visit().await,
             false => Some(consented.visitor.clone()),
         };
         let same = visit.filter(|visit| visit.id == consented.visit);
@@ -97,8 +98,16 @@ impl Visited<'_> {
             "You can close this page and go back to your client.",
             "If this is not your account, disconnect it.",
         ];
-        self.say(StatusCode::OK, Some(&visit), (&title, &lines))
-            .await
+        let offers_accounts = self.kit.has_sign_in();
+        let form = self.disconnect_form(id, &visit, provider, &account).await?;
+        let said = SaidPage {
+            frame: Frame::new(self.kit, Some(&visit)).await?,
+            title: &title,
+            lines: &lines,
+            offers_accounts,
+            disconnect: Some(form).filter(|_| !offers_accounts),
+        };
+        Ok(page(StatusCode::OK, &said)?)
     }
 
     /// Says that the provider gave nothing, or too little; the person may try again.
@@ -154,7 +163,7 @@ impl Visited<'_> {
     /// Writes down an answer that was refused.
     async fn refused_callback(&self, visit: Option<&Visit>, provider: &str) -> Result<(), Refused> {
         let vault = &self.kit.vault;
-        let known = self.visit().await?;
+        let known = self.visit().await;
         let Some(visit) = visit.or(known.as_ref()) else {
             tracing::warn!("an answer of a provider came to a browser that nobody sent there");
             return Ok(());

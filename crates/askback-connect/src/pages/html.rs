@@ -15,9 +15,7 @@ use crate::vault::VaultError;
 /// The frame of every page.
 pub(super) struct Frame<'a> {
     name: &'a str,
-    /// The path of what all pages load.
-    look: &'a str,
-    /// The path of the pages. It may hold the secret of this machine's user, and stands on no page for others.
+    /// The path of the pages.
     base: &'a str,
     has_logo: bool,
     person: Option<ShownPerson<'a>>,
@@ -78,12 +76,23 @@ pub(super) struct SaidPage<'a> {
     pub(super) title: &'a str,
     pub(super) lines: &'a [&'a str],
     pub(super) offers_accounts: bool,
+    pub(super) disconnect: Option<DisconnectForm<'a>>,
+}
+
+/// The form that disconnects the account which was just connected.
+pub(super) struct DisconnectForm<'a> {
+    pub(super) action: String,
+    pub(super) provider: &'a str,
+    pub(super) account: &'a str,
+    pub(super) token: String,
 }
 
 #[derive(Template)]
 #[template(path = "accounts.html")]
 pub(super) struct AccountsPage<'a> {
     pub(super) frame: Frame<'a>,
+    /// The path to which its forms go.
+    pub(super) action: &'a str,
     pub(super) accounts: Vec<ShownAccount>,
 }
 
@@ -151,8 +160,7 @@ impl<'a> Frame<'a> {
         };
         Ok(Self {
             name: &kit.brand.name,
-            look: &kit.place.path,
-            base: &kit.place.inner,
+            base: &kit.place.path,
             has_logo: kit.brand.logo.is_some(),
             person,
         })

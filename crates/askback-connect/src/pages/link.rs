@@ -42,22 +42,56 @@ impl Visited<'_> {
     /// Shows what is asked for.
     pub(super) async fn show_link(&self, id: IntentId) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
-        let Some(visit) = self.visit().await? else {
+        if !self.kit.has_sign_in() {
+            let (kept, visit) = self.opened(id).await?;
+            let mut answer = self.link_page(&kept, &visit).await?;
+            let cookie = Cookie::Link(id).set(vault, place, &visit).await?;
+            answer.headers_mut().append(header::SET_COOKIE, cookie);
+            return Ok(answer);
+        }
+        let Some(visit) = self.visit().await else {
             return self.sign_in_first(Next::Link(id), false).await;
         };
         let kept = self.asked(id, &visit).await?;
         if !visit.is_fresh(&self.kit.door, vault.now()) {
             return self.sign_in_first(Next::Link(id), true).await;
         }
-        let mut answer = match &kept.intent.purpose {
+        self.link_page(&kept, &visit).await
+    }
+
+    /// The intent of a link that nobody signs in for, where this is the browser that opens it first, or has opened it.
+    async fn opened(&self, id: IntentId) -> Result<(Kept, Visit), Refused> {
+        let vault = &self.kit.vault;
+        let visit = match self.visit_of(id).await {
+            Some(visit) => visit,
+            None => Visit::new(&Kit::user(), None, vault.now())?,
+        };
+        let mut kept = self.asked(id, &visit).await?;
+        if kept.intent.bind(visit.id) {
+            match kept.write(vault, AuditEvent::Opened).await {
+                Ok(()) => {}
+                Err(Unkept::Changed) => {
+                    // Another browser was first, or the client has withdrawn the link.
+                    self.asked(id, &visit).await?;
+                    return Err(Refused::Over);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((kept, visit))
+    }
+
+    /// The page of an intent for its person.
+    async fn link_page(&self, kept: &Kept, visit: &Visit) -> Shown {
+        match &kept.intent.purpose {
             Purpose::Account { .. } => {
-                let party = self.party(&kept)?;
+                let party = self.party(kept)?;
                 match party.way() {
                     Way::ApiKey(key) => {
                         let form = KeyForm::of(party, key);
-                        self.key_page(&kept, &visit, form, None).await?
+                        Ok(self.key_page(kept, visit, form, None).await?)
                     }
-                    _ => self.consent_page(&kept, &visit, party).await?,
+                    _ => self.consent_page(kept, visit, party).await,
                 }
             }
             Purpose::Secret { title, .. } => {
@@ -65,26 +99,27 @@ impl Visited<'_> {
                     title: title.into(),
                     ..KeyForm::default()
                 };
-                self.key_page(&kept, &visit, form, None).await?
+                Ok(self.key_page(kept, visit, form, None).await?)
             }
             Purpose::Page { path, .. } => {
                 let separator = if path.contains('?') { '&' } else { '?' };
-                let asked = author::written(self.kit, id, &visit).await?;
-                see_other(&format!("{path}{separator}asked={asked}"))?
+                let asked = author::written(self.kit, kept.id, visit).await?;
+                Ok(see_other(&format!("{path}{separator}asked={asked}"))?)
             }
-        };
-        // A visitor who came by the secret of the path keeps their visit.
-        let cookie = Cookie::Visit.set(vault, place, &visit).await?;
-        if !self.kit.has_sign_in() {
-            answer.headers_mut().append(header::SET_COOKIE, cookie);
+            Purpose::Accounts => {
+                let action = Next::Link(kept.id).path(&self.kit.place);
+                self.accounts_page(visit, &action).await
+            }
         }
-        Ok(answer)
     }
 
     /// Takes the answer.
     pub(super) async fn answer_link(&self, id: IntentId) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+        let visit = self.visit_of(id).await.ok_or(Refused::Wrong)?;
+        if self.field("answer") == Some("disconnect") {
+            return self.disconnect_at(id, &visit).await;
+        }
         let token = self.field("token").unwrap_or_default();
         let about = id.to_string();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, &about, token).await {
@@ -108,7 +143,7 @@ impl Visited<'_> {
                 let (name, title) = (name.clone(), title.clone());
                 self.take_secret(kept, &visit, &name, &title).await
             }
-            Purpose::Page { .. } => Err(Refused::Wrong),
+            Purpose::Page { .. } | Purpose::Accounts => Err(Refused::Wrong),
         }
     }
 
@@ -125,17 +160,21 @@ impl Visited<'_> {
             }
             _ => return Err(Refused::Over),
         };
-        let event = match kept.intent.opened_by(&visitor) {
+        let is_person = kept.intent.holder == visitor;
+        let event = match kept.intent.opened_by(&visitor, visit.id) {
             Visitor::Asked => return Ok(kept),
+            Visitor::Other if is_person => AuditEvent::WrongBrowser,
             Visitor::Other => AuditEvent::WrongPerson,
             Visitor::OtherAgain => AuditEvent::Burned,
         };
         let provider = kept.intent.purpose.name().to_owned();
         kept.write(vault, event).await?;
         self.kit.notify();
-        // The visitor's own audit has it, too.
-        let line = vault.line(&visitor, &provider, AuditEvent::WrongPerson);
-        vault.append(&line).await?;
+        if !is_person {
+            // The visitor's own audit has it, too.
+            let line = vault.line(&visitor, &provider, AuditEvent::WrongPerson);
+            vault.append(&line).await?;
+        }
         Err(Refused::Wrong)
     }
 

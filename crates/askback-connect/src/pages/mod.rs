@@ -3,13 +3,17 @@
 //! | path | does |
 //! |---|---|
 //! | `GET /c/ID` | shows what is asked for, to the very person who was asked |
-//! | `POST /c/ID` | takes the answer: sends the browser to the provider, keeps a key, or declines |
+//! | `POST /c/ID` | takes the answer: sends the browser to the provider, keeps a key, declines, or disconnects |
 //! | `GET /cb/PROVIDER` | takes the provider's answer, from the browser that was sent there |
 //! | `POST /sign-in`, `GET /signed-in`, `POST /sign-out` | who visits |
 //! | `GET /accounts`, `POST /disconnect` | what is connected |
 //!
+//! On one machine nobody signs in, and the paths are those of links and of providers' answers. The accounts are behind a
+//! link of their own there.
+//!
 //! A `GET` changes nothing but what a browser keeps and, where it brings an answer of an issuer or a provider, what
-//! that answer is for. Whatever is wrong with a visitor, the page says the same, and names nobody.
+//! that answer is for; on one machine, also which browser has a link. Whatever is wrong with a visitor, the page says the
+//! same, and names nobody.
 
 mod accounts;
 mod author;
@@ -41,7 +45,7 @@ pub(crate) use browser::Visit;
 
 use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, SaidPage, page};
-use crate::connections::{Connections, Door, Kit};
+use crate::connections::{Connections, Kit};
 use crate::intents::IntentId;
 use crate::vault::VaultError;
 
@@ -178,45 +182,37 @@ where
 }
 
 impl Visited<'_> {
-    /// The path within the pages for a visitor who is known by it, or of all pages where visitors sign in.
-    fn inner(&self) -> Option<&str> {
-        let inner = self.path.strip_prefix(&*self.kit.place.inner)?;
-        inner.strip_prefix('/')
-    }
-
     async fn route(&self, method: &Method) -> Shown {
-        let place = &self.kit.place;
         let is_get = *method == Method::GET || *method == Method::HEAD;
         let is_post = *method == Method::POST;
         if !is_get && !is_post {
             return Ok(plain(StatusCode::METHOD_NOT_ALLOWED));
         }
-        // What has no secret in its address: a provider sends browsers there, and any page looks like this.
-        let outer = self.path.strip_prefix(&*place.path);
-        match outer.and_then(|it| it.strip_prefix('/')) {
-            Some("style.css") if is_get => return Ok(self.style()),
-            Some("logo") if is_get => return self.logo(),
-            Some("icon") if is_get => return Ok(picture(self.kit.brand.icon())),
-            Some(outer) if is_get && outer.starts_with("cb/") => {
-                return self.callback(&outer["cb/".len()..]).await;
-            }
+        let path = self.path.strip_prefix(&*self.kit.place.path);
+        let path = path.and_then(|it| it.strip_prefix('/'));
+        let path = path.ok_or(Refused::Unknown)?;
+        let signs_in = self.kit.has_sign_in();
+        match (path, is_post) {
+            ("style.css", false) => return Ok(self.style()),
+            ("logo", false) => return self.logo(),
+            ("icon", false) => return Ok(picture(self.kit.brand.icon())),
+            ("sign-in", true) if signs_in => return self.sign_in().await,
+            ("signed-in", false) if signs_in => return self.signed_in().await,
+            ("sign-out", true) if signs_in => return self.sign_out().await,
+            ("accounts", false) if signs_in => return self.accounts().await,
+            ("disconnect", true) if signs_in => return self.disconnect().await,
             _ => {}
         }
-        let inner = self.inner().ok_or(Refused::Unknown)?;
-        match (inner, is_post) {
-            ("sign-in", true) => self.sign_in().await,
-            ("signed-in", false) => self.signed_in().await,
-            ("sign-out", true) => self.sign_out().await,
-            ("accounts", false) => self.accounts().await,
-            ("disconnect", true) => self.disconnect().await,
-            _ => {
-                let id = inner.strip_prefix("c/").and_then(IntentId::read);
-                let id = id.ok_or(Refused::Unknown)?;
-                match is_post {
-                    true => self.answer_link(id).await,
-                    false => self.show_link(id).await,
-                }
-            }
+        if let Some(provider) = path.strip_prefix("cb/").filter(|_| is_get) {
+            return self.callback(provider).await;
+        }
+        let id = path.strip_prefix("c/").and_then(IntentId::read);
+        let id = id.ok_or(Refused::Unknown)?;
+        match is_post {
+            true => self.answer_link(id).await,
+            // Programs that look whether a link is one open nothing.
+            false if *method == Method::HEAD && !signs_in => Ok(plain(StatusCode::OK)),
+            false => self.show_link(id).await,
         }
     }
 
@@ -227,16 +223,18 @@ impl Visited<'_> {
         named.next().is_none().then_some(value)
     }
 
-    /// The visit, where the visitor is known: they have signed in, or they have the secret of this machine's user.
-    async fn visit(&self) -> Result<Option<Visit>, VaultError> {
+    /// The visit, where the visitor has signed in.
+    async fn visit(&self) -> Option<Visit> {
         let Kit { vault, place, .. } = &**self.kit;
-        let known = Cookie::Visit.read(vault, place, self.headers).await;
-        match (&self.kit.door, known) {
-            (Door::Machine, None) if self.inner().is_some() => {
-                let user = Kit::user();
-                Visit::new(&user, None, vault.now()).map(Some)
-            }
-            (_, known) => Ok(known),
+        Cookie::Visit.read(vault, place, self.headers).await
+    }
+
+    /// The visit in which a link is used: of the person who has signed in, or of the browser that has the link.
+    async fn visit_of(&self, id: IntentId) -> Option<Visit> {
+        let Kit { vault, place, .. } = &**self.kit;
+        match self.kit.has_sign_in() {
+            true => self.visit().await,
+            false => Cookie::Link(id).read(vault, place, self.headers).await,
         }
     }
 
@@ -257,7 +255,8 @@ impl Visited<'_> {
             frame: Frame::new(self.kit, visit).await?,
             title,
             lines,
-            offers_accounts: status == StatusCode::OK && visit.is_some(),
+            offers_accounts: status == StatusCode::OK && visit.is_some() && self.kit.has_sign_in(),
+            disconnect: None,
         };
         Ok(page(status, &said)?)
     }
@@ -292,6 +291,16 @@ impl Visited<'_> {
                     ],
                 ),
             ),
+            Refused::Wrong if !self.kit.has_sign_in() => (
+                StatusCode::FORBIDDEN,
+                (
+                    "This page is not for this browser",
+                    &[
+                        "A link can be used in one browser: the first that opens it. Programs that preview links count.",
+                        "If you were asked, decline in your client and start again there: it gives you another link.",
+                    ],
+                ),
+            ),
             Refused::Wrong => (
                 StatusCode::FORBIDDEN,
                 (
@@ -313,7 +322,7 @@ impl Visited<'_> {
                 )
             }
         };
-        let visit = self.visit().await.ok().flatten();
+        let visit = self.visit().await;
         let said = async {
             let mut answer = self.say(status, visit.as_ref(), said).await?;
             if is_wrong && visit.is_some() {

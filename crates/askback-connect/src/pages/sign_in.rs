@@ -104,7 +104,7 @@ impl Visited<'_> {
     /// Ends the visit.
     pub(super) async fn sign_out(&self) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+        let visit = self.visit().await.ok_or(Refused::Wrong)?;
         let token = self.field("token").unwrap_or_default();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, "sign-out", token).await {
             return Err(Refused::Wrong);

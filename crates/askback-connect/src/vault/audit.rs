@@ -77,8 +77,12 @@ pub enum AuditEvent {
     Connected,
     /// The person declined on the page.
     Declined,
+    /// A link on one machine was opened, and is for that browser from now on.
+    Opened,
     /// The page was opened by another person than the one who was asked.
     WrongPerson,
+    /// The page was opened in another browser than the one that its link is for.
+    WrongBrowser,
     /// The page was opened by other persons so often that its link ended.
     Burned,
     /// The answer of a provider was refused: it fits no consent of this browser, or the provider is another one.
@@ -89,7 +93,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 24] = [
+    const NAMES: [(Self, &'static str); 26] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -110,7 +114,9 @@ impl AuditEvent {
         (Self::Answered, "answered"),
         (Self::Connected, "connected"),
         (Self::Declined, "declined"),
+        (Self::Opened, "opened"),
         (Self::WrongPerson, "wrong person"),
+        (Self::WrongBrowser, "wrong browser"),
         (Self::Burned, "link burned"),
         (Self::CallbackRefused, "callback refused"),
         (Self::NotGranted, "not granted"),

@@ -10,6 +10,7 @@ mod cookies;
 mod devices;
 mod issuer;
 mod keys;
+mod machine;
 mod owed;
 mod pages;
 #[cfg(all(unix, feature = "postgres"))]

@@ -7,7 +7,7 @@ use http::{Request, header};
 use http_body_util::Full;
 use url::Url;
 
-use crate::asking::{Call, call, call_as};
+use crate::asking::{Call, call_as};
 use crate::stage::{HOUR, until};
 use crate::visitor::{Browser, Scene, Shown, WEB, parameter, query};
 
@@ -806,55 +806,6 @@ async fn tokens_that_come_too_late_are_revoked() {
         said.contains("call again to be given another link"),
         "{said}"
     );
-}
-
-#[tokio::test]
-async fn the_user_of_a_machine_is_known_by_the_secret_in_the_path() {
-    let scene = Scene::machine(|kit| kit).await;
-    let mut asked = call(&scene, V2026_07_28, "stars", true).await;
-    let link = asked.link().await;
-    let url: Url = link.parse().unwrap();
-    let parts: Vec<_> = url.path_segments().unwrap().collect();
-    assert_eq!(
-        (parts.len(), parts[0].len(), parts[1]),
-        (3, 32, "c"),
-        "{link}"
-    );
-    let mut browser = scene.browser();
-    let without = format!("http://127.0.0.1:4000/c/{}", parts[2]);
-    browser
-        .get(&without)
-        .await
-        .says(404, "There is no such page");
-    let wrong = format!("http://127.0.0.1:4000/{}/c/{}", "0".repeat(32), parts[2]);
-    browser.get(&wrong).await.says(404, "There is no such page");
-    for page in [&without, &wrong] {
-        let shown = browser.get(page).await;
-        assert!(
-            !shown.text.contains(parts[0]),
-            "the secret is told: {}",
-            shown.text
-        );
-    }
-    let provider = browser.agree(&link).await;
-    let uri = parameter(&provider, "redirect_uri");
-    assert_eq!(uri, "http://127.0.0.1:4000/cb/git");
-    // The cookie of a visit goes to no other path of this machine.
-    assert!(
-        browser.jar.values().all(|(_, path)| path != "/"),
-        "{:?}",
-        browser.jar
-    );
-    let mut other = scene.browser();
-    other
-        .come_back(&provider, "evil")
-        .await
-        .says(403, "not for you");
-    browser
-        .come_back(&provider, "octocat")
-        .await
-        .says(200, "octocat");
-    assert_eq!(asked.said.await.unwrap(), "200 octocat");
 }
 
 #[tokio::test]

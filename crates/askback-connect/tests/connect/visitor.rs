@@ -83,6 +83,13 @@ impl Scene {
         }
     }
 
+    /// The server of this machine's user, started again.
+    pub(crate) async fn started_again(&self) -> Connections {
+        let vault = self.stage.vault().await;
+        let kit = Connections::on_this_machine(MACHINE, vault, providers(&self.git));
+        kit.brand(brand()).build().unwrap()
+    }
+
     /// Another process of the same server, with nothing in common but its store and its configuration.
     pub(crate) async fn other_process(&self) -> Connections {
         self.process_of(self.stage.vault().await).await
@@ -313,7 +320,7 @@ impl Browser {
         let path = request.uri().path().to_owned();
         let uri: Url = request.uri().to_string().parse().unwrap();
         let sent: Vec<_> = (self.jar.iter())
-            .filter(|(_, (_, within))| path.starts_with(&**within))
+            .filter(|(_, (_, within))| is_within(&path, within))
             .map(|(name, (value, _))| format!("{name}={value}"))
             .collect();
         let headers = request.headers_mut();
@@ -398,6 +405,12 @@ impl Browser {
         self.get(&format!("{}?{back}", parameter(url, "redirect_uri")))
             .await
     }
+}
+
+/// Whether a browser sends a cookie of this path to a page (RFC 6265, section 5.1.4).
+fn is_within(page: &str, cookie: &str) -> bool {
+    let rest = page.strip_prefix(cookie);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || cookie.ends_with('/'))
 }
 
 pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
