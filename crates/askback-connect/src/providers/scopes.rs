@@ -53,6 +53,13 @@ impl ScopeRules {
         Scopes::of(answered.iter().chain(implied))
     }
 
+    /// Returns the scopes of a grant that are left after a renewal whose answer names some.
+    pub(super) fn left(&self, before: &Scopes, answered: &Scopes) -> Scopes {
+        let left = before.iter().filter(|scope| self.covers(answered, scope));
+        // They are no more than there were.
+        Scopes::of(left).unwrap_or_default()
+    }
+
     /// Returns the scopes that were asked for and are not granted.
     pub(super) fn missing(asked: &Scopes, granted: &Scopes) -> Result<Scopes, BadScopes> {
         Scopes::of(asked.iter().filter(|scope| !granted.contains(scope)))
@@ -100,6 +107,34 @@ mod tests {
             ("Mail.Send", None),
         ] {
             assert_eq!(rules.words(scope), words, "{scope}");
+        }
+    }
+
+    #[test]
+    fn a_renewal_leaves_no_more_than_there_was() {
+        let scopes = |text: &str| Scopes::parse(text).expect("scopes");
+        let rules = ScopeRules {
+            implied: vec![("user".to_owned(), vec!["user:email".to_owned()])],
+            unlisted: scopes("offline_access"),
+            prefix: Some("https://graph.example/".to_owned()),
+            ..ScopeRules::default()
+        };
+        for (before, answered, left) in [
+            ("a b", "a b", "a b"),
+            ("a b", "b", "b"),
+            ("a", "a b", "a"),
+            ("a b", "", ""),
+            ("user user:email", "user", "user user:email"),
+            ("user user:email", "user:email", "user:email"),
+            ("a offline_access", "a", "a offline_access"),
+            (
+                "https://graph.example/Mail.Read a",
+                "Mail.Read",
+                "https://graph.example/Mail.Read",
+            ),
+        ] {
+            let found = rules.left(&scopes(before), &scopes(answered));
+            assert_eq!(found, scopes(left), "{before} {answered}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use askback_core::future::BoxFuture;
+use askback_core::{auth::Scopes, future::BoxFuture};
 use askback_oauth::{AuthorizationError, Fetcher, Secret, TokenEndpoint};
 
 use super::error::ConnectError;
@@ -81,12 +81,7 @@ impl Providers {
             endpoint.refresh(refresh).await
         };
         match renewed.await {
-            Ok(tokens) => {
-                let mut granted = Granted::from(tokens);
-                // They are those of before (RFC 6749, 6), which were read by the rules of the provider.
-                granted.scopes = None;
-                Ok(granted)
-            }
+            Ok(tokens) => Ok(tokens.into()),
             Err(AuthorizationError::Refused { code, .. }) if party.refuses(&code) => {
                 Err(RenewalError::Refused)
             }
@@ -140,6 +135,13 @@ impl Renewer for Providers {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
         Box::pin(self.renewed(&account.provider, refresh))
+    }
+
+    fn scopes_left(&self, provider: &str, before: &Scopes, answered: &Scopes) -> Scopes {
+        match self.get(provider) {
+            Some(party) => party.inner.rules.left(before, answered),
+            None => answered.clone(),
+        }
     }
 }
 

@@ -12,7 +12,8 @@ pub struct Granted {
     pub kind: GrantedKind,
     /// When the access token ends, if the provider said so.
     pub expires: Option<Millis>,
-    /// The scopes, if the provider named them. At a renewal, the scopes of before stay where it did not.
+    /// The scopes, if the provider named them. At a renewal, the scopes of before stay where it did not, and those of them
+    /// that it named where it did: none is added.
     pub scopes: Option<Scopes>,
 }
 

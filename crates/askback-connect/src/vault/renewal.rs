@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback_core::{ask::Millis, future::BoxFuture};
+use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 use askback_oauth::Secret;
 
 use super::account::{AccountKey, AccountState};
@@ -18,6 +18,12 @@ pub trait Renewer: Send + Sync + 'static {
         account: &'a AccountKey,
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Granted, RenewalError>>;
+
+    /// Returns the scopes of new tokens for which a provider names `answered`, in the words of `before`. By default they are
+    /// what it names. The vault keeps none that was not there before.
+    fn scopes_left(&self, _provider: &str, _before: &Scopes, answered: &Scopes) -> Scopes {
+        answered.clone()
+    }
 }
 
 /// Why there are no new tokens.

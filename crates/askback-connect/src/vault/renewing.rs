@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 use tokio::time::{sleep, timeout};
 
@@ -101,7 +102,14 @@ impl Inner {
         let unanswered = RenewalError::Failed { retry_after: None };
         let answer = timeout(self.settings.request, asked).await;
         match answer.unwrap_or(Err(unanswered)) {
-            Ok(granted) => {
+            Ok(mut granted) => {
+                // A renewal gives no more than there was, whatever the provider says (RFC 6749, 6).
+                granted.scopes = granted.scopes.map(|answered| {
+                    let (provider, before) = (&record.account.provider, &record.scopes);
+                    let left = renewer.scopes_left(provider, before, &answered);
+                    let kept = before.iter().filter(|scope| left.contains(scope));
+                    Scopes::of(kept).unwrap_or_default()
+                });
                 let before = (record, refresh);
                 self.renewed(before, fence, granted, then).await
             }

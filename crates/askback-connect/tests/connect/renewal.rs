@@ -11,7 +11,7 @@ use std::{
 use askback_connect::vault::{
     AccountKey, AccountState, AuditEvent, Granted, RenewalError, Renewer, Vault, VaultError,
 };
-use askback_core::{ask::Millis, clock::Clock, future::BoxFuture};
+use askback_core::{ask::Millis, auth::Scopes, clock::Clock, future::BoxFuture};
 use askback_oauth::Secret;
 use tokio::task::JoinSet;
 
@@ -100,6 +100,37 @@ async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
             .unwrap();
         assert_eq!(given.secret.expose(), "canary-access-1");
         assert_eq!(provider.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn scopes_that_a_renewal_leaves_out_are_gone() {
+    let scopes = |text: &str| Scopes::parse(text).unwrap();
+    // The scopes that the provider names, those that are kept, and whether there is a credential for `repo`.
+    for (answered, kept, has_repo) in [
+        (None, "gist repo", true),
+        (Some("gist"), "gist", false),
+        (Some("repo admin"), "repo", true),
+        (Some(""), "", false),
+    ] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            let granted = tokens(0)
+                .scopes(scopes("gist repo"))
+                .expires(stage.clock.now());
+            vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
+            *provider.scopes.lock().unwrap() = answered.map(scopes);
+            let repo = wanted(&ada()).scopes(scopes("repo"));
+            let given = vault.get(&repo, &provider.renewer()).await;
+            match given {
+                Ok(given) => assert!(has_repo && given.scopes == scopes(kept)),
+                Err(VaultError::NotConnected) => assert!(!has_repo),
+                Err(error) => panic!("{error}"),
+            }
+            let accounts = vault.accounts(&ada()).await.unwrap();
+            assert_eq!(accounts[0].scopes, scopes(kept), "{answered:?}");
+            assert_eq!(provider.requests(), 1);
+        }
     }
 }
 

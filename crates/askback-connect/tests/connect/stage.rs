@@ -19,6 +19,7 @@ use askback_core::{
         Millis, Principal,
         keys::{Key, KeyRing},
     },
+    auth::Scopes,
     clock::Clock,
     future::BoxFuture,
 };
@@ -184,6 +185,8 @@ pub(crate) struct Provider {
     /// A permit for each answer.
     pub(crate) answers: Semaphore,
     /// How long its tokens last.
+    /// The scopes that it names for new tokens, if any.
+    pub(crate) scopes: Mutex<Option<Scopes>>,
     clock: Arc<Hands>,
 }
 
@@ -201,6 +204,7 @@ impl Provider {
         })
     }
 
+            scopes: Mutex::default(),
     /// One that answers only when it is given a permit.
     pub(crate) fn held(stage: &Stage) -> Arc<Self> {
         let provider = Self::new(stage);
@@ -234,7 +238,11 @@ impl Renewer for Provider {
             if !spent.insert(refresh.expose().to_owned()) {
                 return Err(RenewalError::Refused);
             }
-            Ok(tokens(number).expires(self.clock.now() + HOUR))
+            let granted = tokens(number).expires(self.clock.now() + HOUR);
+            Ok(match self.scopes.lock().unwrap().clone() {
+                Some(scopes) => granted.scopes(scopes),
+                None => granted,
+            })
         })
     }
 }

@@ -9,6 +9,7 @@ use askback_connect::{
         Revoker as _, TokenKind,
     },
 };
+use askback_core::auth::Scopes;
 use askback_oauth::{Provider, RegisteredClient, Secret};
 use serde_json::{Value, json};
 
@@ -89,8 +90,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
                 };
                 assert_eq!(access.expose(), token);
                 assert!(granted.expires.is_some());
-                // Those of before stay.
-                assert_eq!(granted.scopes, None);
+                assert_eq!(granted.scopes, Scopes::parse("other").ok());
             }
             (Err(found), Err(expected)) => assert_eq!(found, expected),
             (renewed, expected) => panic!("{expected:?}: {renewed:?}"),
