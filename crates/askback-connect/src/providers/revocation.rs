@@ -13,7 +13,7 @@ use url::Url;
 
 use super::error::ConnectError;
 use super::headers::{basic, bearer, operators};
-use crate::vault::TokenKind;
+use crate::vault::{Heard, TokenKind};
 
 /// The place in a URL where the id of the client goes.
 const CLIENT_ID: &str = "{client_id}";
@@ -63,7 +63,7 @@ impl RevocationWay {
         Ok(Self(Way::Client(url.to_owned())))
     }
 
-    /// Gives a token back. One that the provider does not know is given back.
+    /// Gives a token back.
     pub(super) async fn revoke(
         &self,
         fetcher: &Fetcher,
@@ -71,21 +71,24 @@ impl RevocationWay {
         client: &RegisteredClient,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<(), NotRevoked> {
+    ) -> Result<Heard, NotRevoked> {
         match (&self.0, kind) {
-            (Way::None, _) => Ok(()),
+            (Way::None, _) => Ok(Heard::NotTaken),
             (Way::Standard, _) => {
                 let endpoint = TokenEndpoint::new(fetcher, provider, client)?;
                 match endpoint.revoke(token).await {
-                    // Some say so of a token that has ended or was given back before.
-                    Err(AuthorizationError::Refused { code, .. }) if code == "invalid_token" => {
-                        Ok(())
-                    }
-                    revoked => Ok(revoked?),
+                    Ok(()) => Ok(Heard::Revoked),
+                    Err(AuthorizationError::Refused { code, .. }) => match &*code {
+                        // Some say so of a token that has ended or was given back before.
+                        "invalid_token" => Ok(Heard::Unknown),
+                        "unsupported_token_type" => Ok(Heard::NotTaken),
+                        _ => Err(NotRevoked::Refused(code)),
+                    },
+                    Err(error) => Err(error.into()),
                 }
             }
             // These know access tokens alone.
-            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => Ok(()),
+            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => Ok(Heard::NotTaken),
             (Way::Bearer(url), TokenKind::Access) => {
                 let value = bearer(token).ok_or(NotRevoked::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
@@ -108,6 +111,8 @@ pub(super) enum NotRevoked {
     Authorization(#[from] AuthorizationError),
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    #[error("it refuses with the code {0:?}")]
+    Refused(String),
     #[error("it answers with status {0}")]
     Status(u16),
     #[error("its client has no secret, or an id that no URL may hold")]
@@ -136,16 +141,16 @@ async fn as_client(
     Ok(fetcher.request(Method::DELETE, &url, headers, body).await?)
 }
 
-/// Whether an answer says that a token is good for nothing any more: with 2xx, or with a status that means that
-/// there is no such token.
-fn judged(answer: &Fetched, unknown: &[u16]) -> Result<(), NotRevoked> {
+/// Reads an answer: with 2xx it took the token back; others mean that there is no such token.
+fn judged(answer: &Fetched, unknown: &[u16]) -> Result<Heard, NotRevoked> {
     const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];
     let json = answer.json().unwrap_or_default();
     let is_gone = json["error"].as_str().is_some_and(|it| GONE.contains(&it));
     match answer.status {
+        200..=299 if is_gone => Ok(Heard::Unknown),
         // Some say no with the status of a yes.
-        200..=299 if json["ok"] != false || is_gone => Ok(()),
-        status if unknown.contains(&status) => Ok(()),
+        200..=299 if json["ok"] != false => Ok(Heard::Revoked),
+        status if unknown.contains(&status) => Ok(Heard::Unknown),
         status => Err(NotRevoked::Status(status)),
     }
 }

@@ -8,7 +8,7 @@ use askback_oauth::{AuthorizationError, Fetcher, Secret, TokenEndpoint};
 use super::error::ConnectError;
 use super::third_party::{Means, ThirdParty};
 use crate::vault::{
-    AccountKey, Granted, RenewalError, Renewer, RevocationFailed, Revoker, TokenKind,
+    AccountKey, Granted, Heard, RenewalError, Renewer, RevocationFailed, Revoker, TokenKind,
 };
 
 /// The third parties of a server by their names, and the fetcher that reaches them. It renews and revokes for the
@@ -101,7 +101,7 @@ impl Providers {
         provider: &str,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<(), RevocationFailed> {
+    ) -> Result<Heard, RevocationFailed> {
         let Some(party) = self.get(provider) else {
             tracing::warn!(
                 provider,
@@ -110,7 +110,7 @@ impl Providers {
             return Err(RevocationFailed);
         };
         let Means::OAuth(oauth) = &party.inner.means else {
-            return Ok(());
+            return Ok(Heard::NotTaken);
         };
         let revocation = &party.inner.revocation;
         let revoked = revocation.revoke(&self.fetcher, &oauth.provider, &oauth.client, token, kind);
@@ -151,7 +151,7 @@ impl Revoker for Providers {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<(), RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
         Box::pin(self.revoked(&account.provider, token, kind))
     }
 

@@ -127,6 +127,10 @@ const RULES: &[(&str, Rule)] = &[
         "a revocation is taken by one at a time, until it is done",
         |stores| Box::pin(outbox::taken(stores)),
     ),
+    (
+        "tokens to be revoked are replaced by whoever took them last",
+        |stores| Box::pin(outbox::renewed_to_revoke(stores)),
+    ),
     ("a deleted tenant has nothing but its audit", |stores| {
         Box::pin(tenants::deleted(stores))
     }),
@@ -297,6 +301,7 @@ fn revocation(id: u8, due: Millis) -> Revocation {
         id: [id; 16],
         account: account(),
         sealed: sealed(KEY, 1),
+        expires: Some(NOW + 3_600_000),
         due,
         attempts: 0,
     }

@@ -148,6 +148,51 @@ pub(super) async fn taken(stores: Stores) -> Kept {
     Ok(())
 }
 
+pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
+    with_key(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    one.add_revocation(&revocation(1, NOW)).await?;
+    one.add_revocation(&Revocation {
+        expires: None,
+        ..revocation(2, NOW + 9)
+    })
+    .await?;
+    let theirs = one.revocations(&account().holder).await?;
+    let ends: Vec<_> = theirs.iter().map(|it| it.expires).collect();
+    expect("when they end", ends, vec![Some(NOW + 3_600_000), None])?;
+    let Some(taken) = one.take_revocation(NOW, NOW + 5).await? else {
+        return Err(Instead("nothing was taken".to_owned()));
+    };
+    let renewed = Revocation {
+        sealed: sealed(KEY, 7),
+        expires: None,
+        ..taken
+    };
+    let nowhere = Revocation {
+        sealed: sealed(OTHER_KEY, 7),
+        ..renewed.clone()
+    };
+    let written = other.renew_revocation(&nowhere).await?;
+    expect("tokens under no key", written, Written::UnknownKey)?;
+    let written = other.renew_revocation(&renewed).await?;
+    expect("other tokens", written, Written::Kept)?;
+    let again = one.take_revocation(NOW + 5, NOW + 8).await?;
+    let wanted = Revocation {
+        due: NOW + 8,
+        attempts: 2,
+        ..renewed.clone()
+    };
+    expect("taken again", again, Some(wanted.clone()))?;
+    let late = Revocation {
+        sealed: sealed(KEY, 8),
+        ..renewed
+    };
+    let written = one.renew_revocation(&late).await?;
+    expect("tokens of whoever was too slow", written, Written::Conflict)?;
+    let theirs = other.revocations(&account().holder).await?;
+    expect("the tokens", theirs.first(), Some(&wanted))
+}
+
 pub(super) async fn audited(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);

@@ -58,6 +58,8 @@ pub enum AuditEvent {
     Disconnected,
     /// The provider was told to revoke tokens.
     Revoked,
+    /// There was nothing to revoke: the tokens had ended, the provider had taken them back before, or it takes none back.
+    NothingToRevoke,
     /// The provider could not be told, and is told again later.
     RevocationFailed,
     /// Tokens were left to end by themselves: the account is connected again, and the provider takes no tokens back
@@ -93,7 +95,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 26] = [
+    const NAMES: [(Self, &'static str); 27] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -105,6 +107,7 @@ impl AuditEvent {
         (Self::RefusedNotAuthentic, "refused: not authentic"),
         (Self::Disconnected, "disconnected"),
         (Self::Revoked, "revoked"),
+        (Self::NothingToRevoke, "nothing to revoke"),
         (Self::RevocationFailed, "revocation failed"),
         (Self::RevocationSpared, "revocation spared"),
         (Self::RevocationGivenUp, "revocation given up"),

@@ -294,7 +294,7 @@ impl Inner {
         if let Err(error) = self.check(&account, &granted) {
             let unnamed = account.unnamed();
             if self.check(&unnamed, &granted).is_ok() {
-                self.owe(&unnamed, &granted.kind).await?;
+                self.owe(&unnamed, &granted).await?;
             }
             return Err(error);
         }
@@ -305,7 +305,7 @@ impl Inner {
             let records = self.store.records(&account.holder, None).await?;
             let kept = records.iter().find(|record| record.account == account);
             if kept.is_none() && records.len() >= self.settings.accounts {
-                self.owe(&account, &granted.kind).await?;
+                self.owe(&account, &granted).await?;
                 return Err(VaultError::Refused {
                     what: "the person",
                     why: "has too many accounts: disconnect one",
@@ -345,7 +345,7 @@ impl Inner {
                 Written::UnknownKey => self.forget_keys(&account),
             }
         }
-        self.owe(&account, &granted.kind).await?;
+        self.owe(&account, &granted).await?;
         Err(VaultError::Conflict)
     }
 

@@ -62,6 +62,7 @@ impl Tables {
                 id,
                 account: record.account,
                 sealed: record.sealed,
+                expires: record.expires,
                 due,
                 attempts: 0,
             };
@@ -269,6 +270,24 @@ impl VaultStore for MemoryVault {
             next.due = until;
             next.attempts += 1;
             Some(next.clone())
+        })
+    }
+
+    fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
+        self.with(move |tables| {
+            let tenant = revocation.account.holder.tenant.as_deref();
+            if !tables.has_key(tenant, revocation.sealed.key) {
+                return Written::UnknownKey;
+            }
+            let kept = tables.revocations.get_mut(&revocation.id);
+            match kept.filter(|kept| kept.attempts == revocation.attempts) {
+                Some(kept) => {
+                    kept.sealed = revocation.sealed.clone();
+                    kept.expires = revocation.expires;
+                    Written::Kept
+                }
+                None => Written::Conflict,
+            }
         })
     }
 

@@ -101,7 +101,7 @@ pub use handle::{ConnectedAccount, Vault, Wanted};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use memory::MemoryVault;
 pub use renewal::{RenewalError, Renewer};
-pub use revocation::{RevocationFailed, Revoker, TokenKind};
+pub use revocation::{Heard, RevocationFailed, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;

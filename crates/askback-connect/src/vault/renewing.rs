@@ -182,9 +182,12 @@ impl Inner {
         let GrantedKind::Tokens { access, refresh } = granted.kind else {
             return self.failed(record, fence, self.settings.cooldown).await;
         };
-        let kind = GrantedKind::Tokens {
-            access,
-            refresh: Some(refresh.unwrap_or(before)),
+        let granted = Granted {
+            kind: GrantedKind::Tokens {
+                access,
+                refresh: Some(refresh.unwrap_or(before)),
+            },
+            ..granted
         };
         let now = self.now();
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
@@ -201,7 +204,7 @@ impl Inner {
                 obtained: now,
                 expires: granted.expires,
                 is_api_key: false,
-                sealed: self.sealed(&record.account, &kind).await?,
+                sealed: self.sealed(&record.account, &granted.kind).await?,
                 lease: None,
             };
             match self.store.renew(&renewed, fence, &audit).await {
@@ -214,7 +217,7 @@ impl Inner {
                 Ok(Written::Kept) => return Ok(true),
                 Ok(Written::Conflict) if self.again(&record.account).await?.is_none() => {
                     // The person has disconnected the account meanwhile: nobody knows these tokens.
-                    self.owe(&record.account, &kind).await?;
+                    self.owe(&record.account, &granted).await?;
                     return Ok(false);
                 }
                 Ok(Written::Conflict) => return Ok(false),

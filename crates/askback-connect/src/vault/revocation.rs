@@ -11,26 +11,25 @@ use std::cmp::Reverse;
 
 use askback_core::{ask::Principal, future::BoxFuture};
 use askback_oauth::Secret;
-use tokio::time::timeout;
 
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::{Granted, GrantedKind};
 use super::error::{VaultError, entropy};
 use super::handle::{BATCH, Inner, TRIES, Vault};
-use super::seal::Column;
+use super::renewal::Renewer;
 use super::settings::after;
 use super::store::{Revocation, Written};
 
-/// Tells a provider to revoke a token (RFC 7009).
-pub trait Revoker: Send + Sync + 'static {
-    /// Sends a token of an account to its provider. A token that the provider does not know is revoked.
+/// Tells a provider to revoke a token (RFC 7009). Where it takes access tokens alone, one that has ended is renewed before.
+pub trait Revoker: Renewer {
+    /// Sends a token of an account to its provider.
     fn revoke<'a>(
         &'a self,
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<(), RevocationFailed>>;
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>>;
 
     /// Whether a provider that takes a token back lets all other tokens of the same account be good. It is not known to,
     /// unless this says so.
@@ -39,10 +38,23 @@ pub trait Revoker: Send + Sync + 'static {
     }
 }
 
+/// The answer of a provider that was told to revoke a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It took the token back.
+    Revoked,
+    /// It knows no such token: it has ended, or was taken back before.
+    Unknown,
+    /// It takes no tokens of this kind back.
+    NotTaken,
+}
+
 /// The outcome of telling a provider.
 enum Told {
-    /// It has heard.
+    /// It has taken a token back.
     Revoked,
+    /// There was none that it could take back.
+    Nothing,
     /// It is not told.
     Spared,
     /// It has not heard.
@@ -110,7 +122,7 @@ impl Vault {
     ) -> Result<(), VaultError> {
         let account = Holder::from(caller).account(provider, account);
         self.inner.check(&account, &granted)?;
-        self.inner.owe(&account, &granted.kind).await
+        self.inner.owe(&account, &granted).await
     }
 
     /// Takes tokens that a provider gave, as [`Vault::discard`], where it did not say of which account they are. They may
@@ -129,7 +141,7 @@ impl Vault {
             .await
     }
 
-    /// Tells providers to revoke what is due, and returns how many revocations were done. A revocation that fails is
+    /// Tells providers to revoke what is due, and returns how many revocations they have heard. A revocation that fails is
     /// due again after a pause. A server calls this after each [`Vault::disconnect`], and every minute or so.
     ///
     /// # Errors
@@ -145,12 +157,15 @@ impl Vault {
             let Some(revocation) = inner.store.take_revocation(now, until).await? else {
                 return Ok(done);
             };
-            let revoked = self.revoke(&revocation, revoker).await?;
-            let (event, again) = match revoked {
+            let (id, attempts) = (revocation.id, revocation.attempts);
+            let account = revocation.account.clone();
+            let told = inner.tell(revocation, revoker).await?;
+            let (event, again) = match told {
                 Told::Revoked => (AuditEvent::Revoked, None),
+                Told::Nothing => (AuditEvent::NothingToRevoke, None),
                 Told::Spared => (AuditEvent::RevocationSpared, None),
                 Told::Failed => {
-                    let pause = inner.settings.pause(revocation.attempts);
+                    let pause = inner.settings.pause(attempts);
                     let pause = inner.settings.jittered(pause, entropy()?);
                     (
                         AuditEvent::RevocationFailed,
@@ -158,70 +173,21 @@ impl Vault {
                     )
                 }
             };
-            let audit = AuditRecord::of(&revocation.account, event, inner.now());
-            let store = &inner.store;
-            store
-                .settle_revocation(revocation.id, again, &audit)
-                .await?;
-            done += usize::from(matches!(revoked, Told::Revoked));
+            let audit = AuditRecord::of(&account, event, inner.now());
+            inner.store.settle_revocation(id, again, &audit).await?;
+            done += usize::from(matches!(told, Told::Revoked));
         }
-    }
-
-    /// Revokes the refresh token first: with some providers the access token goes with it.
-    async fn revoke(
-        &self,
-        revocation: &Revocation,
-        revoker: &dyn Revoker,
-    ) -> Result<Told, VaultError> {
-        let inner = &self.inner;
-        let Revocation {
-            account, sealed, ..
-        } = revocation;
-        let records = inner
-            .store
-            .records(&account.holder, Some(&account.provider));
-        let mut kept = records.await?;
-        kept.retain(|record| account.may_be(&record.account));
-        if !kept.is_empty() && !revoker.revokes_singly(&account.provider) {
-            return Ok(Told::Spared);
-        }
-        let columns = [
-            (Column::Refresh, TokenKind::Refresh),
-            (Column::Access, TokenKind::Access),
-        ];
-        for (column, kind) in columns {
-            let token = match inner.unsealed(account, sealed, column).await {
-                Ok(Some(token)) => token,
-                // There is none, or the tenant is gone and its keys with it.
-                Ok(None) => continue,
-                // Nobody can revoke what nobody can read, and trying again does not help.
-                Err(VaultError::NotAuthentic) => continue,
-                Err(error) => return Err(error),
-            };
-            // Some give the same token again, and some renewals leave the refresh token as it was.
-            let mut is_kept = false;
-            for record in &kept {
-                is_kept |= inner.opened(record, column).await? == Some(token.clone());
-            }
-            if is_kept {
-                continue;
-            }
-            let told = revoker.revoke(account, &token, kind);
-            let told = timeout(inner.settings.request, told).await;
-            if told.unwrap_or(Err(RevocationFailed)).is_err() {
-                return Ok(Told::Failed);
-            }
-        }
-        Ok(Told::Revoked)
     }
 }
+
+mod telling;
 
 impl Inner {
     /// Notes tokens that are not kept, to be taken back by the provider.
     pub(super) async fn owe(
         &self,
         account: &AccountKey,
-        kind: &GrantedKind,
+        Granted { kind, expires, .. }: &Granted,
     ) -> Result<(), VaultError> {
         if matches!(kind, GrantedKind::ApiKey(_)) {
             return Ok(());
@@ -231,6 +197,7 @@ impl Inner {
                 id: entropy()?,
                 account: account.clone(),
                 sealed: self.sealed(account, kind).await?,
+                expires: *expires,
                 due: self.now(),
                 attempts: 0,
             };

@@ -100,6 +100,10 @@ pub trait VaultStore: Send + Sync + 'static {
     /// Of many who take at the same time, no two are given the same one.
     fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>>;
 
+    /// Puts the tokens of a revocation, and their end, in place of those that it had. [`Written::Conflict`] where it was taken
+    /// since: its number of attempts is another one.
+    fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
+
     /// Removes a revocation that is done, or puts it off until a moment.
     fn settle_revocation<'a>(
         &'a self,
@@ -266,6 +270,8 @@ pub struct Revocation {
     pub account: AccountKey,
     /// The tokens.
     pub sealed: Sealed,
+    /// When the access token ends, if that is known.
+    pub expires: Option<Millis>,
     /// When the provider is to be told.
     pub due: Millis,
     /// How often that was tried.

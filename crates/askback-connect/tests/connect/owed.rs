@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use askback_connect::vault::{AuditEvent, Granted, TokenKind, Vault, VaultError};
+use askback_connect::vault::{
+    AccountKey, AuditEvent, Granted, Heard, RenewalError, Renewer, RevocationFailed, Revoker,
+    TokenKind, Vault, VaultError,
+};
+use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
 
 use crate::stage::{HOUR, Provider, Stage, ada, keys, tokens};
@@ -145,6 +149,118 @@ async fn tokens_whose_account_has_a_name_that_is_refused_are_revoked() {
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
         }
         assert_eq!(*provider.revoked.lock().unwrap(), revoked(&[0, 1]));
+    }
+}
+
+/// Disconnects an account whose tokens have ended or not, at a provider that takes access tokens alone and has these
+/// answers for dead ones; and looks at what it was told and what the audit says.
+async fn check_access_alone(
+    expires: Option<u64>,
+    dead: &[(&str, Heard)],
+    renewals: Vec<RenewalError>,
+    expected: &[&str],
+    event: AuditEvent,
+) {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        *provider.takes_access_alone.lock().unwrap() = true;
+        let dead = dead
+            .iter()
+            .map(|(token, heard)| ((*token).to_owned(), *heard));
+        provider.dead.lock().unwrap().extend(dead);
+        *provider.renewals.lock().unwrap() = renewals.clone();
+        let granted = match expires {
+            Some(after) => tokens(0).expires(stage.clock.now() + after),
+            None => tokens(0),
+        };
+        put(&vault, "ada-l", granted).await.unwrap();
+        stage.clock.turn(HOUR);
+        vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+        let done = vault.revoke_due(&*provider).await.unwrap();
+        assert_eq!(done, usize::from(event == AuditEvent::Revoked));
+        let told = provider.revoked.lock().unwrap().clone();
+        let told: Vec<_> = told.iter().map(|(_, token)| &**token).collect();
+        assert_eq!(told, expected);
+        assert_eq!(lines(&vault, event).await, 1, "{event:?}");
+        let is_open = event == AuditEvent::RevocationFailed;
+        assert_eq!(
+            vault.accounts(&ada()).await.unwrap().len(),
+            usize::from(is_open)
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
+    use AuditEvent::{NothingToRevoke, RevocationFailed, Revoked};
+    const OLD: &str = "canary-access-0";
+    const NEW: &str = "canary-access-1";
+    let refused = || vec![RenewalError::Refused];
+    let failed = || vec![RenewalError::Failed { retry_after: None }];
+    // The token is good, as far as is known.
+    check_access_alone(None, &[], vec![], &[OLD], Revoked).await;
+    check_access_alone(Some(2 * HOUR), &[], vec![], &[OLD], Revoked).await;
+    // It has ended, whatever the provider says of it.
+    for heard in [Heard::Unknown, Heard::Revoked] {
+        for expires in [0, HOUR] {
+            let dead = [(OLD, heard)];
+            check_access_alone(Some(expires), &dead, vec![], &[OLD, NEW], Revoked).await;
+            check_access_alone(Some(expires), &dead, refused(), &[OLD], NothingToRevoke).await;
+            check_access_alone(Some(expires), &dead, failed(), &[OLD], RevocationFailed).await;
+        }
+    }
+    // It was to be good, and the provider knows it no more.
+    let dead = [(OLD, Heard::Unknown)];
+    check_access_alone(None, &dead, vec![], &[OLD, NEW], Revoked).await;
+    let both = [(OLD, Heard::Unknown), (NEW, Heard::Unknown)];
+    check_access_alone(None, &both, vec![], &[OLD, NEW], NothingToRevoke).await;
+    // The provider takes no tokens back: none is renewed for it.
+    let none = [(OLD, Heard::NotTaken)];
+    check_access_alone(Some(0), &none, vec![], &[OLD], NothingToRevoke).await;
+}
+
+#[tokio::test]
+async fn tokens_that_are_renewed_to_be_revoked_are_kept_until_they_are() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        *provider.takes_access_alone.lock().unwrap() = true;
+        put(&vault, "ada-l", tokens(0).expires(0)).await.unwrap();
+        vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+        let going_down = GoesDown(Arc::clone(&provider));
+        assert_eq!(vault.revoke_due(&going_down).await.unwrap(), 0);
+        assert_eq!(provider.requests(), 1);
+        *provider.is_down.lock().unwrap() = false;
+        stage.clock.turn(HOUR / 2);
+        // The refresh token of before would be refused: the new access token is good.
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        assert_eq!(provider.requests(), 1);
+        let told = provider.revoked.lock().unwrap().clone();
+        assert_eq!(told.last(), Some(&(ACCESS, "canary-access-1".to_owned())));
+    }
+}
+
+/// A provider that fails once it has given new tokens.
+struct GoesDown(Arc<Provider>);
+
+impl Renewer for GoesDown {
+    fn renew<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        *self.0.is_down.lock().unwrap() = true;
+        self.0.renew(account, refresh)
+    }
+}
+
+impl Revoker for GoesDown {
+    fn revoke<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        token: &'a Secret,
+        kind: TokenKind,
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+        self.0.revoke(account, token, kind)
     }
 }
 

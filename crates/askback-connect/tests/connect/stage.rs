@@ -1,7 +1,7 @@
 //! The stage of the tests: stores, a clock that is turned by hand, and a provider.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     future::ready,
     sync::{
         Arc, Mutex,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AccountKey, Granted, KeyWrapper, LocalKeys, MemoryVault, RenewalError, Renewer,
+    AccountKey, Granted, Heard, KeyWrapper, LocalKeys, MemoryVault, RenewalError, Renewer,
     RevocationFailed, Revoker, SqliteVault, TokenKind, Vault, VaultSettings, VaultStore, Wanted,
 };
 use askback_core::{
@@ -179,14 +179,18 @@ pub(crate) struct Provider {
     pub(crate) is_down: Mutex<bool>,
     /// Whether it says that it revokes tokens one by one.
     pub(crate) is_single: Mutex<bool>,
+    /// Whether it takes back no refresh tokens.
+    pub(crate) takes_access_alone: Mutex<bool>,
+    /// Tokens that have ended, and what it says when they are given back.
+    pub(crate) dead: Mutex<HashMap<String, Heard>>,
     pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
     pub(crate) requests: AtomicUsize,
+    /// The scopes that it names for new tokens, if any.
+    pub(crate) scopes: Mutex<Option<Scopes>>,
     spent: Mutex<HashSet<String>>,
     /// A permit for each answer.
     pub(crate) answers: Semaphore,
     /// How long its tokens last.
-    /// The scopes that it names for new tokens, if any.
-    pub(crate) scopes: Mutex<Option<Scopes>>,
     clock: Arc<Hands>,
 }
 
@@ -196,15 +200,17 @@ impl Provider {
             renewals: Mutex::default(),
             is_down: Mutex::default(),
             is_single: Mutex::default(),
+            takes_access_alone: Mutex::default(),
+            dead: Mutex::default(),
             revoked: Mutex::default(),
             requests: AtomicUsize::new(0),
+            scopes: Mutex::default(),
             spent: Mutex::default(),
             answers: Semaphore::new(Semaphore::MAX_PERMITS),
             clock: Arc::clone(&stage.clock),
         })
     }
 
-            scopes: Mutex::default(),
     /// One that answers only when it is given a permit.
     pub(crate) fn held(stage: &Stage) -> Arc<Self> {
         let provider = Self::new(stage);
@@ -253,14 +259,18 @@ impl Revoker for Provider {
         _account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<(), RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
         Box::pin(async move {
             if *self.is_down.lock().unwrap() {
                 return Err(RevocationFailed);
             }
             let token = token.expose().to_owned();
+            if kind == TokenKind::Refresh && *self.takes_access_alone.lock().unwrap() {
+                return Ok(Heard::NotTaken);
+            }
+            let is_dead = self.dead.lock().unwrap().get(&token).copied();
             self.revoked.lock().unwrap().push((kind, token));
-            Ok(())
+            Ok(is_dead.unwrap_or(Heard::Revoked))
         })
     }
 

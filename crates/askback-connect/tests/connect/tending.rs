@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback_connect::{
     providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
     vault::{
-        AccountKey, GrantedKind, Holder, RenewalError, Renewer as _, RevocationFailed,
+        AccountKey, GrantedKind, Heard, Holder, RenewalError, Renewer as _, RevocationFailed,
         Revoker as _, TokenKind,
     },
 };
@@ -102,6 +102,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
 
 #[tokio::test]
 async fn tokens_are_given_back_as_each_third_party_takes_them() {
+    use Heard::{NotTaken, Revoked, Unknown};
     use TokenKind::{Access, Refresh};
     let standard = |_: &Issuer| RevocationWay::standard();
     let bearer = |issuer: &Issuer| RevocationWay::bearer(&issuer.at("/gone")).expect("a URL");
@@ -114,16 +115,38 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
     let (bearer, client, none): (Way<'_>, Way<'_>, Way<'_>) = (&bearer, &client, &none);
     let no = |code: &str| json!({"error": code});
     let says_no = |code: &str| json!({"ok": false, "error": code});
-    for (way, kind, status, body, line, is_done) in [
-        (standard, Refresh, 200, Value::Null, "POST /revoke", true),
-        (standard, Access, 200, Value::Null, "POST /revoke", true),
+    for (way, kind, status, body, line, heard) in [
+        (
+            standard,
+            Refresh,
+            200,
+            Value::Null,
+            "POST /revoke",
+            Some(Revoked),
+        ),
+        (
+            standard,
+            Access,
+            200,
+            Value::Null,
+            "POST /revoke",
+            Some(Revoked),
+        ),
         (
             standard,
             Access,
             400,
             no("invalid_token"),
             "POST /revoke",
-            true,
+            Some(Unknown),
+        ),
+        (
+            standard,
+            Refresh,
+            400,
+            no("unsupported_token_type"),
+            "POST /revoke",
+            Some(NotTaken),
         ),
         (
             standard,
@@ -131,17 +154,24 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             400,
             no("invalid_request"),
             "POST /revoke",
-            false,
+            None,
         ),
-        (standard, Access, 503, Value::Null, "POST /revoke", false),
-        (bearer, Access, 200, json!({"ok": true}), "POST /gone", true),
+        (standard, Access, 503, Value::Null, "POST /revoke", None),
+        (
+            bearer,
+            Access,
+            200,
+            json!({"ok": true}),
+            "POST /gone",
+            Some(Revoked),
+        ),
         (
             bearer,
             Access,
             200,
             says_no("token_revoked"),
             "POST /gone",
-            true,
+            Some(Unknown),
         ),
         (
             bearer,
@@ -149,18 +179,25 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             200,
             says_no("ratelimited"),
             "POST /gone",
-            false,
+            None,
         ),
-        (bearer, Access, 401, Value::Null, "POST /gone", true),
-        (bearer, Access, 302, Value::Null, "POST /gone", false),
-        (bearer, Refresh, 200, Value::Null, "", true),
+        (
+            bearer,
+            Access,
+            401,
+            Value::Null,
+            "POST /gone",
+            Some(Unknown),
+        ),
+        (bearer, Access, 302, Value::Null, "POST /gone", None),
+        (bearer, Refresh, 200, Value::Null, "", Some(NotTaken)),
         (
             client,
             Access,
             204,
             Value::Null,
             "DELETE /apps/c-1/token",
-            true,
+            Some(Revoked),
         ),
         (
             client,
@@ -168,7 +205,7 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             404,
             Value::Null,
             "DELETE /apps/c-1/token",
-            true,
+            Some(Unknown),
         ),
         (
             client,
@@ -176,7 +213,7 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             401,
             Value::Null,
             "DELETE /apps/c-1/token",
-            false,
+            None,
         ),
         (
             client,
@@ -184,10 +221,10 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
             422,
             Value::Null,
             "DELETE /apps/c-1/token",
-            false,
+            None,
         ),
-        (client, Refresh, 204, Value::Null, "", true),
-        (none, Access, 200, Value::Null, "", true),
+        (client, Refresh, 204, Value::Null, "", Some(NotTaken)),
+        (none, Access, 200, Value::Null, "", Some(NotTaken)),
     ] {
         let reply = Reply::Json(status, body);
         let issuer = Issuer::start(move |_, _| reply.clone()).await;
@@ -196,7 +233,7 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
         let revoked = providers
             .revoke(&account("github"), &Secret::new("t-1"), kind)
             .await;
-        assert_eq!(revoked.is_ok(), is_done, "{line} {status}");
+        assert_eq!(revoked.ok(), heard, "{line} {status}");
         let asked = issuer.asked();
         let Some(asked) = asked.first() else {
             assert_eq!(line, "");
@@ -243,7 +280,7 @@ async fn a_set_has_one_of_each_name() {
         assert_eq!(
             revoked,
             if is_done {
-                Ok(())
+                Ok(Heard::NotTaken)
             } else {
                 Err(RevocationFailed)
             }

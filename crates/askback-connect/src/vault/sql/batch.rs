@@ -2,6 +2,7 @@
 
 use super::rows::{self, name, number};
 use super::{Batch, Database, Statement, Value};
+use crate::vault::account::AccountKey;
 use crate::vault::audit::AuditRecord;
 
 pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
@@ -50,6 +51,16 @@ pub(super) fn appended(audit: &AuditRecord) -> Statement {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         rows::audit(audit),
     )
+}
+
+/// The values of an account, and then others.
+pub(super) fn of_account(
+    account: &AccountKey,
+    others: impl IntoIterator<Item = Value>,
+) -> Vec<Value> {
+    let mut values = rows::account(account);
+    values.extend(others);
+    values
 }
 
 pub(super) fn count(most: usize) -> Value {

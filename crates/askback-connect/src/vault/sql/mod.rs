@@ -5,6 +5,7 @@
 
 mod batch;
 mod intents;
+mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rows;

@@ -144,6 +144,7 @@ impl Row {
             id: self.array()?,
             account: self.account()?,
             sealed: self.sealed()?,
+            expires: self.maybe_number()?,
             due: self.number()?,
             attempts: self.count()?,
         })
@@ -215,7 +216,7 @@ pub(super) fn record(record: &VaultRecord) -> Vec<Value> {
         number(failures.into()),
         text(&record.scopes.to_string()),
         number(record.obtained),
-        record.expires.map_or(Value::Null, number),
+        optional(record.expires),
         number(record.is_api_key.into()),
     ]);
     values.extend(sealed(&record.sealed));
@@ -276,6 +277,11 @@ pub(super) fn bytes(bytes: &[u8]) -> Value {
 /// The integers of databases are signed; a moment beyond them is as good as never.
 pub(super) fn number(number: u64) -> Value {
     Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// A number that may be missing.
+pub(super) fn optional(known: Option<u64>) -> Value {
+    known.map_or(Value::Null, number)
 }
 
 /// A name that may be missing: a column of a primary key is never null.

@@ -103,6 +103,8 @@ const STEPS: &[&str] = &["
 ", "
     CREATE INDEX askback_vault_audit_holder
         ON askback_vault_audit (tenant, issuer, subject, event, provider, account, number);
+", "
+    ALTER TABLE askback_vault_revocations ADD COLUMN expires NUMBER;
 "];
 
 /// The version of the newest tables.

@@ -2,10 +2,10 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
-use super::batch::{appended, batch, count, statement, turn};
-use super::intents;
+use super::batch::{appended, batch, count, of_account, statement, turn};
 use super::rows::{self, Row, bytes, name, number, text};
-use super::{Batch, Changed, Database, Statement, Value};
+use super::{Batch, Changed, Database, Statement};
+use super::{intents, outbox};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
@@ -13,26 +13,6 @@ use crate::vault::store::{
     Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
     Wrapped, Written,
 };
-
-/// The values of an account, and then others.
-fn of_account(account: &AccountKey, others: impl IntoIterator<Item = Value>) -> Vec<Value> {
-    let mut values = rows::account(account);
-    values.extend(others);
-    values
-}
-
-/// Makes a revocation of the tokens that are kept for an account.
-fn owed(account: &AccountKey, revocation: Option<([u8; 16], Millis)>) -> Option<Statement> {
-    let (id, due) = revocation?;
-    Some(statement(
-        "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider, account,
-             key_id, access, refresh, due, attempts)
-         SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh, $7, 0
-         FROM askback_vault_records
-         WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4 AND account = $5",
-        of_account(account, [bytes(&id), number(due)]),
-    ))
-}
 
 async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
     Ok(match database.change(batch).await? {
@@ -83,7 +63,7 @@ impl<D: Database> VaultStore for D {
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, Written> {
         let mut values = rows::record(record);
-        let owed = owed(&record.account, revocation);
+        let owed = outbox::owed(&record.account, revocation);
         let put = match expected {
             None => statement(
                 "INSERT INTO askback_vault_records (tenant, issuer, subject, provider, account,
@@ -198,63 +178,31 @@ impl<D: Database> VaultStore for D {
                  AND account = $5",
             of_account(account, []),
         );
-        let batch = batch(delete).maybe_before(owed(account, revocation));
+        let batch = batch(delete).maybe_before(outbox::owed(account, revocation));
         Box::pin(changed(self, batch.audited::<D>(audit)))
     }
 
     fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
-        let mut values = of_account(&revocation.account, [bytes(&revocation.id)]);
-        values.extend(rows::sealed(&revocation.sealed));
-        values.extend([number(revocation.due), number(revocation.attempts.into())]);
-        let insert = statement(
-            "INSERT INTO askback_vault_revocations (tenant, issuer, subject, provider, account,
-                 id, key_id, access, refresh, due, attempts)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-            values,
-        );
-        Box::pin(written(self, batch(insert)))
+        Box::pin(written(self, outbox::added(revocation)))
     }
 
     fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>> {
-        let select = statement(
-            "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, due,
-                 attempts
-             FROM askback_vault_revocations
-             WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
-            rows::holder(holder),
-        );
-        Box::pin(read(self, select, Row::revocation))
+        Box::pin(read(self, outbox::of(holder), Row::revocation))
     }
 
-    fn surplus_revocations(&self, limit: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
-        let select = statement(
-            "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, due,
-                 attempts
-             FROM (SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh,
-                     due, attempts, SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
-                         OVER (ORDER BY attempts, due DESC, id) AS taken
-                 FROM askback_vault_revocations) AS counted
-             WHERE taken > $1 ORDER BY attempts DESC, due, id DESC LIMIT $2",
-            vec![number(limit), count(most)],
-        );
-        Box::pin(read(self, select, Row::revocation))
+    fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
+        Box::pin(read(self, outbox::surplus(bytes, most), Row::revocation))
     }
 
     fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>> {
-        let update = |now: Millis, until: Millis| {
-            statement(
-                "UPDATE askback_vault_revocations SET due = $2, attempts = attempts + 1
-                 WHERE due <= $1 AND id = (SELECT id FROM askback_vault_revocations
-                     WHERE due <= $1 ORDER BY due LIMIT 1)
-                 RETURNING id, tenant, issuer, subject, provider, account, key_id, access,
-                     refresh, due, attempts",
-                vec![number(now), number(until)],
-            )
-        };
         Box::pin(async move {
-            let taken = read(self, update(now, until), Row::revocation).await?;
+            let taken = read(self, outbox::taken(now, until), Row::revocation).await?;
             Ok(taken.into_iter().next())
         })
+    }
+
+    fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
+        Box::pin(written(self, outbox::renewed(revocation)))
     }
 
     fn settle_revocation<'a>(
@@ -263,17 +211,8 @@ impl<D: Database> VaultStore for D {
         again: Option<Millis>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool> {
-        let settle = match again {
-            None => statement(
-                "DELETE FROM askback_vault_revocations WHERE id = $1",
-                vec![bytes(&id)],
-            ),
-            Some(due) => statement(
-                "UPDATE askback_vault_revocations SET due = $2 WHERE id = $1",
-                vec![bytes(&id), number(due)],
-            ),
-        };
-        Box::pin(changed(self, batch(settle).audited::<D>(audit)))
+        let settled = outbox::settled(id, again);
+        Box::pin(changed(self, settled.audited::<D>(audit)))
     }
 
     fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {

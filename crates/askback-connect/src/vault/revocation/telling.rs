@@ -1,0 +1,183 @@
+//! What a provider is told of one revocation, and in which order.
+//!
+//! | the provider takes | it is told |
+//! |---|---|
+//! | refresh tokens | the refresh token, which ends the grant, and then the access token |
+//! | access tokens alone | the access token, if it is known to be good; otherwise the one that the refresh token gives |
+//! | none | nothing |
+//!
+//! Many answer that they know no such token, or that all is well, to a token that has ended, too. So that is no success
+//! while there is a refresh token that gives others. These are written into the revocation before the provider is told, so
+//! that whoever goes on after a crash has them.
+
+use askback_oauth::Secret;
+use tokio::time::{sleep, timeout};
+
+use super::{Heard, RevocationFailed, Revoker, TokenKind, Told};
+use crate::vault::credential::GrantedKind;
+use crate::vault::error::{VaultError, entropy};
+use crate::vault::handle::{Inner, TRIES};
+use crate::vault::renewal::RenewalError;
+use crate::vault::seal::Column;
+use crate::vault::store::{Revocation, VaultRecord, Written};
+
+/// A step of telling a provider of a token.
+enum Step {
+    /// There is no such token, or it is kept.
+    None,
+    /// It has answered.
+    Heard(Heard),
+    /// All of it ends here.
+    Ended(Told),
+}
+
+impl Inner {
+    pub(super) async fn tell(
+        &self,
+        mut revocation: Revocation,
+        revoker: &dyn Revoker,
+    ) -> Result<Told, VaultError> {
+        let refresh = match self
+            .tell_of(&revocation, TokenKind::Refresh, revoker)
+            .await?
+        {
+            Step::Ended(told) => return Ok(told),
+            Step::Heard(heard) => Some(heard),
+            Step::None => None,
+        };
+        // Others may come of a refresh token that the provider does not take.
+        let mut may_renew = refresh == Some(Heard::NotTaken);
+        let is_refresh_revoked = refresh == Some(Heard::Revoked);
+        loop {
+            let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
+            let heard = match self
+                .tell_of(&revocation, TokenKind::Access, revoker)
+                .await?
+            {
+                Step::Ended(told) => return Ok(told),
+                Step::Heard(heard) => Some(heard),
+                Step::None => None,
+            };
+            let is_revoked = heard == Some(Heard::Revoked) && !has_ended;
+            let is_taken = heard.is_some_and(|heard| heard != Heard::NotTaken);
+            if !is_revoked && is_taken && may_renew {
+                may_renew = false;
+                match self.renewed_to_revoke(&mut revocation, revoker).await? {
+                    None => continue,
+                    Some(told) => return Ok(told),
+                }
+            }
+            return Ok(match is_revoked || is_refresh_revoked {
+                true => Told::Revoked,
+                false => Told::Nothing,
+            });
+        }
+    }
+
+    /// Tells a provider of one of the tokens.
+    async fn tell_of(
+        &self,
+        revocation: &Revocation,
+        kind: TokenKind,
+        revoker: &dyn Revoker,
+    ) -> Result<Step, VaultError> {
+        let Revocation {
+            account, sealed, ..
+        } = revocation;
+        let kept = self.kept_beside(revocation).await?;
+        if !kept.is_empty() && !revoker.revokes_singly(&account.provider) {
+            return Ok(Step::Ended(Told::Spared));
+        }
+        let column = match kind {
+            TokenKind::Refresh => Column::Refresh,
+            TokenKind::Access => Column::Access,
+        };
+        let token = match self.unsealed(account, sealed, column).await {
+            Ok(Some(token)) => token,
+            // There is none, or the tenant is gone and its keys with it.
+            Ok(None) => return Ok(Step::None),
+            // Nobody can revoke what nobody can read, and trying again does not help.
+            Err(VaultError::NotAuthentic) => return Ok(Step::None),
+            Err(error) => return Err(error),
+        };
+        // Some give the same token again, and some renewals leave the refresh token as it was.
+        if self.is_kept(&kept, column, &token).await? {
+            return Ok(Step::None);
+        }
+        let told = revoker.revoke(account, &token, kind);
+        let told = timeout(self.settings.request, told).await;
+        Ok(match told.unwrap_or(Err(RevocationFailed)) {
+            Ok(heard) => Step::Heard(heard),
+            Err(RevocationFailed) => Step::Ended(Told::Failed),
+        })
+    }
+
+    /// The records of accounts that the tokens may be of.
+    async fn kept_beside(&self, revocation: &Revocation) -> Result<Vec<VaultRecord>, VaultError> {
+        let account = &revocation.account;
+        let records = self.store.records(&account.holder, Some(&account.provider));
+        let mut kept = records.await?;
+        kept.retain(|record| account.may_be(&record.account));
+        Ok(kept)
+    }
+
+    async fn is_kept(
+        &self,
+        kept: &[VaultRecord],
+        column: Column,
+        token: &Secret,
+    ) -> Result<bool, VaultError> {
+        for record in kept {
+            if self.opened(record, column).await?.as_ref() == Some(token) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Has the refresh token give others, and writes them into the revocation. Returns how all of it ends where there are
+    /// none.
+    async fn renewed_to_revoke(
+        &self,
+        revocation: &mut Revocation,
+        revoker: &dyn Revoker,
+    ) -> Result<Option<Told>, VaultError> {
+        let Revocation {
+            account, sealed, ..
+        } = &*revocation;
+        let Some(before) = self.unsealed(account, sealed, Column::Refresh).await? else {
+            return Ok(Some(Told::Nothing));
+        };
+        let renewed = timeout(self.settings.request, revoker.renew(account, &before)).await;
+        let unanswered = RenewalError::Failed { retry_after: None };
+        let granted = match renewed.unwrap_or(Err(unanswered)) {
+            Ok(granted) => granted,
+            Err(RenewalError::Refused) => return Ok(Some(Told::Nothing)),
+            Err(RenewalError::Failed { .. }) => return Ok(Some(Told::Failed)),
+        };
+        let GrantedKind::Tokens { access, refresh } = granted.kind else {
+            return Ok(Some(Told::Failed));
+        };
+        let kind = GrantedKind::Tokens {
+            access,
+            refresh: Some(refresh.unwrap_or(before)),
+        };
+        revocation.expires = granted.expires;
+        let mut pause = self.settings.poll;
+        for attempt in 1..=TRIES {
+            revocation.sealed = self.sealed(&revocation.account, &kind).await?;
+            match self.store.renew_revocation(revocation).await {
+                Ok(Written::UnknownKey) => self.forget_keys(&revocation.account),
+                // Where another has taken it since, these are known to nobody but this task.
+                Ok(Written::Kept | Written::Conflict) => return Ok(None),
+                // The provider may take the refresh token of before no more.
+                Err(VaultError::Store(_)) if attempt < TRIES => {
+                    sleep(self.settings.jittered(pause, entropy()?)).await;
+                    pause = pause.saturating_mul(2);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+}

@@ -1,0 +1,110 @@
+//! Revocations in statements.
+
+use askback_core::ask::Millis;
+
+use super::batch::{batch, count, of_account, statement};
+use super::rows::{self, bytes, number, optional};
+use super::{Batch, Statement};
+use crate::vault::account::{AccountKey, Holder};
+use crate::vault::store::Revocation;
+
+/// Makes one of the tokens that are kept for an account.
+pub(super) fn owed(
+    account: &AccountKey,
+    revocation: Option<([u8; 16], Millis)>,
+) -> Option<Statement> {
+    let (id, due) = revocation?;
+    Some(statement(
+        "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider, account,
+             key_id, access, refresh, expires, due, attempts)
+         SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+             $7, 0
+         FROM askback_vault_records
+         WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4 AND account = $5",
+        of_account(account, [bytes(&id), number(due)]),
+    ))
+}
+
+/// Adds one.
+pub(super) fn added(revocation: &Revocation) -> Batch {
+    let mut values = of_account(&revocation.account, [bytes(&revocation.id)]);
+    values.extend(rows::sealed(&revocation.sealed));
+    values.extend([
+        optional(revocation.expires),
+        number(revocation.due),
+        number(revocation.attempts.into()),
+    ]);
+    batch(statement(
+        "INSERT INTO askback_vault_revocations (tenant, issuer, subject, provider, account,
+             id, key_id, access, refresh, expires, due, attempts)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        values,
+    ))
+}
+
+/// Reads those of a person.
+pub(super) fn of(holder: &Holder) -> Statement {
+    statement(
+        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+             due, attempts
+         FROM askback_vault_revocations
+         WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
+        rows::holder(holder),
+    )
+}
+
+/// Reads those that are too many.
+pub(super) fn surplus(limit: u64, most: usize) -> Statement {
+    statement(
+        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+             due, attempts
+         FROM (SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh,
+                 expires, due, attempts, SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
+                     OVER (ORDER BY attempts, due DESC, id) AS taken
+             FROM askback_vault_revocations) AS counted
+         WHERE taken > $1 ORDER BY attempts DESC, due, id DESC LIMIT $2",
+        vec![number(limit), count(most)],
+    )
+}
+
+/// Takes the one that has been due for the longest.
+pub(super) fn taken(now: Millis, until: Millis) -> Statement {
+    statement(
+        "UPDATE askback_vault_revocations SET due = $2, attempts = attempts + 1
+         WHERE due <= $1 AND id = (SELECT id FROM askback_vault_revocations
+             WHERE due <= $1 ORDER BY due LIMIT 1)
+         RETURNING id, tenant, issuer, subject, provider, account, key_id, access, refresh,
+             expires, due, attempts",
+        vec![number(now), number(until)],
+    )
+}
+
+/// Puts other tokens into one that nobody has taken since.
+pub(super) fn renewed(revocation: &Revocation) -> Batch {
+    let mut values = vec![
+        bytes(&revocation.id),
+        number(revocation.attempts.into()),
+        optional(revocation.expires),
+    ];
+    values.extend(rows::sealed(&revocation.sealed));
+    batch(statement(
+        "UPDATE askback_vault_revocations
+         SET expires = $3, key_id = $4, access = $5, refresh = $6
+         WHERE id = $1 AND attempts = $2",
+        values,
+    ))
+}
+
+/// Removes one that is done, or puts it off.
+pub(super) fn settled(id: [u8; 16], again: Option<Millis>) -> Batch {
+    batch(match again {
+        None => statement(
+            "DELETE FROM askback_vault_revocations WHERE id = $1",
+            vec![bytes(&id)],
+        ),
+        Some(due) => statement(
+            "UPDATE askback_vault_revocations SET due = $2 WHERE id = $1",
+            vec![bytes(&id), number(due)],
+        ),
+    })
+}
