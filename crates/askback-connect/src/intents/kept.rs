@@ -171,7 +171,9 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
     Ok(IntentRow {
         id: id.row(),
         holder: intent.holder.clone(),
+        provider: intent.purpose.name().to_owned(),
         expires: intent.expires,
+        busy_until: intent.busy_until(),
         version,
         is_open: !intent.stage.is_final(),
         body: serde_json::to_vec(&body).map_err(VaultError::store)?,

@@ -195,6 +195,16 @@ impl Intent {
         self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
     }
 
+    /// Until when a provider is being asked for tokens; 0 where it is not.
+    fn busy_until(&self) -> Millis {
+        match (&self.stage, &self.purpose) {
+            (Stage::Exchanging, Purpose::Account { .. }) => {
+                self.expires.min(self.taken.saturating_add(EXCHANGE))
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether a page of the author's is at what the person has done on it, such as a payment.
     fn is_at_work(&self) -> bool {
         self.stage == Stage::Exchanging && matches!(self.purpose, Purpose::Page { .. })

@@ -143,15 +143,15 @@ impl Visited<'_> {
             ConnectError::FewerScopes { connected, .. } => {
                 let Connected { account, granted } = *connected;
                 vault.discard(&caller, provider, &account, granted).await?;
-                self.kit.revoke_aside();
             }
             ConnectError::Incomplete { granted, .. } => {
                 vault.discard_unnamed(&caller, provider, *granted).await?;
-                self.kit.revoke_aside();
             }
             _ => {}
         }
         kept.settle(vault, false, None, event).await?;
+        // Until then, the provider may be giving tokens.
+        self.kit.revoke_aside();
         let lines = [
             &*why,
             "Nothing was kept. Open the link in your client again to try once more.",

@@ -81,6 +81,11 @@ impl AccountSource {
         self
     }
 
+    /// Whether all accounts have the same name.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self.0, Place::Constant(_))
+    }
+
     pub(super) fn at(
         url: &str,
         body: Option<Value>,

@@ -155,6 +155,11 @@ impl Revoker for Providers {
         Box::pin(self.revoked(&account.provider, token, kind))
     }
 
+    fn names_accounts(&self, provider: &str) -> bool {
+        let party = self.get(provider);
+        party.is_none_or(|party| !party.inner.account.is_constant())
+    }
+
     fn revokes_singly(&self, provider: &str) -> bool {
         let party = self.get(provider);
         party.is_some_and(|party| party.inner.revokes_singly)

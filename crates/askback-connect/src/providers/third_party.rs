@@ -202,7 +202,7 @@ impl ThirdParty {
 
     /// Says that whoever gives a token back keeps all others of the same account. Most providers do not promise it: they
     /// end what the person has granted to the client, and with it the tokens of a later grant. Without this, tokens
-    /// that a new grant takes the place of are left to end by themselves.
+    /// that a new grant takes the place of are given back once nobody has connected the account any more.
     #[must_use]
     pub fn revokes_singly(self) -> Self {
         self.with(|it| it.revokes_singly = true)

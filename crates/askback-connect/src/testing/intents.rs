@@ -6,7 +6,9 @@ fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
     IntentRow {
         id: [id; 16],
         holder: holder(Some("t"), None, subject),
+        provider: "github".to_owned(),
         expires,
+        busy_until: 0,
         version: 1,
         is_open: true,
         body: vec![id, 0, 255],
@@ -61,6 +63,41 @@ pub(super) async fn added(stores: Stores) -> Kept {
     let ended = other.intent([1; 16]).await?;
     expect("the one that has ended for long", ended, None)?;
     Ok(())
+}
+
+pub(super) async fn busy(stores: Stores) -> Kept {
+    let (one, other) = (&stores.one, &stores.other);
+    let mut asked = intent(1, "ada", NOW + 99);
+    one.add_intent(&asked, 9, NOW, 0).await?;
+    let is_busy = async |subject: &str, provider: &str, at: Millis| {
+        let holder = holder(Some("t"), None, subject);
+        other.is_busy(&holder, provider, at).await
+    };
+    expect(
+        "busy from the start",
+        is_busy("ada", "github", NOW).await?,
+        false,
+    )?;
+    (asked.version, asked.busy_until) = (2, NOW + 10);
+    one.advance_intent(&asked, 1, &granted()).await?;
+    let found = other.intent(asked.id).await?;
+    expect("the intent", found, Some(asked.clone()))?;
+    for (subject, provider, at, wanted) in [
+        ("ada", "github", NOW + 9, true),
+        ("ada", "github", NOW + 10, false),
+        ("ada", "google", NOW, false),
+        ("bob", "github", NOW, false),
+    ] {
+        let busy = is_busy(subject, provider, at).await?;
+        expect("whether it is busy", busy, wanted)?;
+    }
+    (asked.version, asked.busy_until) = (3, 0);
+    one.advance_intent(&asked, 2, &granted()).await?;
+    expect(
+        "busy at the end",
+        is_busy("ada", "github", NOW).await?,
+        false,
+    )
 }
 
 pub(super) async fn advanced(stores: Stores) -> Kept {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::vault::{
     AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRow, Lease, Revocation,
-    Sealed, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
+    Sealed, Settled, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
 };
 
 /// Checks that a store keeps to the rules of [`VaultStore`].
@@ -75,6 +75,10 @@ const RULES: &[(&str, Rule)] = &[
     ("a person's records are theirs alone", |stores| {
         Box::pin(records::apart(stores))
     }),
+    (
+        "an account is found with whoever has connected it",
+        |stores| Box::pin(records::shared(stores)),
+    ),
     (
         "a record is put in place of the version expected",
         |stores| Box::pin(records::compared(stores)),
@@ -140,6 +144,9 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("an intent is added once, to so many", |stores| {
         Box::pin(intents::added(stores))
+    }),
+    ("an intent is busy at its provider for a time", |stores| {
+        Box::pin(intents::busy(stores))
     }),
     ("of many who change an intent one does", |stores| {
         Box::pin(intents::advanced(stores))
@@ -304,5 +311,6 @@ fn revocation(id: u8, due: Millis) -> Revocation {
         expires: Some(NOW + 3_600_000),
         due,
         attempts: 0,
+        is_spared: false,
     }
 }

@@ -133,19 +133,46 @@ pub(super) async fn taken(stores: Stores) -> Kept {
         audit(AuditEvent::Revoked),
     );
     let again = one
-        .settle_revocation([1; 16], Some(NOW + 40), &failed)
+        .settle_revocation([1; 16], Settled::Again(NOW + 40), Some(&failed))
         .await?;
     expect("put off", again, true)?;
-    let done = one.settle_revocation([2; 16], None, &revoked).await?;
+    let done = one
+        .settle_revocation([2; 16], Settled::Done, Some(&revoked))
+        .await?;
     expect("done", done, true)?;
-    let twice = one.settle_revocation([2; 16], None, &revoked).await?;
+    let twice = one
+        .settle_revocation([2; 16], Settled::Done, Some(&revoked))
+        .await?;
     expect("done twice", twice, false)?;
     let early = one.take_revocation(NOW + 39, NOW + 99).await?;
     expect("taken early", early, None)?;
     let second = one.take_revocation(NOW + 40, NOW + 99).await?;
     let attempts = second.map(|it| (it.id[0], it.attempts));
     expect("taken again", attempts, Some((1, 2)))?;
-    Ok(())
+    let lines = other.audit(Some("t"), 0, 9).await?.len();
+    let done = one.settle_revocation([3; 16], Settled::Done, None).await?;
+    expect("done without a line", done, true)?;
+    let spared = other
+        .settle_revocation([1; 16], Settled::Spared(NOW + 200), None)
+        .await?;
+    expect("spared", spared, true)?;
+    let kept = one.revocations(&account().holder).await?;
+    let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
+    expect("the one that is spared", kept, Some((NOW + 200, true)))?;
+    let again = one.take_revocation(NOW + 200, NOW + 300).await?;
+    let looked_at = again.map(|it| (it.is_spared, it.attempts));
+    expect("looked at again", looked_at, Some((true, 3)))?;
+    one.settle_revocation([1; 16], Settled::Again(NOW + 400), None)
+        .await?;
+    let kept = other.revocations(&account().holder).await?;
+    let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
+    expect(
+        "the one that is spared no more",
+        kept,
+        Some((NOW + 400, false)),
+    )?;
+    let now = other.audit(Some("t"), 0, 9).await?.len();
+    expect("lines of the audit", now, lines)
 }
 
 pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
@@ -201,7 +228,8 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     let nobody = holder(Some("t"), None, "nobody").account("github", "x");
     one.remove(&nobody, None, &disconnected()).await?;
     let revoked = audit(AuditEvent::Revoked);
-    one.settle_revocation([1; 16], None, &revoked).await?;
+    one.settle_revocation([1; 16], Settled::Done, Some(&revoked))
+        .await?;
     let used = AuditRecord {
         at: NOW + 5,
         client: Some("editor".to_owned()),

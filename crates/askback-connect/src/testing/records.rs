@@ -85,6 +85,39 @@ pub(super) async fn apart(stores: Stores) -> Kept {
     Ok(())
 }
 
+pub(super) async fn shared(stores: Stores) -> Kept {
+    with_record(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    one.add_tenant_key(None, &key(KEY), None).await?;
+    for (tenant, subject, provider, account) in [
+        (None, "bob", "github", "ada-l"),
+        (Some("t"), "bob", "github", "bob"),
+        (Some("t"), "bob", "google", "ada-l"),
+    ] {
+        let account = holder(tenant, None, subject).account(provider, account);
+        let put = VaultRecord {
+            account,
+            ..record(7, 1)
+        };
+        one.put(&put, None, None, &granted()).await?;
+    }
+    let found = other.records_of("github", "ada-l", 9).await?;
+    let mut subjects: Vec<_> = found
+        .into_iter()
+        .map(|it| it.account.holder.subject)
+        .collect();
+    subjects.sort();
+    expect(
+        "who has the account",
+        subjects,
+        vec!["ada".to_owned(), "bob".to_owned()],
+    )?;
+    let few = other.records_of("github", "ada-l", 1).await?;
+    expect("at most one", few.len(), 1)?;
+    let none = other.records_of("github", "ADA-L", 9).await?;
+    expect("another account", none.len(), 0)
+}
+
 pub(super) async fn compared(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);

@@ -54,7 +54,8 @@ pub(super) async fn dropped(stores: Stores) -> Kept {
     let used = one.drop_tenant_key(Some("t"), KEY).await?;
     expect("a key of a revocation is dropped", used, false)?;
     let revoked = audit(AuditEvent::Revoked);
-    one.settle_revocation([1; 16], None, &revoked).await?;
+    one.settle_revocation([1; 16], Settled::Done, Some(&revoked))
+        .await?;
     let newest = one.drop_tenant_key(Some("t"), OTHER_KEY).await?;
     expect("the newest key is dropped", newest, false)?;
     let unused = other.drop_tenant_key(Some("t"), KEY).await?;

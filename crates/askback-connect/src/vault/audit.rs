@@ -62,8 +62,8 @@ pub enum AuditEvent {
     NothingToRevoke,
     /// The provider could not be told, and is told again later.
     RevocationFailed,
-    /// Tokens were left to end by themselves: the account is connected again, and the provider takes no tokens back
-    /// without ending those, too.
+    /// Tokens are revoked later: the account is connected, and the provider takes no tokens back without ending those that are
+    /// in use, too.
     RevocationSpared,
     /// The provider is told no more: more revocations wait than are kept.
     RevocationGivenUp,

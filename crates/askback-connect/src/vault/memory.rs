@@ -12,8 +12,8 @@ use askback_core::ask::{Millis, keys::KeyId};
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
-    Wrapped, Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
+    VaultStore, Wrapped, Written,
 };
 
 /// Keeps the vault's records for as long as the process lives: for tests, and for servers whose accounts may be
@@ -65,6 +65,7 @@ impl Tables {
                 expires: record.expires,
                 due,
                 attempts: 0,
+                is_spared: false,
             };
             self.revocations.insert(id, revocation);
         }
@@ -110,6 +111,20 @@ impl VaultStore for MemoryVault {
                 record.account.holder == *holder && at
             });
             of.cloned().collect()
+        })
+    }
+
+    fn records_of<'a>(
+        &'a self,
+        provider: &'a str,
+        account: &'a str,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+        self.with(move |tables| {
+            let records = tables.records.values();
+            let of = records
+                .filter(|it| it.account.provider == provider && it.account.account == account);
+            of.take(most).cloned().collect()
         })
     }
 
@@ -294,18 +309,21 @@ impl VaultStore for MemoryVault {
     fn settle_revocation<'a>(
         &'a self,
         id: [u8; 16],
-        again: Option<Millis>,
-        audit: &'a AuditRecord,
+        settled: Settled,
+        audit: Option<&'a AuditRecord>,
     ) -> VaultFuture<'a, bool> {
         self.with(move |tables| {
             let Some(revocation) = tables.revocations.get_mut(&id) else {
                 return false;
             };
-            match again {
-                Some(due) => revocation.due = due,
-                None => drop(tables.revocations.remove(&id)),
+            revocation.is_spared = matches!(settled, Settled::Spared(_));
+            match settled {
+                Settled::Again(due) | Settled::Spared(due) => revocation.due = due,
+                Settled::Done => drop(tables.revocations.remove(&id)),
             }
-            tables.append(audit);
+            if let Some(audit) = audit {
+                tables.append(audit);
+            }
             true
         })
     }
@@ -435,6 +453,18 @@ impl VaultStore for MemoryVault {
         })
     }
 
+    fn is_busy<'a>(
+        &'a self,
+        holder: &'a Holder,
+        provider: &'a str,
+        now: Millis,
+    ) -> VaultFuture<'a, bool> {
+        self.with(move |tables| {
+            let mut intents = tables.intents.values();
+            intents.any(|it| it.holder == *holder && it.provider == provider && it.busy_until > now)
+        })
+    }
+
     fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
         self.with(move |tables| tables.intents.get(&id).cloned())
     }
@@ -452,6 +482,7 @@ impl VaultStore for MemoryVault {
             };
             kept.version = intent.version;
             kept.is_open = intent.is_open;
+            kept.busy_until = intent.busy_until;
             kept.body.clone_from(&intent.body);
             tables.append(audit);
             true

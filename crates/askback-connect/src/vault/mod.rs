@@ -108,6 +108,6 @@ pub use sql::SqliteVault;
 #[cfg(feature = "postgres")]
 pub use sql::{PostgresSettings, PostgresVault};
 pub use store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
-    Wrapped, Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
+    VaultStore, Wrapped, Written,
 };

@@ -2,10 +2,12 @@
 //!
 //! They are those of an account that was disconnected, those that a new grant takes the place of, and those that came and
 //! are not kept. What the provider makes of it is another matter: it may end all that the person has granted to this
-//! client (RFC 7009, 2.1 leaves to it what a grant is), and so the tokens that took their place. So while the account is
-//! connected, it is told only where it is known to take tokens back one by one ([`Revoker::revokes_singly`]). Otherwise
-//! they are left to end, or to be taken back with the others once the account is disconnected. Tokens of an account without
-//! a name may be of each that the person has connected there.
+//! client (RFC 7009, 2.1 leaves to it what a grant is), and so the tokens that took their place, or those that somebody else
+//! has for the same account. So while the account is connected, by whomever, the provider is told only where it is known to
+//! take tokens back one by one ([`Revoker::revokes_singly`]). Otherwise they are spared: they wait, and are looked at again
+//! from time to time, until nobody has connected the account any more. While a page of the person is at the provider for
+//! tokens that nobody knows yet, it is not told either. Tokens of an account without a name may be of each that the person
+//! has connected there.
 
 use std::cmp::Reverse;
 
@@ -19,7 +21,7 @@ use super::error::{VaultError, entropy};
 use super::handle::{BATCH, Inner, TRIES, Vault};
 use super::renewal::Renewer;
 use super::settings::after;
-use super::store::{Revocation, Written};
+use super::store::{Revocation, Settled, Written};
 
 /// Tells a provider to revoke a token (RFC 7009). Where it takes access tokens alone, one that has ended is renewed before.
 pub trait Revoker: Renewer {
@@ -30,6 +32,12 @@ pub trait Revoker: Renewer {
         token: &'a Secret,
         kind: TokenKind,
     ) -> BoxFuture<'a, Result<Heard, RevocationFailed>>;
+
+    /// Whether accounts of different persons at a provider are the same one where they have the same name. They are not where
+    /// all are called alike.
+    fn names_accounts(&self, _provider: &str) -> bool {
+        true
+    }
 
     /// Whether a provider that takes a token back lets all other tokens of the same account be good. It is not known to,
     /// unless this says so.
@@ -55,8 +63,10 @@ enum Told {
     Revoked,
     /// There was none that it could take back.
     Nothing,
-    /// It is not told.
+    /// It is not told while the account is connected.
     Spared,
+    /// It is not told before it has given the tokens that it is being asked for.
+    Busy,
     /// It has not heard.
     Failed,
 }
@@ -103,6 +113,7 @@ impl Vault {
             false => Some((entropy()?, now)),
         };
         let removed = inner.store.remove(&account, revocation, &audit).await?;
+        inner.hasten(&account).await?;
         inner.give_up(&account.holder).await;
         Ok(removed)
     }
@@ -158,23 +169,30 @@ impl Vault {
                 return Ok(done);
             };
             let (id, attempts) = (revocation.id, revocation.attempts);
+            let was_spared = revocation.is_spared;
             let account = revocation.account.clone();
             let told = inner.tell(revocation, revoker).await?;
-            let (event, again) = match told {
-                Told::Revoked => (AuditEvent::Revoked, None),
-                Told::Nothing => (AuditEvent::NothingToRevoke, None),
-                Told::Spared => (AuditEvent::RevocationSpared, None),
-                Told::Failed => {
-                    let pause = inner.settings.pause(attempts);
-                    let pause = inner.settings.jittered(pause, entropy()?);
-                    (
-                        AuditEvent::RevocationFailed,
-                        Some(after(inner.now(), pause)),
-                    )
-                }
+            let settings = &inner.settings;
+            let later = |pause| -> Result<_, VaultError> {
+                Ok(after(inner.now(), settings.jittered(pause, entropy()?)))
             };
-            let audit = AuditRecord::of(&account, event, inner.now());
-            inner.store.settle_revocation(id, again, &audit).await?;
+            let (settled, event) = match told {
+                Told::Revoked => (Settled::Done, Some(AuditEvent::Revoked)),
+                Told::Nothing => (Settled::Done, Some(AuditEvent::NothingToRevoke)),
+                Told::Spared => (
+                    Settled::Spared(later(settings.longest_cooldown)?),
+                    // Each look at it is no event.
+                    (!was_spared).then_some(AuditEvent::RevocationSpared),
+                ),
+                Told::Busy => (Settled::Again(later(settings.lease)?), None),
+                Told::Failed => (
+                    Settled::Again(later(settings.pause(attempts))?),
+                    Some(AuditEvent::RevocationFailed),
+                ),
+            };
+            let audit = event.map(|event| AuditRecord::of(&account, event, inner.now()));
+            let store = &inner.store;
+            store.settle_revocation(id, settled, audit.as_ref()).await?;
             done += usize::from(matches!(told, Told::Revoked));
         }
     }
@@ -200,6 +218,7 @@ impl Inner {
                 expires: *expires,
                 due: self.now(),
                 attempts: 0,
+                is_spared: false,
             };
             match self.store.add_revocation(&revocation).await? {
                 Written::Kept => {
@@ -210,6 +229,22 @@ impl Inner {
             }
         }
         Err(VaultError::Conflict)
+    }
+
+    /// Has what a person is owed for an account looked at now, where it was spared.
+    async fn hasten(&self, account: &AccountKey) -> Result<(), VaultError> {
+        let now = self.now();
+        // One that is due so soon may be looked at just now.
+        let leased = after(now, self.settings.lease);
+        for waiting in self.store.revocations(&account.holder).await? {
+            let is_spared = waiting.is_spared && waiting.due > leased;
+            if is_spared && waiting.account.may_be(account) {
+                let settled = Settled::Again(now);
+                let store = &self.store;
+                store.settle_revocation(waiting.id, settled, None).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives up the revocations that are too many. Where that fails, the next one does it.
@@ -233,7 +268,11 @@ impl Inner {
             let event = AuditEvent::RevocationGivenUp;
             let audit = AuditRecord::of(&revocation.account, event, self.now());
             let store = &self.store;
-            if store.settle_revocation(revocation.id, None, &audit).await? {
+            let settled = Settled::Done;
+            if store
+                .settle_revocation(revocation.id, settled, Some(&audit))
+                .await?
+            {
                 let provider = &revocation.account.provider;
                 let attempts = revocation.attempts;
                 tracing::warn!(

@@ -29,6 +29,14 @@ pub trait VaultStore: Send + Sync + 'static {
         provider: Option<&'a str>,
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
+    /// Returns the records of an account at a provider, whoever has connected it, of all tenants; at most so many.
+    fn records_of<'a>(
+        &'a self,
+        provider: &'a str,
+        account: &'a str,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<VaultRecord>>;
+
     /// Puts a record in place of the one that has the version `expected`, or where there is none. The record's version
     /// must differ from that. What was leased is so no longer. With a revocation, the tokens that it takes the place of
     /// become one of that id, which is due `at` once, as with [`VaultStore::remove`].
@@ -104,12 +112,12 @@ pub trait VaultStore: Send + Sync + 'static {
     /// since: its number of attempts is another one.
     fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
 
-    /// Removes a revocation that is done, or puts it off until a moment.
+    /// Removes a revocation that is done, or puts it off until a moment. Returns whether it was there.
     fn settle_revocation<'a>(
         &'a self,
         id: [u8; 16],
-        again: Option<Millis>,
-        audit: &'a AuditRecord,
+        settled: Settled,
+        audit: Option<&'a AuditRecord>,
     ) -> VaultFuture<'a, bool>;
 
     /// Returns the keys of a tenant, the newest first.
@@ -162,10 +170,19 @@ pub trait VaultStore: Send + Sync + 'static {
         before: Millis,
     ) -> VaultFuture<'a, bool>;
 
+    /// Whether an intent of a person is busy at a provider at this time.
+    fn is_busy<'a>(
+        &'a self,
+        holder: &'a Holder,
+        provider: &'a str,
+        now: Millis,
+    ) -> VaultFuture<'a, bool>;
+
     /// Returns the intent of this id, ended or not.
     fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>>;
 
-    /// Puts an intent in place of the one that has its id and the version `expected`. Its person and its end stay.
+    /// Puts an intent in place of the one that has its id and the version `expected`. Its person, its provider and its end
+    /// stay.
     /// Returns whether there was one.
     fn advance_intent<'a>(
         &'a self,
@@ -274,8 +291,21 @@ pub struct Revocation {
     pub expires: Option<Millis>,
     /// When the provider is to be told.
     pub due: Millis,
-    /// How often that was tried.
+    /// How often that was tried, or looked at.
     pub attempts: u32,
+    /// Whether it waits until nobody has connected the account any more.
+    pub is_spared: bool,
+}
+
+/// The outcome of a revocation that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It is done, or given up.
+    Done,
+    /// It is due again at a moment.
+    Again(Millis),
+    /// It waits until nobody has connected the account any more, and is looked at again at a moment.
+    Spared(Millis),
 }
 
 /// An intent: something that a person is asked to do on a page. What it is about is for the pages alone.
@@ -285,8 +315,12 @@ pub struct IntentRow {
     pub id: [u8; 16],
     /// The person who was asked.
     pub holder: Holder,
+    /// The provider, or the name of what is asked for.
+    pub provider: String,
     /// When it ends.
     pub expires: Millis,
+    /// Until when the provider is being asked for tokens, which nobody knows yet; 0 where it is not.
+    pub busy_until: Millis,
     /// Another one after each change.
     pub version: u64,
     /// Whether anything can still happen to it.

@@ -11,6 +11,7 @@ mod devices;
 mod issuer;
 mod keys;
 mod machine;
+mod migration;
 mod owed;
 mod pages;
 #[cfg(all(unix, feature = "postgres"))]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use askback_connect::vault::{
-    AccountKey, AuditEvent, Granted, Heard, RenewalError, Renewer, RevocationFailed, Revoker,
-    TokenKind, Vault, VaultError,
+    AccountKey, AuditEvent, Granted, Heard, Holder, IntentRow, RenewalError, Renewer,
+    RevocationFailed, Revoker, TokenKind, Vault, VaultError,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
 
-use crate::stage::{HOUR, Provider, Stage, ada, keys, tokens};
+use crate::stage::{HOUR, Provider, Stage, ada, keys, person, tokens};
 
 const ACCESS: TokenKind = TokenKind::Access;
 const REFRESH: TokenKind = TokenKind::Refresh;
@@ -55,7 +55,8 @@ async fn check(
         assert_eq!(spared, usize::from(!is_single));
 
         vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
-        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        let left = vault.revoke_due(&*provider).await.unwrap();
+        assert_eq!(left, 1 + spared);
         assert_eq!(provider.revoked.lock().unwrap().len(), all);
         assert!(vault.accounts(&ada()).await.unwrap().is_empty());
     }
@@ -64,7 +65,8 @@ async fn check(
 #[tokio::test]
 async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
     check(true, || tokens(1), &revoked(&[0]), 4).await;
-    check(false, || tokens(1), &[], 2).await;
+    // The others are revoked once nothing can be lost by it.
+    check(false, || tokens(1), &[], 4).await;
     // The same refresh token has come again.
     let same = || {
         let refresh = Some(Secret::new("canary-refresh-0"));
@@ -88,6 +90,92 @@ async fn who_connects_again_keeps_the_new_tokens() {
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
         assert!(provider.revoked.lock().unwrap().is_empty());
         assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
+        // It is looked at again and again, and told of once.
+        for _ in 0..3 {
+            stage.clock.turn(2 * HOUR);
+            assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+        }
+        assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
+        vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 2);
+    }
+}
+
+#[tokio::test]
+async fn who_has_the_same_account_keeps_it() {
+    // The persons who connect one account, whether it has a name of its own, and whether the first one's tokens are
+    // revoked while the second one has theirs.
+    for (other, is_named, is_revoked) in [
+        (person("acme", "bob"), true, false),
+        (person("else", "ada"), true, false),
+        (person("acme", "bob"), false, true),
+    ] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            *provider.names_accounts.lock().unwrap() = is_named;
+            put(&vault, "team", tokens(0)).await.unwrap();
+            vault
+                .put(&other, "github", "team", tokens(1))
+                .await
+                .unwrap();
+            vault.disconnect(&ada(), "github", "team").await.unwrap();
+            let done = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(done, usize::from(is_revoked));
+            let first = if is_revoked { revoked(&[0]) } else { vec![] };
+            assert_eq!(*provider.revoked.lock().unwrap(), first);
+            vault.disconnect(&other, "github", "team").await.unwrap();
+            stage.clock.turn(2 * HOUR);
+            vault.revoke_due(&*provider).await.unwrap();
+            let mut told = provider.revoked.lock().unwrap().clone();
+            told.sort_by_key(|(_, token)| token.rsplit('-').next().map(str::to_owned));
+            assert_eq!(told, revoked(&[0, 1]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_revoked_while_the_provider_is_giving_tokens() {
+    for is_single in [false, true] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            *provider.is_single.lock().unwrap() = is_single;
+            put(&vault, "ada-l", tokens(0)).await.unwrap();
+            vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+            let now = stage.clock.now();
+            let intent = IntentRow {
+                id: [1; 16],
+                holder: Holder::from(&ada()),
+                provider: "github".to_owned(),
+                expires: now + HOUR,
+                busy_until: now + 60_000,
+                version: 1,
+                is_open: true,
+                body: Vec::new(),
+            };
+            assert!(stage.store.add_intent(&intent, 9, now, 0).await.unwrap());
+            let done = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(done, usize::from(is_single));
+            stage.clock.turn(60_000);
+            let done = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(done, usize::from(!is_single));
+            assert_eq!(*provider.revoked.lock().unwrap(), revoked(&[0]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_somebody_else_uses_is_not_revoked() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        *provider.is_single.lock().unwrap() = true;
+        let bob = person("else", "bob");
+        put(&vault, "team", tokens(0)).await.unwrap();
+        let same = Secret::new("canary-refresh-0");
+        let granted = Granted::tokens(Secret::new("canary-access-1"), Some(same));
+        vault.put(&bob, "github", "team", granted).await.unwrap();
+        vault.disconnect(&ada(), "github", "team").await.unwrap();
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        assert_eq!(*provider.revoked.lock().unwrap(), revoked(&[0])[1..]);
     }
 }
 

@@ -179,6 +179,8 @@ pub(crate) struct Provider {
     pub(crate) is_down: Mutex<bool>,
     /// Whether it says that it revokes tokens one by one.
     pub(crate) is_single: Mutex<bool>,
+    /// Whether it tells accounts apart by their names.
+    pub(crate) names_accounts: Mutex<bool>,
     /// Whether it takes back no refresh tokens.
     pub(crate) takes_access_alone: Mutex<bool>,
     /// Tokens that have ended, and what it says when they are given back.
@@ -200,6 +202,7 @@ impl Provider {
             renewals: Mutex::default(),
             is_down: Mutex::default(),
             is_single: Mutex::default(),
+            names_accounts: Mutex::new(true),
             takes_access_alone: Mutex::default(),
             dead: Mutex::default(),
             revoked: Mutex::default(),
@@ -272,6 +275,10 @@ impl Revoker for Provider {
             self.revoked.lock().unwrap().push((kind, token));
             Ok(is_dead.unwrap_or(Heard::Revoked))
         })
+    }
+
+    fn names_accounts(&self, _provider: &str) -> bool {
+        *self.names_accounts.lock().unwrap()
     }
 
     fn revokes_singly(&self, _provider: &str) -> bool {

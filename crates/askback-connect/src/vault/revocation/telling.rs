@@ -14,9 +14,10 @@ use askback_oauth::Secret;
 use tokio::time::{sleep, timeout};
 
 use super::{Heard, RevocationFailed, Revoker, TokenKind, Told};
+use crate::vault::account::AccountKey;
 use crate::vault::credential::GrantedKind;
 use crate::vault::error::{VaultError, entropy};
-use crate::vault::handle::{Inner, TRIES};
+use crate::vault::handle::{BATCH, Inner, TRIES};
 use crate::vault::renewal::RenewalError;
 use crate::vault::seal::Column;
 use crate::vault::store::{Revocation, VaultRecord, Written};
@@ -84,8 +85,16 @@ impl Inner {
         let Revocation {
             account, sealed, ..
         } = revocation;
-        let kept = self.kept_beside(revocation).await?;
-        if !kept.is_empty() && !revoker.revokes_singly(&account.provider) {
+        let is_single = revoker.revokes_singly(&account.provider);
+        if !is_single {
+            let (holder, provider) = (&account.holder, &account.provider);
+            if self.store.is_busy(holder, provider, self.now()).await? {
+                return Ok(Step::Ended(Told::Busy));
+            }
+        }
+        // Looked at for each token: the account may have been connected since.
+        let kept = self.kept_beside(account, revoker).await?;
+        if kept.len() > BATCH || !kept.is_empty() && !is_single {
             return Ok(Step::Ended(Told::Spared));
         }
         let column = match kind {
@@ -112,12 +121,21 @@ impl Inner {
         })
     }
 
-    /// The records of accounts that the tokens may be of.
-    async fn kept_beside(&self, revocation: &Revocation) -> Result<Vec<VaultRecord>, VaultError> {
-        let account = &revocation.account;
-        let records = self.store.records(&account.holder, Some(&account.provider));
-        let mut kept = records.await?;
+    /// The records that the tokens of an account may be of, whoever has them: more than [`BATCH`] where they are too many to
+    /// be looked at.
+    async fn kept_beside(
+        &self,
+        account: &AccountKey,
+        revoker: &dyn Revoker,
+    ) -> Result<Vec<VaultRecord>, VaultError> {
+        let (holder, provider) = (&account.holder, &account.provider);
+        let mut kept = self.store.records(holder, Some(provider)).await?;
         kept.retain(|record| account.may_be(&record.account));
+        if revoker.names_accounts(provider) {
+            let others = self.store.records_of(provider, &account.account, BATCH + 1);
+            let others = others.await?.into_iter();
+            kept.extend(others.filter(|record| record.account != *account));
+        }
         Ok(kept)
     }
 
@@ -127,9 +145,12 @@ impl Inner {
         column: Column,
         token: &Secret,
     ) -> Result<bool, VaultError> {
-        for record in kept {
-            if self.opened(record, column).await?.as_ref() == Some(token) {
-                return Ok(true);
+        for record in kept.iter().filter(|record| !record.is_api_key) {
+            match self.opened(record, column).await {
+                Ok(opened) if opened.as_ref() == Some(token) => return Ok(true),
+                // What does not open is no token that anybody uses.
+                Ok(_) | Err(VaultError::NotAuthentic) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(false)

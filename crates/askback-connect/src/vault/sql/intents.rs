@@ -3,8 +3,9 @@
 use askback_core::ask::Millis;
 
 use super::batch::{batch, count, statement};
-use super::rows::{self, bytes, number};
+use super::rows::{self, bytes, number, text};
 use super::{Batch, Database, Statement};
+use crate::vault::account::Holder;
 use crate::vault::audit::AuditRecord;
 use crate::vault::store::IntentRow;
 
@@ -15,10 +16,11 @@ pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis
     values.extend([number(intent.expires), number(intent.version)]);
     values.extend([number(intent.is_open.into()), bytes(&intent.body)]);
     values.extend([count(most), number(now)]);
+    values.extend([text(&intent.provider), number(intent.busy_until)]);
     let insert = statement(
         "INSERT INTO askback_vault_intents (id, tenant, issuer, subject, expires, version,
-             is_open, body)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8
+             is_open, body, provider, busy_until)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $11, $12
          WHERE (SELECT count(*) FROM askback_vault_intents
              WHERE tenant = $2 AND issuer = $3 AND subject = $4 AND is_open = 1
                  AND expires > $10) < $9
@@ -35,9 +37,21 @@ pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis
 /// Reads one.
 pub(super) fn of_id(id: [u8; 16]) -> Statement {
     statement(
-        "SELECT id, tenant, issuer, subject, expires, version, is_open, body
+        "SELECT id, tenant, issuer, subject, provider, expires, busy_until, version, is_open, body
          FROM askback_vault_intents WHERE id = $1",
         vec![bytes(&id)],
+    )
+}
+
+/// Finds those of a person that are busy at a provider.
+pub(super) fn busy(holder: &Holder, provider: &str, now: Millis) -> Statement {
+    let mut values = rows::holder(holder);
+    values.extend([text(provider), number(now)]);
+    statement(
+        "SELECT id FROM askback_vault_intents
+         WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4 AND busy_until > $5
+         LIMIT 1",
+        values,
     )
 }
 
@@ -48,7 +62,8 @@ pub(super) fn advanced<D: Database>(
     audit: &AuditRecord,
 ) -> Batch {
     let update = statement(
-        "UPDATE askback_vault_intents SET version = $2, body = $3, is_open = $5
+        "UPDATE askback_vault_intents
+         SET version = $2, body = $3, is_open = $5, busy_until = $6
          WHERE id = $1 AND version = $4",
         vec![
             bytes(&intent.id),
@@ -56,6 +71,7 @@ pub(super) fn advanced<D: Database>(
             bytes(&intent.body),
             number(expected),
             number(intent.is_open.into()),
+            number(intent.busy_until),
         ],
     );
     batch(update).audited::<D>(audit)

@@ -6,7 +6,7 @@ use super::batch::{batch, count, of_account, statement};
 use super::rows::{self, bytes, number, optional};
 use super::{Batch, Statement};
 use crate::vault::account::{AccountKey, Holder};
-use crate::vault::store::Revocation;
+use crate::vault::store::{Revocation, Settled};
 
 /// Makes one of the tokens that are kept for an account.
 pub(super) fn owed(
@@ -33,11 +33,12 @@ pub(super) fn added(revocation: &Revocation) -> Batch {
         optional(revocation.expires),
         number(revocation.due),
         number(revocation.attempts.into()),
+        number(revocation.is_spared.into()),
     ]);
     batch(statement(
         "INSERT INTO askback_vault_revocations (tenant, issuer, subject, provider, account,
-             id, key_id, access, refresh, expires, due, attempts)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+             id, key_id, access, refresh, expires, due, attempts, is_spared)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         values,
     ))
 }
@@ -46,7 +47,7 @@ pub(super) fn added(revocation: &Revocation) -> Batch {
 pub(super) fn of(holder: &Holder) -> Statement {
     statement(
         "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
-             due, attempts
+             due, attempts, is_spared
          FROM askback_vault_revocations
          WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
         rows::holder(holder),
@@ -57,9 +58,10 @@ pub(super) fn of(holder: &Holder) -> Statement {
 pub(super) fn surplus(limit: u64, most: usize) -> Statement {
     statement(
         "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
-             due, attempts
+             due, attempts, is_spared
          FROM (SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh,
-                 expires, due, attempts, SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
+                 expires, due, attempts, is_spared,
+                 SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
                      OVER (ORDER BY attempts, due DESC, id) AS taken
              FROM askback_vault_revocations) AS counted
          WHERE taken > $1 ORDER BY attempts DESC, due, id DESC LIMIT $2",
@@ -74,7 +76,7 @@ pub(super) fn taken(now: Millis, until: Millis) -> Statement {
          WHERE due <= $1 AND id = (SELECT id FROM askback_vault_revocations
              WHERE due <= $1 ORDER BY due LIMIT 1)
          RETURNING id, tenant, issuer, subject, provider, account, key_id, access, refresh,
-             expires, due, attempts",
+             expires, due, attempts, is_spared",
         vec![number(now), number(until)],
     )
 }
@@ -96,15 +98,19 @@ pub(super) fn renewed(revocation: &Revocation) -> Batch {
 }
 
 /// Removes one that is done, or puts it off.
-pub(super) fn settled(id: [u8; 16], again: Option<Millis>) -> Batch {
-    batch(match again {
-        None => statement(
+pub(super) fn settled(id: [u8; 16], settled: Settled) -> Batch {
+    let put_off = |due: Millis, is_spared: bool| {
+        statement(
+            "UPDATE askback_vault_revocations SET due = $2, is_spared = $3 WHERE id = $1",
+            vec![bytes(&id), number(due), number(is_spared.into())],
+        )
+    };
+    batch(match settled {
+        Settled::Done => statement(
             "DELETE FROM askback_vault_revocations WHERE id = $1",
             vec![bytes(&id)],
         ),
-        Some(due) => statement(
-            "UPDATE askback_vault_revocations SET due = $2 WHERE id = $1",
-            vec![bytes(&id), number(due)],
-        ),
+        Settled::Again(due) => put_off(due, false),
+        Settled::Spared(due) => put_off(due, true),
     })
 }

@@ -77,7 +77,9 @@ impl Row {
         Ok(IntentRow {
             id: self.array()?,
             holder: self.holder()?,
+            provider: self.text()?,
             expires: self.number()?,
+            busy_until: self.number()?,
             version: self.number()?,
             is_open: self.number()? != 0,
             body: self.bytes()?,
@@ -147,6 +149,7 @@ impl Row {
             expires: self.maybe_number()?,
             due: self.number()?,
             attempts: self.count()?,
+            is_spared: self.number()? != 0,
         })
     }
 

@@ -105,6 +105,11 @@ const STEPS: &[&str] = &["
         ON askback_vault_audit (tenant, issuer, subject, event, provider, account, number);
 ", "
     ALTER TABLE askback_vault_revocations ADD COLUMN expires NUMBER;
+", "
+    ALTER TABLE askback_vault_revocations ADD COLUMN is_spared NUMBER NOT NULL DEFAULT 0;
+    CREATE INDEX askback_vault_records_account ON askback_vault_records (provider, account);
+    ALTER TABLE askback_vault_intents ADD COLUMN provider TEXT NOT NULL DEFAULT '';
+    ALTER TABLE askback_vault_intents ADD COLUMN busy_until NUMBER NOT NULL DEFAULT 0;
 "];
 
 /// The version of the newest tables.

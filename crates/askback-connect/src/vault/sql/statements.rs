@@ -10,8 +10,8 @@ use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultFuture, VaultRecord, VaultStore,
-    Wrapped, Written,
+    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
+    VaultStore, Wrapped, Written,
 };
 
 async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
@@ -51,6 +51,21 @@ impl<D: Database> VaultStore for D {
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND (provider = $4 OR $5 = 1)
              ORDER BY provider, account",
             values,
+        );
+        Box::pin(read(self, select, Row::record))
+    }
+
+    fn records_of<'a>(
+        &'a self,
+        provider: &'a str,
+        account: &'a str,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+        let select = statement(
+            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+             FROM askback_vault_records WHERE provider = $1 AND account = $2 LIMIT $3",
+            vec![text(provider), text(account), count(most)],
         );
         Box::pin(read(self, select, Row::record))
     }
@@ -208,11 +223,14 @@ impl<D: Database> VaultStore for D {
     fn settle_revocation<'a>(
         &'a self,
         id: [u8; 16],
-        again: Option<Millis>,
-        audit: &'a AuditRecord,
+        settled: Settled,
+        audit: Option<&'a AuditRecord>,
     ) -> VaultFuture<'a, bool> {
-        let settled = outbox::settled(id, again);
-        Box::pin(changed(self, settled.audited::<D>(audit)))
+        let mut settled = outbox::settled(id, settled);
+        if let Some(audit) = audit {
+            settled = settled.audited::<D>(audit);
+        }
+        Box::pin(changed(self, settled))
     }
 
     fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {
@@ -359,6 +377,16 @@ impl<D: Database> VaultStore for D {
     ) -> VaultFuture<'a, bool> {
         let added = intents::added(intent, most, now, before);
         Box::pin(changed(self, added))
+    }
+
+    fn is_busy<'a>(
+        &'a self,
+        holder: &'a Holder,
+        provider: &'a str,
+        now: Millis,
+    ) -> VaultFuture<'a, bool> {
+        let busy = intents::busy(holder, provider, now);
+        Box::pin(async move { Ok(!self.rows(busy).await?.is_empty()) })
     }
 
     fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
