@@ -120,7 +120,9 @@ impl Connections {
 
     /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
     ///
-    /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first.
+    /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first. Other users
+    /// of the machine can be first where they see it, such as in the arguments of the browser: refuse their connections
+    /// with [`PeerUser`](crate::PeerUser), where the system tells whose they are.
     ///
     /// A caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
     /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates

@@ -12,6 +12,7 @@ mod ctx;
 mod hidden;
 mod intents;
 mod pages;
+mod peer;
 pub mod providers;
 #[cfg(feature = "testing")]
 mod script;
@@ -25,3 +26,4 @@ pub use connection::Connection;
 pub use connections::{BadConnections, Connections, ConnectionsBuilder};
 pub use ctx::{AskPage, AskSecret, ConnectAccount, ConnectExt};
 pub use pages::{PageClaim, PageRefused, PageVisit, Pages};
+pub use peer::PeerUser;

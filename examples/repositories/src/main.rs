@@ -3,16 +3,20 @@
 //! Its folder has `providers.toml` and `vault.keys`; the vault is made there. The guide's chapter on connections says
 //! how to begin.
 
-use std::{env, error::Error, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, error::Error, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use askback::{Ctx, Error as ToolError, Limits, Result, Server, tool};
 use askback_connect::{
-    Brand, ConnectExt, Connections,
+    Brand, ConnectExt, Connections, PeerUser,
     providers::Providers,
     vault::{LocalKeys, SqliteVault, Vault, VaultSettings},
 };
 use askback_oauth::{Fetcher, Reach, Route};
-use tokio::{net::TcpListener, time};
+use axum::serve::Listener;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time,
+};
 
 const USAGE: &str = "usage: repositories FOLDER [ADDRESS]";
 
@@ -50,6 +54,28 @@ async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn E
     Ok(connections.brand(Brand::new("My repositories")).build()?)
 }
 
+/// A listener that other users of the machine do not get through, where the system tells whose a connection is.
+struct OwnListener(TcpListener);
+
+impl Listener for OwnListener {
+    type Io = TcpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+        loop {
+            let (stream, remote) = Listener::accept(&mut self.0).await;
+            match stream.local_addr() {
+                Ok(local) if PeerUser::of(local, remote).await == PeerUser::Other => {}
+                _ => return (stream, remote),
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), String> {
     serve().await.map_err(|error| error.to_string())
@@ -60,7 +86,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let folder = arguments.next().ok_or(USAGE)?;
     let address = arguments.next().unwrap_or_else(|| ADDRESS.to_owned());
-    let listener = TcpListener::bind(address).await?;
+    let listener = OwnListener(TcpListener::bind(address).await?);
     let url = format!("http://{}", listener.local_addr()?);
     let connections = accounts(folder.into(), url).await?;
     let pages = axum::Router::new().fallback_service(connections.pages());

@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
+use askback_connect::PeerUser;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode,
@@ -31,7 +32,7 @@ const FORM: usize = 16 << 10;
 /// The fields of a form or a query.
 pub(super) struct Fields(Vec<(String, String)>);
 
-/// Answers requests until the runtime ends.
+/// Answers requests of this user until the runtime ends.
 pub(super) async fn serve<F>(
     listener: TcpListener,
     respond: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
@@ -41,13 +42,19 @@ pub(super) async fn serve<F>(
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let place = Arc::clone(&room).acquire_owned().await;
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, remote)) = listener.accept().await else {
             time::sleep(PAUSE).await;
             continue;
         };
         let respond = respond.clone();
         tokio::spawn(async move {
             let _place = place;
+            if let Ok(local) = stream.local_addr()
+                && PeerUser::of(local, remote).await == PeerUser::Other
+            {
+                tracing::warn!("a connection of another user of this machine is refused");
+                return;
+            }
             let answer = service_fn(|request| {
                 let answer = respond(request);
                 async { Ok::<_, Infallible>(answer.await) }

@@ -1,0 +1,312 @@
+//! The user at the other end of a connection within this machine.
+//!
+//! A port of a loopback address is reached by all users of a machine. Linux lists the sockets of a machine with their
+//! users, in `/proc/net/tcp` and `tcp6`: the two ends of a connection within it are two rows there.
+
+use std::{
+    io::{self, BufRead, Read},
+    net::{IpAddr, SocketAddr},
+};
+
+/// The most that is read of a list of sockets, in bytes: some 50 000 sockets.
+#[cfg(target_os = "linux")]
+const LIST: u64 = 8 << 20;
+
+/// The longest row that is read, in bytes. Linux writes 150.
+const ROW: usize = 512;
+
+/// The system's own user.
+const ROOT: u32 = 0;
+
+/// The user at the other end of a connection within this machine, as far as the system tells.
+///
+/// Where pages are for the one user of a machine ([`Connections::on_this_machine`](crate::Connections::on_this_machine)),
+/// close connections of others when they are accepted:
+///
+/// ```no_run
+/// # use askback_connect::PeerUser;
+/// # async fn serve(listener: tokio::net::TcpListener) -> std::io::Result<()> {
+/// loop {
+///     let (stream, remote) = listener.accept().await?;
+///     if PeerUser::of(stream.local_addr()?, remote).await == PeerUser::Other {
+///         continue;
+///     }
+///     // Serve the stream.
+/// }
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerUser {
+    /// The user that this process runs as, or root: it sees all that this process has, and relays for others.
+    Same,
+    /// Another user.
+    Other,
+    /// The system does not tell: it is not Linux, the connection is from elsewhere, or it has ended.
+    Unknown,
+}
+
+impl PeerUser {
+    /// Looks up the user at the remote end of an accepted connection.
+    pub async fn of(local: SocketAddr, remote: SocketAddr) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            // It reads files.
+            let looked_up = tokio::task::spawn_blocking(move || looked_up(local, remote));
+            looked_up.await.unwrap_or(Self::Unknown)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (local, remote);
+            Self::Unknown
+        }
+    }
+}
+
+/// The users of both ends of a connection, as far as they were found.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ends {
+    near: Option<u32>,
+    far: Option<u32>,
+}
+
+impl Ends {
+    fn verdict(&self) -> PeerUser {
+        match (self.near, self.far) {
+            (Some(near), Some(far)) if near == far || far == ROOT => PeerUser::Same,
+            (Some(_), Some(_)) => PeerUser::Other,
+            _ => PeerUser::Unknown,
+        }
+    }
+
+    /// Looks for both in a list.
+    fn look(
+        &mut self,
+        list: impl BufRead,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> io::Result<()> {
+        let (local, remote) = (plain(local), plain(remote));
+        let mut list = list.take(0);
+        let mut row = Vec::with_capacity(ROW);
+        while self.near.is_none() || self.far.is_none() {
+            row.clear();
+            list.set_limit(ROW as u64);
+            if list.read_until(b'\n', &mut row)? == 0 {
+                break;
+            }
+            let Some((from, to, user)) = std::str::from_utf8(&row).ok().and_then(socket) else {
+                continue;
+            };
+            match (plain(from), plain(to)) {
+                ends if ends == (local, remote) => self.near = Some(user),
+                ends if ends == (remote, local) => self.far = Some(user),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn looked_up(local: SocketAddr, remote: SocketAddr) -> PeerUser {
+    let mut ends = Ends::default();
+    // A socket for IPv6 may be connected to an address of IPv4.
+    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let looked = std::fs::File::open(path).and_then(|file| {
+            let list = io::BufReader::new(file.take(LIST));
+            ends.look(list, local, remote)
+        });
+        // A machine may have no IPv6.
+        if let Err(error) = looked {
+            tracing::debug!(path, %error, "sockets are not listed");
+        }
+    }
+    ends.verdict()
+}
+
+/// The addresses of a row, its own and the other end's, and its user. The title is no row.
+fn socket(row: &str) -> Option<(SocketAddr, SocketAddr, u32)> {
+    let mut columns = row.split_ascii_whitespace();
+    let _number = columns.next()?;
+    let (from, to) = (address(columns.next()?)?, address(columns.next()?)?);
+    // Its state, queues, timer and retransmissions stand before the user.
+    let user = columns.nth(4)?.parse().ok()?;
+    Some((from, to, user))
+}
+
+/// An address such as `0100007F:0FA0`: words of four bytes, each as the processor has it, and the port.
+fn address(column: &str) -> Option<SocketAddr> {
+    let (words, port) = column.split_once(':')?;
+    let is_hex = |text: &str| text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !is_hex(words) || !is_hex(port) || port.len() != 4 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(16);
+    for word in words.as_bytes().chunks(8) {
+        let word = std::str::from_utf8(word).ok()?;
+        bytes.extend(u32::from_str_radix(word, 16).ok()?.to_ne_bytes());
+    }
+    let ip: IpAddr = match words.len() {
+        8 => <[u8; 4]>::try_from(bytes).ok()?.into(),
+        32 => <[u8; 16]>::try_from(bytes).ok()?.into(),
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// An address of IPv4 is one, however it is written; a zone is not in the list.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TITLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+
+    /// An address as Linux writes it.
+    fn written(address: SocketAddr) -> String {
+        let bytes = match address.ip() {
+            IpAddr::V4(ip) => ip.octets().to_vec(),
+            IpAddr::V6(ip) => ip.octets().to_vec(),
+        };
+        let mut text = String::new();
+        for word in bytes.chunks(4) {
+            let word = u32::from_ne_bytes(word.try_into().unwrap());
+            write!(text, "{word:08X}").unwrap();
+        }
+        format!("{text}:{:04X}", address.port())
+    }
+
+    fn row(from: SocketAddr, to: SocketAddr, user: u32) -> String {
+        let (from, to) = (written(from), written(to));
+        format!(
+            "   7: {from} {to} 01 00000000:00000000 00:00000000 00000000 {user:5}        0 12345 1 0000000000000000 20 4 0 10 -1"
+        )
+    }
+
+    #[track_caller]
+    fn check(rows: &[String], ends: (&str, &str), expected: PeerUser) {
+        let list = format!("{TITLE}\n{}\n", rows.join("\n"));
+        let (local, remote) = (ends.0.parse().unwrap(), ends.1.parse().unwrap());
+        let mut found = Ends::default();
+        found.look(list.as_bytes(), local, remote).unwrap();
+        assert_eq!(found.verdict(), expected, "{list}");
+    }
+
+    #[test]
+    fn the_ends_of_a_connection_are_found_with_their_users() {
+        let (server, client) = ("127.0.0.1:4000", "127.0.0.1:51234");
+        let other = "127.0.0.1:51235";
+        let six = ("[::1]:4000", "[::1]:51234");
+        let mapped = ("[::ffff:127.0.0.1]:4000", "[::ffff:127.0.0.1]:51234");
+        let of = |from: &str, to: &str, user| row(from.parse().unwrap(), to.parse().unwrap(), user);
+        let both = |ends: (&str, &str), [near, far]: [u32; 2]| {
+            [of(ends.0, ends.1, near), of(ends.1, ends.0, far)]
+        };
+        let v4 = (server, client);
+        for (rows, ends, expected) in [
+            (both(v4, [1000, 1000]), v4, PeerUser::Same),
+            (both(v4, [1000, 1001]), v4, PeerUser::Other),
+            (both(v4, [0, 65534]), v4, PeerUser::Other),
+            (both(v4, [1000, 0]), v4, PeerUser::Same),
+            (both(six, [1000, 1000]), six, PeerUser::Same),
+            (both(six, [1000, 1001]), six, PeerUser::Other),
+            // The same machine by an address of IPv4, from a socket for IPv6.
+            (both(mapped, [1000, 1001]), v4, PeerUser::Other),
+            (both(v4, [1000, 1001]), mapped, PeerUser::Other),
+            (both(six, [1000, 1000]), v4, PeerUser::Unknown),
+            // One end only: the other is elsewhere.
+            (
+                [of(server, client, 1000), of(other, server, 1000)],
+                v4,
+                PeerUser::Unknown,
+            ),
+            (
+                [of(client, server, 1001), of(server, other, 1000)],
+                v4,
+                PeerUser::Unknown,
+            ),
+        ] {
+            check(&rows, ends, expected);
+        }
+        let long = "7".repeat(3 * ROW);
+        let [near, far] = both(v4, [1000, 1001]);
+        check(&[near, long, String::new(), far], v4, PeerUser::Other);
+        check(&[], v4, PeerUser::Unknown);
+    }
+
+    #[test]
+    fn what_linux_writes_is_read() {
+        if cfg!(target_endian = "big") {
+            return;
+        }
+        let row = "   1: 0100007F:0FA0 0100007F:C822 01 00000000:00000000 00:00000000 00000000  1000        0 38457 1 0000 20 4 30 10 -1";
+        let (from, to) = ("127.0.0.1:4000", "127.0.0.1:51234");
+        let expected = (from.parse().unwrap(), to.parse().unwrap(), 1000);
+        assert_eq!(socket(row), Some(expected));
+        let six = "00000000000000000000000001000000:0FA0";
+        assert_eq!(address(six), Some("[::1]:4000".parse().unwrap()));
+        assert_eq!(socket(TITLE), None);
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_is_read_as_it_was_written(ip: IpAddr, port: u16) {
+            let given = SocketAddr::new(ip, port);
+            prop_assert_eq!(address(&written(given)), Some(given));
+        }
+
+        #[test]
+        fn a_row_is_found_among_others(
+            rows in prop::collection::vec((any::<[IpAddr; 2]>(), any::<[u16; 2]>(), any::<u32>()), 1..20),
+            at: prop::sample::Index,
+        ) {
+            let rows: Vec<_> = rows.into_iter().map(|([from, to], [one, other], user)| {
+                (SocketAddr::new(from, one), SocketAddr::new(to, other), user)
+            }).collect();
+            let (from, to, _) = rows[at.index(rows.len())];
+            let list: Vec<_> = rows.iter().map(|it| row(it.0, it.1, it.2)).collect();
+            let mut found = Ends::default();
+            found.look(list.join("\n").as_bytes(), from, to).unwrap();
+            let is_it = |row: &&(SocketAddr, SocketAddr, u32)| {
+                (plain(row.0), plain(row.1)) == (plain(from), plain(to))
+            };
+            let users: Vec<_> = rows.iter().filter(is_it).map(|row| Some(row.2)).collect();
+            prop_assert!(users.contains(&found.near), "{:?}", found);
+        }
+
+        #[test]
+        fn nothing_in_a_list_is_too_much(list: Vec<u8>, text in "[ 0-9A-F:\n]{0,600}") {
+            let end = "127.0.0.1:4000".parse().unwrap();
+            for list in [&*list, text.as_bytes()] {
+                Ends::default().look(list, end, end).unwrap();
+            }
+        }
+    }
+
+    /// Sockets of this process, on a machine that lists them.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_connection_of_this_user_is_known() {
+        if !std::path::Path::new("/proc/net/tcp").exists() {
+            return;
+        }
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = tokio::net::TcpListener::bind(address).await else {
+                continue;
+            };
+            let at = listener.local_addr().unwrap();
+            let client = tokio::net::TcpStream::connect(at).await.unwrap();
+            let (stream, remote) = listener.accept().await.unwrap();
+            let found = PeerUser::of(stream.local_addr().unwrap(), remote).await;
+            assert_eq!(found, PeerUser::Same, "{address}");
+            drop(client);
+        }
+    }
+}
