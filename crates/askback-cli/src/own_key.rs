@@ -3,8 +3,12 @@
 //! `askback serve` draws one for a server over HTTP on this machine, and keeps it in a file of this user's while it serves.
 //! The command finds it by the address, so that no token is typed. It is sent to that very address of this machine, and
 //! never through a proxy.
+//!
+//! An address of this machine is one of every machine, and a home may be shared by several. So the file is in the folder
+//! of this user's sessions (`XDG_RUNTIME_DIR`), which is of one machine and goes with it; in the home where there is none.
 
 use std::{
+    env,
     fs::{self, File},
     io,
     net::{IpAddr, SocketAddr},
@@ -35,13 +39,11 @@ impl KeyFile {
     ///
     /// Those of the file, or that this user has no folder to keep it in.
     pub fn write(address: SocketAddr, key: &Secret) -> io::Result<Self> {
-        let path = path(address).ok_or_else(|| {
+        let folder = folders().next().ok_or_else(|| {
             io::Error::other("there is no folder to keep a key in: set HOME, or XDG_STATE_HOME")
         })?;
-        if let Some(folder) = path.parent() {
-            private_file::make_folder(folder)?;
-        }
-        Self::at(path, key)
+        private_file::make_folder(&folder)?;
+        Self::at(folder.join(name(address)), key)
     }
 
     fn at(path: PathBuf, key: &Secret) -> io::Result<Self> {
@@ -90,9 +92,39 @@ fn is_same(file: &File, path: &Path) -> bool {
 ///
 /// Those of the file, among them that it is not this user's alone.
 pub fn of(url: &str) -> io::Result<Option<Secret>> {
-    match address(url).and_then(path) {
-        Some(path) => read(&path),
-        None => Ok(None),
+    let Some(address) = address(url) else {
+        return Ok(None);
+    };
+    for folder in folders() {
+        if let Some(key) = read(&folder.join(name(address)))? {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
+}
+
+/// The folders of keys, in the order in which they are looked at. A server keeps its key in the first.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let sessions = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    // The XDG base directory specification has a relative path ignored, and the folder be this user's alone.
+    let sessions = sessions.filter(|folder| folder.is_absolute() && is_private(folder));
+    let folders = sessions.into_iter().chain(state_dir());
+    folders.map(|folder| folder.join("askback").join("served"))
+}
+
+/// Whether a folder is this user's, and nobody else can look into it.
+fn is_private(folder: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let user = rustix::process::geteuid().as_raw();
+        let is_ours = |it: fs::Metadata| it.is_dir() && it.uid() == user && it.mode() & 0o077 == 0;
+        fs::metadata(folder).is_ok_and(is_ours)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        false
     }
 }
 
@@ -109,10 +141,10 @@ fn address(url: &str) -> Option<SocketAddr> {
     is_plain.then(|| SocketAddr::new(address, port))
 }
 
-fn path(address: SocketAddr) -> Option<PathBuf> {
+/// The name of the file for the server at an address.
+fn name(address: SocketAddr) -> String {
     let host = address.ip().to_string().replace(':', "_");
-    let name = format!("{host}-{}.key", address.port());
-    Some(state_dir()?.join("askback").join("served").join(name))
+    format!("{host}-{}.key", address.port())
 }
 
 fn read(path: &Path) -> io::Result<Option<Secret>> {

@@ -17,6 +17,9 @@ use crate::{run::ASKBACK, scratch::Scratch};
 /// How often it is looked whether something has happened. Each time, the command is started.
 const LOOKS: usize = 1000;
 
+/// The words that serve the agency with its airline.
+const SERVE: [&str; 5] = ["serve", "travel", "--connect", "--http", "127.0.0.1:0"];
+
 /// The agency with its airline, in the background. It does not outlive its value.
 struct Agency {
     process: Child,
@@ -25,8 +28,11 @@ struct Agency {
 
 impl Agency {
     fn start(scratch: &Scratch) -> Self {
-        let mut process = askback(scratch, &["serve", "travel", "--connect"])
-            .args(["--http", "127.0.0.1:0"])
+        Self::started(askback(scratch, &SERVE))
+    }
+
+    fn started(mut command: Command) -> Self {
+        let mut process = command
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command was built");
@@ -62,6 +68,7 @@ fn askback(scratch: &Scratch, words: &[&str]) -> Command {
         .current_dir(scratch.path("."))
         .env("NO_COLOR", "1")
         .env("XDG_STATE_HOME", scratch.path("state"))
+        .env_remove("XDG_RUNTIME_DIR")
         .stdin(Stdio::null());
     command
 }
@@ -425,6 +432,33 @@ fn status(url: &str, header: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers text");
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+/// Two machines have the same addresses, and may share a home: the folder of a user's sessions is of one of them.
+#[test]
+fn a_key_is_in_the_folder_of_the_sessions_on_this_machine() {
+    for (mode, places) in [(0o700, (1, 0)), (0o755, (0, 1))] {
+        let scratch = Scratch::new("connections-sessions");
+        let sessions = scratch.path("sessions");
+        fs::create_dir(&sessions).expect("it is ours");
+        fs::set_permissions(&sessions, fs::Permissions::from_mode(mode)).expect("it is ours");
+        let with_sessions = |words: &[&str]| {
+            let mut command = askback(&scratch, words);
+            command.env("XDG_RUNTIME_DIR", &sessions);
+            command
+        };
+        let keys = |folder: &str| {
+            let served = fs::read_dir(scratch.path(folder).join("askback/served"));
+            served.map_or(0, Iterator::count)
+        };
+        let agency = Agency::started(with_sessions(&SERVE));
+        assert_eq!((keys("sessions"), keys("state")), places, "{mode:o}");
+        let list = ["list", "--url", &agency.url];
+        ended(&with_sessions(&list).output().expect("it was built"), 0);
+        // Who has no such folder looks in the home alone.
+        let elsewhere = askback(&scratch, &list).output().expect("it was built");
+        assert_eq!(elsewhere.status.success(), places.1 == 1, "{mode:o}");
+    }
 }
 
 #[test]
