@@ -5,10 +5,11 @@
 
 mod airline;
 mod deposit;
+mod ports;
 mod tools;
 mod web;
 
-use std::{io, net::Ipv4Addr, path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
 use askback::ServerBuilder;
 use askback_connect::{
@@ -43,22 +44,23 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Serves the pages and the airline, each at a free port of this machine, until the runtime ends.
+    /// Serves the pages and the airline, each at a port of this machine, until the runtime ends.
     ///
     /// Over HTTP, the endpoint of the agency is to be protected: it is used by
     /// [`Connections::user_of_this_machine`] alone.
     ///
     /// Accounts are kept in the vault, and what the airline gave out in the file `airline`, so that agencies that
     /// run one after the other know it; without one, it lasts as long as the process. The file holds no token, only
-    /// digests.
+    /// digests. The ports are kept beside it, as `airline.ports`.
     ///
     /// # Errors
     ///
     /// Fails where no port is to be had.
     pub async fn on_this_machine(vault: Vault, airline: Option<PathBuf>) -> Result<Self> {
-        let (pages, url) = listener().await?;
+        let ports = airline.as_ref().map(|file| file.with_extension("ports"));
+        let [pages, counter] = ports::listeners(ports.as_deref()).await?;
+        let (url, airline_url) = (url_of(&pages)?, url_of(&counter)?);
         let redirect = format!("{url}/cb/{AIRLINE}");
-        let (counter, airline_url) = listener().await?;
         let desk = Desk::new(&airline_url, &redirect, airline);
         let airline = Airline::at(airline_url);
         let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default())?;
@@ -147,9 +149,6 @@ async fn revoke(connections: Connections) {
     }
 }
 
-/// A listener at a free port of this machine, and its URL.
-async fn listener() -> io::Result<(TcpListener, String)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    Ok((listener, url))
+fn url_of(listener: &TcpListener) -> io::Result<String> {
+    Ok(format!("http://{}", listener.local_addr()?))
 }
