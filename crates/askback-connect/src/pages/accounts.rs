@@ -14,7 +14,7 @@ use crate::vault::{AccountState, VaultError};
 impl Visited<'_> {
     /// Shows what is connected.
     pub(super) async fn accounts(&self) -> Shown {
-        let Some(visit) = self.visit().await else {
+        let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Accounts, false).await;
         };
         let action = format!("{}/disconnect", self.kit.place.path);
@@ -84,7 +84,7 @@ impl Visited<'_> {
 
     /// Disconnects one, and has its provider told.
     pub(super) async fn disconnect(&self) -> Shown {
-        let visit = self.visit().await.ok_or(Refused::Wrong)?;
+        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let (provider, account) = self.to_disconnect(&visit).await?;
         self.end_account(&visit, provider, account).await?;
         Ok(see_other(&Next::Accounts.path(&self.kit.place))?)

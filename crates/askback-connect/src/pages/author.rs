@@ -6,7 +6,7 @@ use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, Uri};
 
-use super::browser::{Cookie, Visit, is_own_form};
+use super::browser::{Visit, is_own_form};
 use crate::connections::{Connections, Kit};
 use crate::intents::{IntentId, Kept, Purpose, Unkept, Visitor};
 use crate::vault::{AuditEvent, VaultError};
@@ -73,10 +73,13 @@ impl Connections {
         let (id, visit) = asked.split_once('.').unwrap_or((asked, ""));
         let id = IntentId::read(id).ok_or(PageRefused::Over)?;
         let visit = match kit.has_sign_in() {
-            true => Cookie::Visit.read(&kit.vault, &kit.place, headers).await,
-            false => opened(kit, id, visit).await,
+            true => Visit::of(&kit.vault, &kit.place, headers).await?,
+            false => match opened(kit, id, visit).await {
+                Some(visit) => visit.unless_ended(&kit.vault).await?,
+                None => None,
+            },
         };
-        let visit: Visit = visit.ok_or(PageRefused::Wrong)?;
+        let visit = visit.ok_or(PageRefused::Wrong)?;
         let found = Kept::find(&kit.vault, id).await?;
         let now = kit.vault.now();
         let found = found.filter(|kept| !kept.intent.is_over(now));

@@ -13,6 +13,10 @@ use crate::vault::{BROWSER_KEEPS, Holder, Vault, VaultError};
 /// How long a person stays signed in on the pages, in seconds.
 const VISIT: u64 = BROWSER_KEEPS;
 
+/// How long a browser keeps the mark that its next sign-in is to be anew, in seconds: 400 days, for no browser keeps more.
+/// The session at the issuer may last as long; the sign-in itself removes the mark.
+const MARKED: u64 = 34_560_000;
+
 /// How long a browser may be away at another page, in seconds.
 const AWAY: u64 = 600;
 
@@ -40,7 +44,7 @@ pub(super) enum Cookie<'a> {
     Visit,
     /// The visit in which a link is used that nobody signs in for.
     Link(IntentId),
-    /// That the next sign-in is not to be from a session at the issuer.
+    /// That the next sign-in is not to be from a session at the issuer. It is a mark, and holds nothing that is sealed.
     Anew,
     /// A sign-in that has begun, by its `state`.
     SignIn(&'a str),
@@ -62,6 +66,27 @@ impl Visit {
             subject: person.subject.clone(),
             name: name.unwrap_or_else(|| person.subject.clone()),
             since,
+        })
+    }
+
+    /// The visit that a browser is at, by its cookie.
+    pub(super) async fn of(
+        vault: &Vault,
+        place: &Address,
+        headers: &HeaderMap,
+    ) -> Result<Option<Self>, VaultError> {
+        let kept: Option<Self> = Cookie::Visit.read(vault, place, headers).await;
+        match kept {
+            Some(visit) => visit.unless_ended(vault).await,
+            None => Ok(None),
+        }
+    }
+
+    /// This visit, where its person has not signed out: whoever has a copy of the cookie has no visit then.
+    pub(super) async fn unless_ended(self, vault: &Vault) -> Result<Option<Self>, VaultError> {
+        Ok(match vault.has_ended(self.id).await? {
+            true => None,
+            false => Some(self),
         })
     }
 
@@ -144,7 +169,8 @@ impl Cookie<'_> {
 
     fn seconds(self) -> u64 {
         match self {
-            Self::Visit | Self::Link(_) | Self::Anew => VISIT,
+            Self::Visit | Self::Link(_) => VISIT,
+            Self::Anew => MARKED,
             Self::SignIn(_) | Self::Consent(_) => AWAY,
         }
     }
@@ -162,6 +188,17 @@ impl Cookie<'_> {
         let sealed = URL_SAFE_NO_PAD.encode(vault.seal_cookie(&name, &value).await?);
         let seconds = self.seconds();
         self.header(place, &format!("{name}={sealed}"), seconds)
+    }
+
+    /// The header that sets it without a value. Whoever sets it has a person asked once more.
+    pub(super) fn mark(self, place: &Address) -> Result<HeaderValue, VaultError> {
+        self.header(place, &format!("{}=1", self.name(place)), self.seconds())
+    }
+
+    /// Whether the browser has it, whatever its value.
+    pub(super) fn is_there(self, place: &Address, headers: &HeaderMap) -> bool {
+        let name = self.name(place);
+        cookies(headers).any(|(key, _)| key == name)
     }
 
     /// The header that removes it.
@@ -194,15 +231,17 @@ impl Cookie<'_> {
 
 /// The cookie of this name. Where a browser sends two, neither is taken: somebody else has set one of them.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut named = cookies(headers).filter(|(key, _)| *key == name);
+    let (_, value) = named.next()?;
+    named.next().is_none().then_some(value)
+}
+
+/// The cookies that a browser sends.
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let all = headers.get_all(header::COOKIE).iter();
     let pairs = all.filter_map(|value| value.to_str().ok());
     let pairs = pairs.flat_map(|value| value.split(';'));
-    let mut named = pairs.filter_map(|pair| {
-        let (key, value) = pair.trim().split_once('=')?;
-        (key == name).then_some(value)
-    });
-    let value = named.next()?;
-    named.next().is_none().then_some(value)
+    pairs.filter_map(|pair| pair.trim().split_once('='))
 }
 
 fn decoded(text: &str) -> Option<Vec<u8>> {

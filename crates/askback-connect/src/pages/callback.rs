@@ -41,7 +41,7 @@ impl Visited<'_> {
         let id = IntentId::read(&consented.link).ok_or(Refused::Wrong)?;
         // The visit is looked at again: somebody else may have signed in meanwhile.
         let visit = match self.kit.has_sign_in() {
-            true => self.visit().await,
+            true => self.visit().await?,
             false => Some(consented.visitor.clone()),
         };
         let same = visit.filter(|visit| visit.id == consented.visit);
@@ -163,7 +163,7 @@ impl Visited<'_> {
     /// Writes down an answer that was refused.
     async fn refused_callback(&self, visit: Option<&Visit>, provider: &str) -> Result<(), Refused> {
         let vault = &self.kit.vault;
-        let known = self.visit().await;
+        let known = self.visit().await?;
         let Some(visit) = visit.or(known.as_ref()) else {
             tracing::warn!("an answer of a provider came to a browser that nobody sent there");
             return Ok(());

@@ -49,7 +49,7 @@ impl Visited<'_> {
             answer.headers_mut().append(header::SET_COOKIE, cookie);
             return Ok(answer);
         }
-        let Some(visit) = self.visit().await else {
+        let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Link(id), false).await;
         };
         let kept = self.asked(id, &visit).await?;
@@ -62,7 +62,7 @@ impl Visited<'_> {
     /// The intent of a link that nobody signs in for, where this is the browser that opens it first, or has opened it.
     async fn opened(&self, id: IntentId) -> Result<(Kept, Visit), Refused> {
         let vault = &self.kit.vault;
-        let visit = match self.visit_of(id).await {
+        let visit = match self.visit_of(id).await? {
             Some(visit) => visit,
             None => Visit::new(&Kit::user(), None, vault.now())?,
         };
@@ -116,7 +116,7 @@ impl Visited<'_> {
     /// Takes the answer.
     pub(super) async fn answer_link(&self, id: IntentId) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit_of(id).await.ok_or(Refused::Wrong)?;
+        let visit = self.visit_of(id).await?.ok_or(Refused::Wrong)?;
         if self.field("answer") == Some("disconnect") {
             return self.disconnect_at(id, &visit).await;
         }

@@ -224,17 +224,17 @@ impl Visited<'_> {
     }
 
     /// The visit, where the visitor has signed in.
-    async fn visit(&self) -> Option<Visit> {
+    async fn visit(&self) -> Result<Option<Visit>, VaultError> {
         let Kit { vault, place, .. } = &**self.kit;
-        Cookie::Visit.read(vault, place, self.headers).await
+        Visit::of(vault, place, self.headers).await
     }
 
     /// The visit in which a link is used: of the person who has signed in, or of the browser that has the link.
-    async fn visit_of(&self, id: IntentId) -> Option<Visit> {
+    async fn visit_of(&self, id: IntentId) -> Result<Option<Visit>, VaultError> {
         let Kit { vault, place, .. } = &**self.kit;
         match self.kit.has_sign_in() {
             true => self.visit().await,
-            false => Cookie::Link(id).read(vault, place, self.headers).await,
+            false => Ok(Cookie::Link(id).read(vault, place, self.headers).await),
         }
     }
 
@@ -322,11 +322,11 @@ impl Visited<'_> {
                 )
             }
         };
-        let visit = self.visit().await;
+        let visit = self.visit().await.ok().flatten();
         let said = async {
             let mut answer = self.say(status, visit.as_ref(), said).await?;
             if is_wrong && visit.is_some() {
-                self.sign_in_anew(&mut answer).await?;
+                self.sign_in_anew(&mut answer)?;
             }
             Ok::<_, Refused>(answer)
         };

@@ -27,11 +27,11 @@ impl Visited<'_> {
         let next = self.field("next").and_then(Next::read);
         let next = next.filter(|_| is_own_form(self.headers, place));
         let next = next.ok_or(Refused::Wrong)?;
-        let is_anew: Option<()> = Cookie::Anew.read(vault, place, self.headers).await;
+        let is_anew = Cookie::Anew.is_there(place, self.headers);
         let uri = self.signed_in_uri();
         let begun = match is_anew {
-            Some(()) => sign_in.begin_anew(&uri),
-            None => sign_in.begin(&uri),
+            true => sign_in.begin_anew(&uri),
+            false => sign_in.begin(&uri),
         };
         let (url, pending) = begun.map_err(VaultError::store)?;
         let kept = Begun {
@@ -104,24 +104,24 @@ impl Visited<'_> {
     /// Ends the visit.
     pub(super) async fn sign_out(&self) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit().await.ok_or(Refused::Wrong)?;
+        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
         let token = self.field("token").unwrap_or_default();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, "sign-out", token).await {
             return Err(Refused::Wrong);
         }
+        vault.end_visit(visit.id).await?;
         let said = ("You are signed out", &["Your accounts stay connected."][..]);
         let mut answer = self.say(StatusCode::OK, None, said).await?;
         let clear = Cookie::Visit.clear(place)?;
         answer.headers_mut().append(header::SET_COOKIE, clear);
-        self.sign_in_anew(&mut answer).await?;
+        self.sign_in_anew(&mut answer)?;
         Ok(answer)
     }
 
     /// Has the next sign-in of the browser ask the person: its issuer may still have a session with the one before.
-    pub(super) async fn sign_in_anew(&self, answer: &mut Answer) -> Result<(), VaultError> {
-        let Kit { vault, place, .. } = &**self.kit;
+    pub(super) fn sign_in_anew(&self, answer: &mut Answer) -> Result<(), VaultError> {
         if self.kit.has_sign_in() {
-            let cookie = Cookie::Anew.set(vault, place, &()).await?;
+            let cookie = Cookie::Anew.mark(&self.kit.place)?;
             answer.headers_mut().append(header::SET_COOKIE, cookie);
         }
         Ok(())

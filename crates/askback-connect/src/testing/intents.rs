@@ -100,6 +100,21 @@ pub(super) async fn busy(stores: Stores) -> Kept {
     )
 }
 
+pub(super) async fn visits(stores: Stores) -> Kept {
+    let (one, other) = (&stores.one, &stores.other);
+    let [first, second] = [[1; 16], [2; 16]];
+    expect("ended from the start", one.has_ended(first).await?, false)?;
+    one.end_visit(first, NOW + 10, NOW).await?;
+    one.end_visit(first, NOW + 10, NOW).await?;
+    expect("ended", other.has_ended(first).await?, true)?;
+    expect("another", other.has_ended(second).await?, false)?;
+    one.end_visit(second, NOW + 19, NOW + 9).await?;
+    expect("ended still", other.has_ended(first).await?, true)?;
+    one.end_visit(second, NOW + 19, NOW + 10).await?;
+    expect("ended for long", other.has_ended(first).await?, false)?;
+    expect("the other", other.has_ended(second).await?, true)
+}
+
 pub(super) async fn advanced(stores: Stores) -> Kept {
     with_key(&stores).await?;
     stores

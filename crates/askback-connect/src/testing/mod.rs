@@ -148,6 +148,9 @@ const RULES: &[(&str, Rule)] = &[
     ("an intent is busy at its provider for a time", |stores| {
         Box::pin(intents::busy(stores))
     }),
+    ("a visit is ended for as long as it is noted", |stores| {
+        Box::pin(intents::visits(stores))
+    }),
     ("of many who change an intent one does", |stores| {
         Box::pin(intents::advanced(stores))
     }),

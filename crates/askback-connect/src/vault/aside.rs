@@ -1,6 +1,6 @@
 //! The services of the vault to the pages: intents, and values that a browser keeps.
 
-use askback_core::ask::Millis;
+use askback_core::ask::{Millis, keys::Key};
 use zeroize::Zeroizing;
 
 use super::account::{AccountState, Holder};
@@ -20,10 +20,17 @@ const KEPT_FOR: Millis = 86_400_000;
 /// The longest that a browser keeps what was sealed for it, in seconds.
 pub(crate) const BROWSER_KEEPS: u64 = 3600;
 
-/// The time at which all cookies under a key have ended, where the next newer one was made at this time: another process
-/// may have gone on sealing under it for as long as it kept its keys.
-pub(super) fn cookies_end(newer: Millis) -> Millis {
-    newer.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000)
+/// The time at which a key is said to have been made, where the cookies under all keys before it end at once.
+pub(super) const COOKIES_END: Millis = 0;
+
+/// The time at which all cookies under a key have ended, where newer ones were made at these times: another process may
+/// have gone on sealing under it for as long as it kept its keys. It is never where there is no newer one.
+pub(super) fn cookies_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
+    match newer.into_iter().min() {
+        None => Millis::MAX,
+        Some(COOKIES_END) => 0,
+        Some(made) => made.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000),
+    }
 }
 
 impl Vault {
@@ -96,12 +103,34 @@ impl Vault {
         name: &str,
         sealed: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+        let inner = &self.inner;
         let id = key_of(sealed).ok_or(VaultError::NotAuthentic)?;
-        let keys = self.inner.data_keys_with(None, id).await?;
-        let (key, newer) = keys.find_dated(id).ok_or(VaultError::NotAuthentic)?;
-        if newer.is_some_and(|newer| self.now() >= cookies_end(newer)) {
-            return Err(VaultError::NotAuthentic);
+        let keys = inner.data_keys_with(None, id).await?;
+        let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
+        let opened = open(key, Place::Cookie(name), sealed)?;
+        // Another process may have replaced the key just now.
+        let kept = inner.store.tenant_keys(None).await?;
+        if kept.first().map(|newest| newest.id) != keys.newest().map(Key::id) {
+            inner.forget_keys_of(None);
         }
-        open(key, Place::Cookie(name), sealed)
+        let place = kept.iter().position(|key| key.id == id);
+        let place = place.ok_or(VaultError::NotAuthentic)?;
+        let ended = cookies_end(kept[..place].iter().map(|newer| newer.made));
+        match self.now() < ended {
+            true => Ok(opened),
+            false => Err(VaultError::NotAuthentic),
+        }
+    }
+
+    /// Ends a visit of a browser, wherever its cookie is by now.
+    pub(crate) async fn end_visit(&self, visit: [u8; 16]) -> Result<(), VaultError> {
+        let now = self.now();
+        let expires = now.saturating_add(BROWSER_KEEPS * 1000);
+        self.inner.store.end_visit(visit, expires, now).await
+    }
+
+    /// Whether a visit was ended.
+    pub(crate) async fn has_ended(&self, visit: [u8; 16]) -> Result<bool, VaultError> {
+        self.inner.store.has_ended(visit).await
     }
 }

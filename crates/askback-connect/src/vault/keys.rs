@@ -185,13 +185,8 @@ pub(super) struct KeyCache {
 
 /// The data keys of one tenant, the newest first.
 pub(super) struct DataKeys {
-    keys: Vec<DataKey>,
+    keys: Vec<Key>,
     loaded: Millis,
-}
-
-struct DataKey {
-    key: Key,
-    made: Millis,
 }
 
 /// The most tenants whose keys are kept unwrapped; beyond them, all are unwrapped again.
@@ -206,19 +201,12 @@ const LOOKED_FOR: Millis = 1000;
 impl DataKeys {
     /// Returns the key that seals.
     pub(super) fn newest(&self) -> Option<&Key> {
-        self.keys.first().map(|it| &it.key)
+        self.keys.first()
     }
 
     /// Returns the key of this name.
     pub(super) fn find(&self, id: KeyId) -> Option<&Key> {
-        self.find_dated(id).map(|(key, _)| key)
-    }
-
-    /// Returns the key of this name, with the time at which the next newer one was made.
-    pub(super) fn find_dated(&self, id: KeyId) -> Option<(&Key, Option<Millis>)> {
-        let place = self.keys.iter().position(|it| it.key.id() == id)?;
-        let newer = place.checked_sub(1).map(|newer| self.keys[newer].made);
-        Some((&self.keys[place].key, newer))
+        self.keys.iter().find(|key| key.id() == id)
     }
 }
 
@@ -304,7 +292,7 @@ async fn unwrapped(
     wrapper: &dyn KeyWrapper,
     tenant: Option<&str>,
     kept: &[TenantKey],
-) -> Result<Vec<DataKey>, VaultError> {
+) -> Result<Vec<Key>, VaultError> {
     let mut keys = Vec::with_capacity(kept.len());
     for kept in kept {
         let secret = wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
@@ -312,8 +300,7 @@ async fn unwrapped(
         if key.id() != kept.id {
             return Err(VaultError::NotAuthentic);
         }
-        let made = kept.made;
-        keys.push(DataKey { key, made });
+        keys.push(key);
     }
     Ok(keys)
 }

@@ -30,6 +30,8 @@ struct Tables {
     records: BTreeMap<AccountKey, VaultRecord>,
     revocations: BTreeMap<[u8; 16], Revocation>,
     intents: BTreeMap<[u8; 16], IntentRow>,
+    /// The visits that have ended, and until when that is noted.
+    ended: HashMap<[u8; 16], Millis>,
     audit: BTreeMap<u64, AuditRecord>,
     /// The number of the last line of the audit.
     audited: u64,
@@ -487,6 +489,17 @@ impl VaultStore for MemoryVault {
             tables.append(audit);
             true
         })
+    }
+
+    fn end_visit(&self, visit: [u8; 16], expires: Millis, now: Millis) -> VaultFuture<'_, ()> {
+        self.with(move |tables| {
+            tables.ended.retain(|_, expires| *expires > now);
+            tables.ended.insert(visit, expires);
+        })
+    }
+
+    fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool> {
+        self.with(move |tables| tables.ended.contains_key(&visit))
     }
 
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {

@@ -1,6 +1,8 @@
 //! New keys in place of old ones, while the vault is in use.
 
-use super::aside::cookies_end;
+use askback_core::ask::{Millis, keys::Key};
+
+use super::aside::{COOKIES_END, cookies_end};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::GrantedKind;
 use super::error::VaultError;
@@ -42,12 +44,34 @@ impl Vault {
     ///
     /// Those of the store and of the keys.
     pub async fn rotate(&self, tenant: Option<&str>) -> Result<usize, VaultError> {
+        // Where somebody else was quicker, theirs is as new.
+        self.add_data_key(tenant, self.inner.now()).await?;
+        self.sweep(tenant).await
+    }
+
+    /// Makes a new data key for a tenant and [sweeps](Self::sweep) it, where somebody may have one of the keys before. With
+    /// `None`, no cookie of the pages opens any more that is sealed under those, in any process: everybody signs in again.
+    ///
+    /// What is to be revoked stays sealed under its key until it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store and of the keys.
+    pub async fn rotate_compromised(&self, tenant: Option<&str>) -> Result<usize, VaultError> {
+        for _ in 0..TRIES {
+            if self.add_data_key(tenant, COOKIES_END).await? {
+                return self.sweep(tenant).await;
+            }
+        }
+        Err(VaultError::Conflict)
+    }
+
+    /// Makes a new data key for a tenant, and returns whether nobody else was quicker.
+    async fn add_data_key(&self, tenant: Option<&str>, made: Millis) -> Result<bool, VaultError> {
         let inner = &self.inner;
         inner.forget_keys_of(tenant);
-        let newest = inner.data_keys(tenant).await?.newest().map(|key| key.id());
-        // Where somebody else was quicker, theirs is as new.
-        add_key(&*inner.store, &*inner.wrapper, tenant, newest, inner.now()).await?;
-        self.sweep(tenant).await
+        let newest = inner.data_keys(tenant).await?.newest().map(Key::id);
+        add_key(&*inner.store, &*inner.wrapper, tenant, newest, made).await
     }
 
     /// Seals all records of a tenant under its newest data key, and drops the others. Returns how many records were
@@ -87,8 +111,9 @@ impl Vault {
             }
         }
         let keys = inner.store.tenant_keys(tenant).await?;
-        for (newer, key) in keys.iter().zip(keys.iter().skip(1)) {
-            if tenant.is_some() || inner.now() >= cookies_end(newer.made) {
+        for (place, key) in keys.iter().enumerate().skip(1) {
+            let newer = keys[..place].iter().map(|newer| newer.made);
+            if tenant.is_some() || inner.now() >= cookies_end(newer) {
                 inner.store.drop_tenant_key(tenant, key.id).await?;
             }
         }

@@ -191,6 +191,13 @@ pub trait VaultStore: Send + Sync + 'static {
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool>;
 
+    /// Notes a visit of the pages that ended before its time, until the moment `expires`, and forgets those whose moment had
+    /// come at `now`.
+    fn end_visit(&self, visit: [u8; 16], expires: Millis, now: Millis) -> VaultFuture<'_, ()>;
+
+    /// Whether a visit is noted as ended.
+    fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool>;
+
     /// Adds a line to the audit.
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()>;
 
@@ -336,7 +343,8 @@ pub struct TenantKey {
     pub id: KeyId,
     /// The key.
     pub wrapped: Wrapped,
-    /// When it was made: from then on, the key before seals nothing new.
+    /// When it was made: from then on, the key before seals nothing new, and its cookies end after a while. 0 where they end
+    /// at once.
     pub made: Millis,
 }
 

@@ -120,6 +120,33 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
 }
 
 #[tokio::test]
+async fn a_key_that_somebody_has_opens_nothing_once_it_is_replaced() {
+    let scene = Scene::web().await;
+    let other = scene.other_process().await;
+    let oldest = scene.signed_in("acme", "ada").await;
+    scene.stage.clock.turn(1000);
+    scene.vault.rotate(None).await.unwrap();
+    let newest = scene.signed_in("acme", "bob").await;
+    for browser in [&oldest, &newest] {
+        assert!(is_known(&mut browser.at(&other)).await);
+    }
+    scene.stage.clock.turn(1000);
+    scene.vault.rotate_compromised(None).await.unwrap();
+    // The other process knows the keys of before, and has not been told.
+    for browser in [&oldest, &newest] {
+        for process in [&other, &scene.kit] {
+            assert!(!is_known(&mut browser.at(process)).await);
+        }
+    }
+    let keys = scene.stage.store.tenant_keys(None).await.unwrap();
+    assert_eq!(keys.len(), 1);
+    let after = scene.signed_in("acme", "ada").await;
+    for process in [&other, &scene.kit] {
+        assert!(is_known(&mut after.at(process)).await);
+    }
+}
+
+#[tokio::test]
 async fn cookies_under_no_key_are_looked_for_once_a_second() {
     let scene = Scene::web().await;
     let mut browser = scene.signed_in("acme", "ada").await;

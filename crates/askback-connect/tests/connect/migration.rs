@@ -11,6 +11,7 @@ pub(crate) const BACK: &str = "
     DROP INDEX askback_vault_records_account;
     ALTER TABLE askback_vault_intents DROP COLUMN provider;
     ALTER TABLE askback_vault_intents DROP COLUMN busy_until;
+    DROP TABLE askback_vault_ended_visits;
 ";
 
 /// Has a vault hold a record, and tokens that are to be revoked.

@@ -711,7 +711,45 @@ async fn a_person_signs_out() {
     let kept: Vec<_> = browser.jar.keys().collect();
     assert_eq!(kept, ["__Host-connect-anew"]);
     browser.get(&asked.link).await.says(200, "Sign in to go on");
+    // Nor does a copy of the cookie do anything, in whichever process.
+    let mut copy = asked.browser.clone();
+    let other = asked.scene.other_process().await;
+    for browser in [&mut copy.at(&other), &mut copy] {
+        let accounts = browser.get(&format!("{WEB}/accounts")).await;
+        accounts.says(200, "Sign in to go on");
+        let form = [("token", &*token)];
+        let out = browser.post(&format!("{WEB}/sign-out"), &form).await;
+        out.says(403, "not for you");
+    }
+    let again = asked.scene.signed_in("acme", "ada").await;
+    let asked = Asked {
+        browser: again,
+        ..asked
+    };
     asked.still_works().await;
+}
+
+#[tokio::test]
+async fn who_signed_out_is_asked_anew_however_late() {
+    let scene = Scene::web().await;
+    let mut browser = scene.signed_in("acme", "ada").await;
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    let (_, foot) = page.text.split_once("<footer>").unwrap();
+    let (_, after) = foot.split_once("name=\"token\" value=\"").unwrap();
+    let token = after.split('"').next().unwrap().to_owned();
+    let form = [("token", &*token)];
+    let out = browser.post(&format!("{WEB}/sign-out"), &form).await;
+    let mut set = out.headers.get_all("set-cookie").iter();
+    let lasts = set.any(|it| it.to_str().unwrap().contains("Max-Age=34560000;"));
+    assert!(lasts, "{:?}", out.headers);
+    // No key that was replaced meanwhile makes it forgotten.
+    for _ in 0..3 {
+        scene.stage.clock.turn(24 * HOUR);
+        scene.vault.rotate(None).await.unwrap();
+    }
+    let form = [("next", "accounts")];
+    let gone = browser.post(&format!("{WEB}/sign-in"), &form).await;
+    assert_eq!(parameter(&gone.refresh(), "prompt"), "login");
 }
 
 #[tokio::test]

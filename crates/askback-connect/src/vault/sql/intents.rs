@@ -1,4 +1,4 @@
-//! Intents in statements.
+//! Intents, and visits of their pages, in statements.
 
 use askback_core::ask::Millis;
 
@@ -75,4 +75,18 @@ pub(super) fn advanced<D: Database>(
         ],
     );
     batch(update).audited::<D>(audit)
+}
+
+/// Notes a visit that has ended, and removes those that are noted no longer.
+pub(super) fn visit_ended(visit: [u8; 16], expires: Millis, now: Millis) -> Batch {
+    let insert = statement(
+        "INSERT INTO askback_vault_ended_visits (id, expires) VALUES ($1, $2)
+         ON CONFLICT (id) DO UPDATE SET expires = excluded.expires",
+        vec![bytes(&visit), number(expires)],
+    );
+    let over = statement(
+        "DELETE FROM askback_vault_ended_visits WHERE expires <= $1",
+        vec![number(now)],
+    );
+    batch(insert).then(over)
 }

@@ -110,6 +110,12 @@ const STEPS: &[&str] = &["
     CREATE INDEX askback_vault_records_account ON askback_vault_records (provider, account);
     ALTER TABLE askback_vault_intents ADD COLUMN provider TEXT NOT NULL DEFAULT '';
     ALTER TABLE askback_vault_intents ADD COLUMN busy_until NUMBER NOT NULL DEFAULT 0;
+", "
+    CREATE TABLE askback_vault_ended_visits (
+        id BYTES NOT NULL PRIMARY KEY,
+        expires NUMBER NOT NULL
+    )TABLE;
+    CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
 "];
 
 /// The version of the newest tables.

@@ -406,6 +406,19 @@ impl<D: Database> VaultStore for D {
         Box::pin(changed(self, advanced))
     }
 
+    fn end_visit(&self, visit: [u8; 16], expires: Millis, now: Millis) -> VaultFuture<'_, ()> {
+        let ended = intents::visit_ended(visit, expires, now);
+        Box::pin(async move { changed(self, ended).await.map(drop) })
+    }
+
+    fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool> {
+        let select = statement(
+            "SELECT id FROM askback_vault_ended_visits WHERE id = $1",
+            vec![bytes(&visit)],
+        );
+        Box::pin(async move { Ok(!self.rows(select).await?.is_empty()) })
+    }
+
     fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {
         let mut appended = batch(appended(audit));
         appended.before.extend(turn::<D>(audit));
