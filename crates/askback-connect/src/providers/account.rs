@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use askback_oauth::{FetchError, Fetcher, Secret, Tokens};
+use askback_oauth::{FetchError, Fetched, Fetcher, Secret, Tokens};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{
     HeaderMap, HeaderValue, Method,
@@ -123,18 +123,34 @@ impl AccountSource {
     pub(super) async fn with_headers(
         &self,
         fetcher: &Fetcher,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
     ) -> Result<String, Unnamed> {
-        let Place::Document {
-            url,
-            body,
-            pointers,
-        } = &self.0
-        else {
-            return match &self.0 {
-                Place::Constant(name) => Ok(name.clone()),
-                _ => Err(Unnamed::NoIdToken),
-            };
+        let pointers = match &self.0 {
+            Place::Constant(name) => return Ok(name.clone()),
+            Place::Claim(_) => return Err(Unnamed::NoIdToken),
+            Place::Document { pointers, .. } => pointers,
+        };
+        let fetched = self.asked(fetcher, headers).await?;
+        let fetched = fetched.ok_or(Unnamed::Missing)?;
+        match fetched.status {
+            200..=299 => {
+                let json = fetched.json().unwrap_or_default();
+                let names = pointers.iter().map(|it| named(json.pointer(it)));
+                let names: Result<Vec<_>, _> = names.collect();
+                Ok(names?.join(" / "))
+            }
+            status => Err(Unnamed::Status(status)),
+        }
+    }
+
+    /// Returns what the document of an account answers to whoever sends these headers; nothing where there is none.
+    pub(super) async fn asked(
+        &self,
+        fetcher: &Fetcher,
+        mut headers: HeaderMap,
+    ) -> Result<Option<Fetched>, FetchError> {
+        let Place::Document { url, body, .. } = &self.0 else {
+            return Ok(None);
         };
         let fetched = match body {
             None => fetcher.get_with(url, headers).await?,
@@ -145,15 +161,7 @@ impl AccountSource {
                 fetcher.request(Method::POST, url, headers, body).await?
             }
         };
-        match fetched.status {
-            200..=299 => {
-                let json = fetched.json().unwrap_or_default();
-                let names = pointers.iter().map(|it| named(json.pointer(it)));
-                let names: Result<Vec<_>, _> = names.collect();
-                Ok(names?.join(" / "))
-            }
-            status => Err(Unnamed::Status(status)),
-        }
+        Ok(Some(fetched))
     }
 }
 

@@ -86,6 +86,11 @@ impl ApiKey {
         self.page.as_ref()
     }
 
+    /// Returns the URL where a key is checked.
+    pub(super) fn check_url(&self) -> Option<&Url> {
+        self.check.as_ref().map(|check| &check.url)
+    }
+
     /// Returns the headers that show a key to the API: as a bearer token where no header is set. There are none where the
     /// key cannot be sent.
     pub(super) fn headers(&self, key: &Secret) -> Option<HeaderMap> {

@@ -53,6 +53,7 @@ mod device;
 mod entry;
 mod error;
 mod file;
+mod gone;
 mod headers;
 mod presets;
 mod revocation;

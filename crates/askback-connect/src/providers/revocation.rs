@@ -12,6 +12,7 @@ use serde_json::json;
 use url::Url;
 
 use super::error::ConnectError;
+use super::gone::says_gone;
 use super::headers::{basic, bearer, operators};
 use crate::vault::{Heard, TokenKind};
 
@@ -143,11 +144,9 @@ async fn as_client(
 
 /// Reads an answer: with 2xx it took the token back; others mean that there is no such token.
 fn judged(answer: &Fetched, unknown: &[u16]) -> Result<Heard, NotRevoked> {
-    const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];
     let json = answer.json().unwrap_or_default();
-    let is_gone = json["error"].as_str().is_some_and(|it| GONE.contains(&it));
     match answer.status {
-        200..=299 if is_gone => Ok(Heard::Unknown),
+        200..=299 if says_gone(&json) => Ok(Heard::Unknown),
         // Some say no with the status of a yes.
         200..=299 if json["ok"] != false => Ok(Heard::Revoked),
         status if unknown.contains(&status) => Ok(Heard::Unknown),

@@ -100,7 +100,7 @@ pub(crate) use error::entropy;
 pub use handle::{ConnectedAccount, Vault, Wanted};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use memory::MemoryVault;
-pub use renewal::{RenewalError, Renewer};
+pub use renewal::{RenewalError, Renewer, SecondLook};
 pub use revocation::{Heard, RevocationFailed, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]

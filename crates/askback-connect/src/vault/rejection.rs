@@ -4,18 +4,19 @@
 //! |---|---|
 //! | has another token by now | that is tried |
 //! | can be renewed | it is, once; the new token is doubted for a while |
-//! | cannot, or its new token is refused, too | the person is asked by the next call |
+//! | cannot, or its new token is refused, too | the third party is asked whether it takes the token at all; if not, the person is asked by the next call |
 //! | was connected again a short time ago | nothing: the API refuses all tokens |
 
 use std::sync::Arc;
 
 use askback_oauth::Secret;
+use tokio::time::timeout;
 
 use super::account::AccountState;
 use super::audit::AuditEvent;
 use super::error::{VaultError, entropy};
 use super::handle::{Inner, TRIES, Vault, Wanted};
-use super::renewal::Renewer;
+use super::renewal::{Renewer, SecondLook};
 use super::settings::after;
 use super::store::{Fence, Lease, VaultRecord};
 
@@ -23,7 +24,8 @@ impl Vault {
     /// Notes that the third party refused this secret of an account, and returns whether there is another one now.
     ///
     /// The token is renewed if it can be. If it cannot, or its successor was refused within
-    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the person has to connect the account again. What they have
+    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the person has to connect the account again, unless the third
+    /// party takes the token elsewhere ([`Renewer::look_again`]). What they have
     /// connected again is left as it is for as long: so neither the provider nor the person is asked again and again for
     /// an API that refuses all tokens.
     ///
@@ -84,6 +86,14 @@ impl Inner {
                 Remedy::Wait if now >= deadline => Remedy::Leave,
                 remedy => remedy,
             };
+            if matches!(remedy, Remedy::Reconnect) {
+                let look = renewer.look_again(&record.account, refused);
+                let looked = timeout(self.settings.request, look).await;
+                if looked.unwrap_or(SecondLook::NotRefused) == SecondLook::NotRefused {
+                    // It is one address that refuses it.
+                    return Ok(false);
+                }
+            }
             let lease = match remedy {
                 Remedy::Leave => return Ok(false),
                 Remedy::Wait => {

@@ -19,6 +19,16 @@ pub trait Renewer: Send + Sync + 'static {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Granted, RenewalError>>;
 
+    /// Asks the provider once more whether it takes an access token or a key, at a place that takes each one that is good.
+    /// By default there is no such place.
+    fn look_again<'a>(
+        &'a self,
+        _account: &'a AccountKey,
+        _secret: &'a Secret,
+    ) -> BoxFuture<'a, SecondLook> {
+        Box::pin(async { SecondLook::Nowhere })
+    }
+
     /// Returns the scopes of new tokens for which a provider names `answered`, in the words of `before`. By default they are
     /// what it names. The vault keeps none that was not there before.
     fn scopes_left(&self, _provider: &str, _before: &Scopes, answered: &Scopes) -> Scopes {
@@ -38,6 +48,17 @@ pub enum RenewalError {
         /// [`VaultSettings::longest_cooldown`](super::VaultSettings::longest_cooldown).
         retry_after: Option<Duration>,
     },
+}
+
+/// The word of a provider on a secret that one of its addresses refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondLook {
+    /// There is no place where it can be asked.
+    Nowhere,
+    /// It refuses the secret there, too.
+    Refused,
+    /// It does not, or gives no answer.
+    NotRefused,
 }
 
 /// The next step with a record.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use askback::{Ctx, Error, Result, Server, Tool, client::Client, transport};
 use askback_connect::{
     ConnectExt, Connections,
-    providers::{ApiKey, Providers, ThirdParty},
+    providers::{AccountSource, ApiKey, Providers, ThirdParty},
     vault::{AccountState, AuditEvent, Granted, Vault},
 };
 use askback_oauth::{Provider, RegisteredClient, Secret};
@@ -44,6 +44,9 @@ impl Desk {
                 )
             }
             "POST /down" => Reply::Json(503, json!({})),
+            "GET /picky" | "POST /picky" => Reply::Json(401, json!({})),
+            "GET /ill" => Reply::Json(503, json!({})),
+            "GET /words" => Reply::Json(200, json!({"ok": false, "error": "token_revoked"})),
             "GET /moved" => Reply::Json(302, json!({})),
             _ => {
                 let number = request.head.split("token-").nth(1).unwrap_or_default();
@@ -266,6 +269,44 @@ async fn a_person_is_asked_where_what_they_allowed_is_withdrawn() {
         // The next call asks; this client opens no links.
         let said = desk.fetch(&url).await;
         assert!(said.contains("it needs your Git account"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn one_address_that_refuses_a_token_is_not_believed() {
+    // Where the third party is asked whose account it is, the least token that it takes, and whether the person is to
+    // connect it again.
+    for (account, least, is_stale) in [
+        (None, 0, true),
+        (Some("/me"), 0, false),
+        (Some("/me"), 99, true),
+        (Some("/ill"), 0, false),
+        (Some("/words"), 0, true),
+    ] {
+        for refresh in [None, Some("refresh-0")] {
+            let desk = Desk::new(|party, third| {
+                let party = party.api([&third.url]).unwrap();
+                match account {
+                    Some(path) => {
+                        let source = AccountSource::document(&third.at(path), "/number");
+                        party.account(source.unwrap())
+                    }
+                    None => party,
+                }
+            });
+            let desk = desk.await;
+            desk.connect(refresh).await;
+            desk.withdraw(least);
+            let said = desk.fetch(&desk.third.at("/picky")).await;
+            let asks = said.contains("has to be connected again");
+            assert!(
+                asks == is_stale && (asks || said == "401"),
+                "{account:?}: {said}"
+            );
+            let state = desk.state().await;
+            assert_eq!(state == AccountState::NeedsReconnect, is_stale, "{state:?}");
+            assert_eq!(desk.asked("POST /token"), usize::from(refresh.is_some()));
+        }
     }
 }
 
