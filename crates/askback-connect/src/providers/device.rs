@@ -1,12 +1,16 @@
 //! Connecting an account by a code that the person types at another screen.
 
-use askback_core::{ask::Millis, auth::Scopes};
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::Scopes,
+};
 use askback_oauth::{DeviceAuthorization, DevicePoll, Fetcher, TokenEndpoint};
 use url::Url;
 
 use super::connected::Connected;
 use super::error::ConnectError;
 use super::third_party::ThirdParty;
+use crate::vault::{Vault, VaultError};
 
 /// A device authorization that the person has not answered yet.
 #[derive(Debug)]
@@ -49,14 +53,18 @@ impl ThirdParty {
         Ok(PendingDevice { device, asked })
     }
 
-    /// Asks whether the person has answered, unless it is too early for that.
+    /// Asks whether the person has answered, unless it is too early for that. Tokens that are not to be kept are owed to the
+    /// third party by the vault, as tokens of the caller ([`Vault::discard`]).
     ///
     /// # Errors
     ///
-    /// As for [`ThirdParty::finish`]; the codes that have ended are an [`ConnectError::Authorization`].
+    /// As for [`ThirdParty::finish`], but [`ConnectError::GivenBack`] where tokens came and are not to be kept; the codes that
+    /// have ended are an [`ConnectError::Authorization`].
     pub async fn poll_device(
         &self,
         fetcher: &Fetcher,
+        vault: &Vault,
+        caller: &Principal,
         pending: &mut PendingDevice,
         now: Millis,
     ) -> Result<DeviceAnswer, ConnectError> {
@@ -65,13 +73,39 @@ impl ThirdParty {
         let polled = endpoint.poll_device(&mut pending.device, now).await;
         match polled.map_err(|error| self.said_no(error))? {
             DevicePoll::Granted(tokens) => {
-                let connected = self.connected(fetcher, tokens, &pending.asked).await?;
-                Ok(DeviceAnswer::Connected(connected))
+                let error = match self.connected(fetcher, tokens, &pending.asked).await {
+                    Ok(connected) => return Ok(DeviceAnswer::Connected(connected)),
+                    Err(error) => error,
+                };
+                Err(self.given_back(error, vault, caller).await?)
             }
             _ => Ok(DeviceAnswer::Pending {
                 next: pending.device.next(),
             }),
         }
+    }
+
+    /// Has the vault owe what came with an error, and returns the error without it.
+    async fn given_back(
+        &self,
+        error: ConnectError,
+        vault: &Vault,
+        caller: &Principal,
+    ) -> Result<ConnectError, VaultError> {
+        let why = error.to_string();
+        match error {
+            ConnectError::FewerScopes { connected, .. } => {
+                let Connected { account, granted } = *connected;
+                vault
+                    .discard(caller, self.name(), &account, granted)
+                    .await?;
+            }
+            ConnectError::Incomplete { granted, .. } => {
+                vault.discard_unnamed(caller, self.name(), *granted).await?;
+            }
+            error => return Ok(error),
+        }
+        Ok(ConnectError::GivenBack(why))
     }
 }
 

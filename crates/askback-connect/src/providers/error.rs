@@ -4,7 +4,7 @@ use askback_core::auth::{BadScopes, Scopes};
 use askback_oauth::{AuthorizationError, FetchError};
 
 use super::connected::Connected;
-use crate::vault::Granted;
+use crate::vault::{Granted, VaultError};
 
 /// Why an account at a third party is not connected. No message holds a code, a token or a key.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,9 @@ pub enum ConnectError {
         /// The failure.
         why: Box<ConnectError>,
     },
+    /// Tokens were given and are not kept: their third party is told to take them back.
+    #[error("{0}")]
+    GivenBack(String),
     /// The answer belongs to a request at another third party.
     #[error("the answer is to a request of another provider, and not of {provider}: begin again")]
     OtherProvider {
@@ -79,6 +82,9 @@ pub enum ConnectError {
         /// The failure.
         why: FetchError,
     },
+    /// The vault cannot have tokens taken back.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The authorization server refused, or its answer was not accepted.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),

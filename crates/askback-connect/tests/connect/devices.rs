@@ -1,12 +1,15 @@
 //! The device flow: times, and what the provider says meanwhile.
 
-use askback_connect::providers::{ConnectError, DeviceAnswer, PendingDevice, ThirdParty};
+use askback_connect::{
+    providers::{ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
+    vault::Holder,
+};
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::{Provider, RegisteredClient};
 use serde_json::{Value, json};
 
 use crate::issuer::{Issuer, Reply, fetcher, impatient};
-use crate::stage::NOW;
+use crate::stage::{NOW, Stage, ada};
 
 fn codes() -> Value {
     json!({
@@ -61,6 +64,8 @@ async fn the_provider_is_asked_as_seldom_as_it_says() {
     assert_eq!(pending.expires(), NOW + 900_000);
     assert!(!format!("{pending:?}").contains("canary"));
 
+    let vault = Stage::in_memory().vault().await;
+    let (vault, caller) = (&vault, &ada());
     // After each moment: how often it was asked, and when it may be asked next.
     let steps: [(Millis, usize, Millis); 8] = [
         (0, 0, 5_000),
@@ -75,7 +80,9 @@ async fn the_provider_is_asked_as_seldom_as_it_says() {
         (39_999, 3, 40_000),
     ];
     for (at, times, next) in steps {
-        let answer = party.poll_device(&fetcher(), &mut pending, NOW + at).await;
+        let answer = party
+            .poll_device(&fetcher(), vault, caller, &mut pending, NOW + at)
+            .await;
         let Ok(DeviceAnswer::Pending { next: found }) = answer else {
             panic!("{at}: {answer:?}");
         };
@@ -86,7 +93,7 @@ async fn the_provider_is_asked_as_seldom_as_it_says() {
         );
     }
     let answer = party
-        .poll_device(&fetcher(), &mut pending, NOW + 40_000)
+        .poll_device(&fetcher(), vault, caller, &mut pending, NOW + 40_000)
         .await;
     let Ok(DeviceAnswer::Connected(connected)) = answer else {
         panic!("{answer:?}");
@@ -124,9 +131,19 @@ async fn it_ends_with_a_no_or_with_its_codes() {
         let times = replies.len();
         let (issuer, party) = answering(Reply::Json(200, codes()), replies).await;
         let mut pending = begin(&party).await.expect("codes");
-        let answer = party.poll_device(&fetcher(), &mut pending, NOW + at).await;
-        let told = answer.expect_err(expected).to_string();
+        let stage = Stage::in_memory();
+        let vault = stage.vault().await;
+        let answer = party
+            .poll_device(&fetcher(), &vault, &ada(), &mut pending, NOW + at)
+            .await;
+        let error = answer.expect_err(expected);
+        let told = error.to_string();
         assert!(told.contains(expected), "{told}");
+        // What came is not lost.
+        let owed = stage.store.revocations(&Holder::from(&ada())).await;
+        let is_given_back = matches!(error, ConnectError::GivenBack(_));
+        assert_eq!(owed.expect("a store").len(), usize::from(is_given_back));
+        assert_eq!(is_given_back, expected == "repo is missing");
         assert_eq!(issuer.asked().len() - 1, times, "{expected}");
     }
 }
@@ -135,8 +152,9 @@ async fn it_ends_with_a_no_or_with_its_codes() {
 async fn a_silent_provider_is_asked_half_as_often() {
     let (_issuer, party) = answering(Reply::Json(200, codes()), vec![Reply::Silence]).await;
     let mut pending = begin(&party).await.expect("codes");
+    let vault = Stage::in_memory().vault().await;
     let answer = party
-        .poll_device(&impatient(), &mut pending, NOW + 5_000)
+        .poll_device(&impatient(), &vault, &ada(), &mut pending, NOW + 5_000)
         .await;
     let is_later = matches!(answer, Ok(DeviceAnswer::Pending { next }) if next == NOW + 15_000);
     assert!(is_later, "{answer:?}");
