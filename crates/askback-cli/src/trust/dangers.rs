@@ -112,23 +112,72 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// Programs that take a program as text, with the arguments before it.
-const READERS: [(&str, &[&str]); 14] = [
-    ("sh", &["-c"]),
-    ("bash", &["-c"]),
-    ("zsh", &["-c"]),
-    ("dash", &["-c"]),
-    ("fish", &["-c"]),
-    ("cmd", &["/c", "/k"]),
-    ("powershell", &["-c", "-command", "-e", "-encodedcommand"]),
-    ("pwsh", &["-c", "-command", "-e", "-encodedcommand"]),
-    ("osascript", &["-e"]),
-    ("python", &["-c"]),
-    ("python3", &["-c"]),
-    ("node", &["-e", "--eval", "-p"]),
-    ("perl", &["-e"]),
-    ("ruby", &["-e"]),
+/// A program that takes a program as text.
+struct Reader {
+    name: &'static str,
+    /// The letter of its argument, which may stand among others: `-c` as in `bash -lc`.
+    letter: Option<char>,
+    /// Its arguments with a name of their own, in small letters.
+    named: &'static [&'static str],
+    /// Whether each beginning of such a name will do.
+    shortens: bool,
+}
+
+const READERS: [Reader; 14] = [
+    Reader::letter("sh", 'c', &[]),
+    Reader::letter("bash", 'c', &[]),
+    Reader::letter("zsh", 'c', &[]),
+    Reader::letter("dash", 'c', &[]),
+    Reader::letter("ksh", 'c', &[]),
+    Reader::letter("fish", 'c', &["--command"]),
+    Reader::letter("osascript", 'e', &[]),
+    Reader::letter("python", 'c', &[]),
+    Reader::letter("node", 'e', &["--eval", "-p", "--print"]),
+    Reader::letter("perl", 'e', &[]),
+    Reader::letter("ruby", 'e', &[]),
+    Reader::named("cmd", &["/c", "/k"], false),
+    Reader::named("powershell", &["-command", "-encodedcommand"], true),
+    Reader::named("pwsh", &["-command", "-encodedcommand"], true),
 ];
+
+impl Reader {
+    const fn letter(name: &'static str, letter: char, named: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            letter: Some(letter),
+            named,
+            shortens: false,
+        }
+    }
+
+    const fn named(name: &'static str, named: &'static [&'static str], shortens: bool) -> Self {
+        Self {
+            name,
+            letter: None,
+            named,
+            shortens,
+        }
+    }
+
+    /// Whether a program of that name is this one, in any version: `python3.12` is a `python`.
+    fn is(&self, name: &str) -> bool {
+        let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        bare.eq_ignore_ascii_case(self.name)
+    }
+
+    /// Whether that argument says that a program follows.
+    fn takes(&self, argument: &str) -> bool {
+        let argument = argument.to_ascii_lowercase();
+        let letters = argument.strip_prefix('-').filter(|letters| {
+            let is_letters = letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+            is_letters && self.letter.is_some_and(|letter| letters.contains(letter))
+        });
+        let begins = |name: &&str| argument.len() > 1 && name.starts_with(&argument);
+        letters.is_some()
+            || self.named.contains(&&*argument)
+            || self.shortens && self.named.iter().any(begins)
+    }
+}
 
 /// Files of devices that hold nothing.
 const HARMLESS: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
@@ -141,17 +190,16 @@ pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
     }
     let named = programs(command);
     let places = places(command);
+    let set = variables(command);
     for kind in &KINDS {
         let programs = kind
             .programs
             .iter()
             .filter(|program| named.iter().any(|name| is_program(name, program)));
-        let variables = kind.variables.iter().filter(|variable| {
-            command
-                .env
-                .keys()
-                .any(|name| name.eq_ignore_ascii_case(variable))
-        });
+        let variables = kind
+            .variables
+            .iter()
+            .filter(|variable| set.iter().any(|name| name.eq_ignore_ascii_case(variable)));
         let places = kind
             .places
             .iter()
@@ -170,21 +218,25 @@ pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
 
 /// The program that is given a program as text.
 fn reader(command: &Command) -> Option<&'static str> {
-    let names = std::iter::once(&command.program).chain(&command.args);
-    let takes = |arguments: &[&str]| {
-        let mut given = command.args.iter();
-        given.any(|arg| {
-            arguments
-                .iter()
-                .any(|argument| arg.eq_ignore_ascii_case(argument))
-        })
-    };
     // It may stand behind another, as in `env sh -c`.
+    let names = std::iter::once(&command.program).chain(&command.args);
     let names: Vec<_> = names.map(|word| file_name(word)).collect();
-    let reader = READERS.iter().find(|(reader, arguments)| {
-        names.iter().any(|name| name.eq_ignore_ascii_case(reader)) && takes(arguments)
+    let reader = READERS.iter().find(|reader| {
+        names.iter().any(|name| reader.is(name)) && command.args.iter().any(|it| reader.takes(it))
     });
-    reader.map(|(reader, _)| *reader)
+    reader.map(|reader| reader.name)
+}
+
+/// The names of all variables that a command sets, also in its arguments: `env NAME=value server`.
+fn variables(command: &Command) -> Vec<&str> {
+    let given = command.args.iter().filter_map(|word| word.split_once('='));
+    let given = given.map(|(name, _)| name.rsplit(char::is_whitespace).next().unwrap_or(name));
+    command
+        .env
+        .keys()
+        .map(|name| &**name)
+        .chain(given)
+        .collect()
 }
 
 /// All words of a command that may be the name of a program, without their folders. A text that a
@@ -286,6 +338,18 @@ mod tests {
             &command(&[r"C:\Windows\PowerShell.exe", "-EncodedCommand", "aGk="]),
             &["! It runs text as a program: powershell"],
         );
+        for (words, reader) in [
+            (["bash", "-lc", "server"], "bash"),
+            (["sh", "-ec", "server"], "sh"),
+            (["/usr/bin/python3.12", "-c", "server"], "python"),
+            (["python3", "-Ic", "server"], "python"),
+            (["node20", "--print", "server"], "node"),
+            (["pwsh", "-Enc", "aGk="], "pwsh"),
+            (["cmd.exe", "/C", "server"], "cmd"),
+        ] {
+            let warning = format!("! It runs text as a program: {reader}");
+            check(&command(&words), &[&warning]);
+        }
         check(
             &command(&["mkfs.ext4", "disk"]),
             &["! It removes or overwrites files: mkfs"],
@@ -296,11 +360,19 @@ mod tests {
             &preloaded,
             &["! It decides what other programs run: LD_PRELOAD"],
         );
+        check(
+            &command(&["env", "LD_PRELOAD=x.so", "server"]),
+            &["! It decides what other programs run: LD_PRELOAD"],
+        );
         // Words that only look like these.
         for words in [
             &["npx", "-y", "@example/server-rm"][..],
             &["node", "server.js", "--format-of", "dates"],
             &["python3", "-m", "server"],
+            &["node", "--experimental-vm-modules", "server.js"],
+            &["pwsh", "-File", "server.ps1"],
+            &["bash", "--norc", "server.sh"],
+            &["server", "--path=x", "--nodes", "-c"],
             &["server", "--url", "https://a.test/sudoku"],
         ] {
             check(&command(words), &[]);
