@@ -7,7 +7,7 @@
 use std::{fmt, io, time::Duration};
 
 use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, limits::Limits};
-use askback_requests::{NAME, Names, Requests, Route, in_full, next_piece};
+use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
@@ -232,7 +232,10 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<Fetched, FetchError> {
         headers.insert(ACCEPT, JSON);
-        self.once(Method::POST, url, headers, body).await
+        // A code, a refresh token and a registration are spent with the first request that is read.
+        let request = self.request_to(Method::POST, url, headers, body)?;
+        let response = self.requests.send_alone(request).await;
+        self.read_here(response.map_err(unreachable)?).await
     }
 
     async fn once(
@@ -243,6 +246,11 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<Fetched, FetchError> {
         let response = self.send(method, url, headers, body).await?;
+        self.read_here(response).await
+    }
+
+    /// Reads an answer that is none from elsewhere.
+    async fn read_here(&self, response: Response<Incoming>) -> Result<Fetched, FetchError> {
         // What is sent here is meant for nobody else.
         if response.status().is_redirection() {
             return Err(FetchError::Redirected);
@@ -254,9 +262,20 @@ impl Fetcher {
         &self,
         method: Method,
         url: &Url,
-        mut headers: HeaderMap,
+        headers: HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, FetchError> {
+        let request = self.request_to(method, url, headers, body)?;
+        self.requests.send(request).await.map_err(unreachable)
+    }
+
+    fn request_to(
+        &self,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Request<Bytes>, FetchError> {
         let uri = self.target(url).ok_or_else(|| FetchError::Unreachable {
             detail: "the URL is none that may be fetched from".to_owned(),
         })?;
@@ -266,11 +285,7 @@ impl Fetcher {
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.requests.send(request).await.map_err(|error| {
-            let detail = error.to_string();
-            tracing::debug!(error = detail, "a request for authorization failed");
-            FetchError::Unreachable { detail }
-        })
+        Ok(request)
     }
 
     /// A URL as it stands in a request, if it may be fetched from. A name and a password in it would be sent to
@@ -405,6 +420,12 @@ pub(crate) fn document<T: DeserializeOwned>(
     }
 }
 
+fn unreachable(error: Unanswered) -> FetchError {
+    let detail = error.to_string();
+    tracing::debug!(error = detail, "a request for authorization failed");
+    FetchError::Unreachable { detail }
+}
+
 /// Names whose addresses are looked at whenever a connection is opened.
 fn guarded(names: Names, reach: Reach) -> Names {
     names.only(move |address| reach.address(address))
@@ -441,7 +462,11 @@ mod tests {
 
     use askback_core::limits::Limits;
     use askback_requests::{Names, Route};
-    use tokio::net::TcpListener;
+    use http::HeaderMap;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
     use url::Url;
 
     use super::{FetchError, Fetched, Fetcher, Reach, Redirects, guarded, is_json};
@@ -540,6 +565,34 @@ mod tests {
         }
         // The name was looked up through the guard, and nowhere else: for either request.
         assert_eq!(times.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_once_is_sent_on_no_connection_that_was_kept() {
+        const ANSWER: &[u8] =
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        // A server that ends each connection when a second request comes.
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut read = [0; 4096];
+                    stream.read(&mut read).await?;
+                    stream.write_all(ANSWER).await?;
+                    stream.read(&mut read).await
+                });
+            }
+        });
+        let url = Url::parse(&format!("http://127.0.0.1:{port}/token")).expect("a URL");
+        let fetcher = Fetcher::new(reach(url.as_str()), &Route::Direct, &Limits::default());
+        let fetcher = fetcher.expect("a client");
+        let read = fetcher.get(&url, Redirects::None).await;
+        read.expect("a document");
+        let posted = fetcher.post_form(&url, HeaderMap::new(), b"code=c".to_vec());
+        posted.await.expect("a token");
+        let posted = fetcher.post(&url, &serde_json::Value::Null);
+        posted.await.expect("a registration");
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub const NAME: HeaderValue =
 #[derive(Debug, Clone)]
 pub struct Requests {
     client: Client<Connector, Full<Bytes>>,
+    /// Keeps no connection for a second request.
+    once: Client<Connector, Full<Bytes>>,
     /// The environment may name other proxies later, which these connections do not use.
     proxies: Arc<Matcher>,
 }
@@ -106,11 +108,17 @@ impl Requests {
         let proxies = Arc::new(proxies);
         let connector = Connector::new(Arc::clone(&proxies), names, limits)
             .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
-        let client = Client::builder(TokioExecutor::new())
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
             .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .build(connector);
-        Ok(Self { client, proxies })
+            .pool_timer(TokioTimer::new());
+        let client = builder.build(connector.clone());
+        let once = builder.pool_max_idle_per_host(0).build(connector);
+        Ok(Self {
+            client,
+            once,
+            proxies,
+        })
     }
 
     /// Sends a request.
@@ -120,13 +128,22 @@ impl Requests {
     /// [`Unanswered`]; an answer with the status of an error is an answer.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Unanswered> {
         let answer = self.client.request(request.map(Full::new)).await;
-        answer.map_err(|error: legacy::Error| {
-            let why = in_full(&error);
-            match error.is_connect() {
-                true => Unanswered::Unreachable(why),
-                false => Unanswered::Broken(why),
-            }
-        })
+        answer.map_err(unanswered)
+    }
+
+    /// Sends a request on a connection of its own. One that was kept may be closed by the other side at the very moment it
+    /// is used, and nobody knows then whether the request was read: that is no way for what can be sent once only, such
+    /// as an authorization code.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub async fn send_alone(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        let answer = self.once.request(request.map(Full::new)).await;
+        answer.map_err(unanswered)
     }
 
     /// Whether requests to this server go through a proxy, which then resolves its name.
@@ -146,6 +163,14 @@ impl Requests {
             headers.insert(PROXY_AUTHORIZATION, password.clone());
         }
         headers
+    }
+}
+
+fn unanswered(error: legacy::Error) -> Unanswered {
+    let why = in_full(&error);
+    match error.is_connect() {
+        true => Unanswered::Unreachable(why),
+        false => Unanswered::Broken(why),
     }
 }
 
