@@ -24,7 +24,7 @@ use crate::{
     at_work::AtWork,
     folder,
     leaf::{Did, Leaf},
-    model::{Ask, Asker, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
+    model::{Asker, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, Style, out::Unwritten},
@@ -561,12 +561,7 @@ impl Host {
     /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.
     fn is_signing_in(&self) -> bool {
         let front = self.servers.seen().front();
-        front.is_some_and(|front| {
-            matches!(
-                front.question.ask,
-                Ask::Register { .. } | Ask::SignIn { .. }
-            )
-        })
+        front.is_some_and(|front| front.question.ask.signs_in())
     }
 
     fn happen(&mut self, server: ServerId, event: Event) {

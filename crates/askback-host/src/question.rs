@@ -28,7 +28,9 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
         Ask::Link { .. } => words!("{} asks you to open a link", name()),
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
         Ask::Roots => words!("{} asks which folders it may work in", name()),
-        Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name()),
+        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
+            words!("{} wants you to sign in", name())
+        }
         Ask::Arguments { .. } if question.call.is_none() => {
             return page.say(Style::Strong, "A request that was sent");
         }
@@ -70,6 +72,7 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
         Ask::Sample(request) => sampling::request(excerpt, request),
         Ask::Register { issuer } => register(excerpt, issuer),
+        Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
         Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
         ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
@@ -335,7 +338,8 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
             parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
         }
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } | Ask::Register { .. } => {}
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+        Ask::Register { .. } | Ask::Client { .. } => {}
     }
     head(excerpt.page(), asker, question, (1, 1));
     let characters = parts.iter().map(|(_, line)| text::extent(line));
@@ -439,6 +443,16 @@ fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
 fn register(excerpt: &mut Excerpt<'_>, issuer: &str) {
     sign_in(excerpt, issuer, None);
     let words = "askback is not known there, and registers itself before the sign-in begins.";
+    excerpt.page().say(Style::Plain, words);
+}
+
+/// Puts on the page where a client is to be registered by hand, and for which address.
+fn client(excerpt: &mut Excerpt<'_>, issuer: &str, returns_to: &str) {
+    sign_in(excerpt, issuer, None);
+    let words = "askback is not known there, and cannot register itself. Register a client there by hand, for the address";
+    excerpt.page().say(Style::Plain, words);
+    excerpt.quote_line("  ", returns_to);
+    let words = "and give its ID here. The port is another one each time, unless --callback-port names it; a client with a secret is named by --client-id and --client-secret-file instead.";
     excerpt.page().say(Style::Plain, words);
 }
 

@@ -66,9 +66,7 @@ impl Unattended {
     fn answer(&mut self, asker: &Asker, question: &Question) -> Result<Reply, Later> {
         let answer = match (&question.ask, &mut self.script) {
             // Nobody is here who could sign in, whatever a file says.
-            (Ask::Register { .. } | Ask::SignIn { .. }, _) => {
-                return Ok(Reply::Cancelled(Why::Nobody));
-            }
+            (ask, _) if ask.signs_in() => return Ok(Reply::Cancelled(Why::Nobody)),
             (_, Some(script)) => script.answer(&asker.name, question, &self.limits),
             (_, None) => Answer::Unmatched,
         };
@@ -264,7 +262,11 @@ fn kind(question: &Question) -> &'static str {
         Ask::Form { .. } => "a form",
         Ask::Link { .. } => "a link",
         Ask::Sample(_) => "sampling",
-        Ask::Roots | Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => "roots",
+        Ask::Roots
+        | Ask::Arguments { .. }
+        | Ask::Register { .. }
+        | Ask::Client { .. }
+        | Ask::SignIn { .. } => "roots",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback_core::clock::Clock;
+use askback_core::{clock::Clock, future::BoxFuture};
 use serde_json::Value;
 use tokio::{sync::oneshot, time::timeout};
 
@@ -68,17 +68,15 @@ impl Means<'_> {
                     request,
                 } => {
                     if let Some(redirect) = &mut redirect {
-                        let agreed = tokio::select! {
-                            agreed = timeout(self.sign_in, redirect.agree(&issuer)) => {
-                                agreed.unwrap_or(Err(SignInError::TimedOut))
-                            }
-                            () = waiting.closed() => Err(SignInError::Abandoned),
-                        };
-                        agreed.map_err(|why| AuthorizationError::SignIn(told(why)))?;
+                        self.asked(redirect.agree(&issuer), waiting).await?;
                     }
                     let fetched = self.fetcher.post(&endpoint, &request).await;
                     Event::Answer(fetched.map(Answer::from))
                 }
+                Action::AskClient(issuer) => Event::Named(match &mut redirect {
+                    Some(redirect) => self.asked(redirect.client(&issuer), waiting).await?,
+                    None => None,
+                }),
                 Action::Keep(registration) => {
                     self.keep(&registration).await?;
                     Event::Noted
@@ -116,6 +114,19 @@ impl Means<'_> {
                 Action::Failed(error) => return Err(error),
             };
         }
+    }
+
+    /// Waits for what a person says before the sign-in, as long as somebody waits for that.
+    async fn asked<A, T>(
+        &self,
+        asking: BoxFuture<'_, Result<A, SignInError>>,
+        waiting: &mut oneshot::Sender<T>,
+    ) -> Result<A, AuthorizationError> {
+        let said = tokio::select! {
+            said = timeout(self.sign_in, asking) => said.unwrap_or(Err(SignInError::TimedOut)),
+            () = waiting.closed() => Err(SignInError::Abandoned),
+        };
+        said.map_err(|why| AuthorizationError::SignIn(told(why)))
     }
 
     /// Lets a client that was registered by hand belong to the issuer that is about to see it.

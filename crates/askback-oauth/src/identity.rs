@@ -148,6 +148,8 @@ pub(super) enum Origin {
     Document,
     /// The issuer gave it just now.
     New,
+    /// The person who signs in named it just now.
+    Named,
     /// The issuer gave it earlier, and may have forgotten it.
     Kept,
 }

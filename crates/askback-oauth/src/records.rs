@@ -71,6 +71,9 @@ pub(super) struct Registration {
     /// The redirect URI that was registered; none for a client that needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect: Option<String>,
+    /// Whether the person named it, so that whoever registered it knows where it may come back to.
+    #[serde(default)]
+    pub(super) is_named: bool,
     /// The scopes that were registered: many issuers let the client ask for no others. None where
     /// none were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,8 @@ use askback_core::{
 };
 use url::Url;
 
+use crate::identity::RegisteredClient;
+
 /// How a host shows a person where to sign in, and hears what came of it.
 ///
 /// A host that has a browser at hand listens on the loopback interface and opens the URL; one
@@ -36,6 +38,23 @@ pub trait Redirect: Send {
     fn agree<'a>(&'a mut self, issuer: &'a str) -> BoxFuture<'a, Result<(), SignInError>> {
         let _ = issuer;
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Asks the person for the client that they registered with this authorization server by hand, to come back to
+    /// [`uri`](Self::uri): what is done last, where the server takes no document and registers no clients itself
+    /// (2026-07-28, basic/authorization/client-registration). It is kept in the
+    /// [`CredentialStore`](super::CredentialStore) once a sign-in with it has succeeded. Without an implementation of
+    /// its own, there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why the person cannot be asked, or said no.
+    fn client<'a>(
+        &'a mut self,
+        issuer: &'a str,
+    ) -> BoxFuture<'a, Result<Option<RegisteredClient>, SignInError>> {
+        let _ = issuer;
+        Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Shows the URL of the request to the person, and waits for the whole URL the browser is sent

@@ -8,12 +8,13 @@ use std::{future::ready, io, net::Ipv4Addr, sync::Arc};
 
 use askback::{
     BoxFuture,
-    authorization::client::{Redirect, SignIn, SignInError, SignInRequest},
+    authorization::client::{Redirect, RegisteredClient, SignIn, SignInError, SignInRequest},
 };
 use askback_host::{
     model::{Ask, Question, Reply, Why},
     relay::Relay,
 };
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 pub use args::{SignInArgs, SignInEntry};
@@ -90,6 +91,31 @@ impl Redirect for Way {
             };
             match self.relay.confirm(question).await {
                 Reply::Form(_) => Ok(()),
+                reply => Err(refused(reply)),
+            }
+        })
+    }
+
+    fn client<'a>(
+        &'a mut self,
+        issuer: &'a str,
+    ) -> BoxFuture<'a, Result<Option<RegisteredClient>, SignInError>> {
+        Box::pin(async move {
+            let question = Question {
+                call: None,
+                key: None,
+                ask: Ask::Client {
+                    issuer: issuer.to_owned(),
+                    returns_to: self.uri.clone(),
+                },
+            };
+            match self.relay.confirm(question).await {
+                Reply::Form(content) => Ok(content
+                    .get(Ask::CLIENT_ID)
+                    .and_then(Value::as_str)
+                    .map(|id| RegisteredClient::new(id.trim()))),
+                // Nobody here knows of one.
+                Reply::Cancelled(Why::Nobody) => Ok(None),
                 reply => Err(refused(reply)),
             }
         })

@@ -202,9 +202,11 @@ impl Asked {
                 let message = texts.collect::<Vec<_>>().join("\n");
                 (AskedMode::Sampling, message, Vec::new())
             }
-            Ask::Roots | Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => {
-                return None;
-            }
+            Ask::Roots
+            | Ask::Arguments { .. }
+            | Ask::Register { .. }
+            | Ask::Client { .. }
+            | Ask::SignIn { .. } => return None,
         };
         let reply = match reply {
             Reply::Declined { .. } => Replied::Decline,

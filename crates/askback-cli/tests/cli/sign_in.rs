@@ -466,6 +466,46 @@ fn a_client_that_was_registered_by_hand_is_used() {
     assert!(!kept.contains("a b"), "{kept}");
 }
 
+// Shows AR-04, AZ25-06.
+#[test]
+fn a_person_names_the_client_where_none_can_register() {
+    let desk = Desk::new("sign-in-named", Issuer::start());
+    desk.issuer.close();
+    let signs_in = |talk: &mut Talk| {
+        let url = desk.opened()[1].clone();
+        assert!(url.contains("client_id=mine&"), "{url}");
+        talk.until("Waiting for the browser");
+        let returns = fetch("GET", &url).location().expect("it leads back");
+        fetch("GET", &returns);
+        talk.until("speaks 2026-07-28");
+    };
+    let mut talk = desk.open(&[]);
+    talk.until("cannot register itself");
+    talk.until("http://127.0.0.1:");
+    // The ID, a look at it, and the link.
+    talk.say("mine\n\nyes");
+    signs_in(&mut talk);
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(0), "{screen}");
+    // Signed out of, it is known all the same.
+    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let mut talk = desk.open(&[]);
+    talk.say("yes");
+    signs_in(&mut talk);
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(!screen.contains("cannot register"), "{screen}");
+
+    let desk = Desk::new("sign-in-unnamed", Issuer::start());
+    desk.issuer.close();
+    let mut talk = desk.open(&[]);
+    talk.say("/cancel");
+    let (code, _, screen) = talk.end();
+    assert_eq!(code, Some(5), "{screen}");
+    assert!(!screen.contains("Opened"), "{screen}");
+}
+
 // Shows AR-26.
 #[test]
 fn a_client_is_shown_to_its_own_issuer_alone() {

@@ -83,7 +83,9 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
         Ask::Link { .. } => words!("{} wants to open a page", name),
         Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
         Ask::Roots => words!("{} asks which folders it may work in", name),
-        Ask::Register { .. } | Ask::SignIn { .. } => words!("{} wants you to sign in", name),
+        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
+            words!("{} wants you to sign in", name)
+        }
         Ask::Arguments { .. } if question.call.is_none() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of".into(),
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     command::{self, Typed},
     leaf::Did,
-    model::{Ask, Desk, Front, Happened, Part, Permission, Said, Step},
+    model::{Desk, Front, Happened, Part, Permission, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
     text::{self, Words, given},
@@ -158,10 +158,7 @@ impl Screen {
         let did = match (desk.front(), prompt) {
             (Some(front), _) => {
                 let said = self.answer(&front, key);
-                let signs_in = matches!(
-                    front.question.ask,
-                    Ask::Register { .. } | Ask::SignIn { .. }
-                );
+                let signs_in = front.question.ask.signs_in();
                 match self.wire.take() {
                     Some(shown) => Did::Wire(shown),
                     None if signs_in && *key == Key::Ctrl('c') && !said.is_empty() => {

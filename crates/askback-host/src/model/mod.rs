@@ -129,6 +129,14 @@ pub enum Ask {
         /// The authorization server, by its name.
         issuer: String,
     },
+    /// Name the client that was registered by hand with an authorization server which registers none itself: asked by
+    /// ourselves. The answer is a form with the field [`Ask::CLIENT_ID`].
+    Client {
+        /// The authorization server, by its name.
+        issuer: String,
+        /// The address at which the browser ends, which is registered with the client.
+        returns_to: String,
+    },
     /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
     SignIn {
         /// Where.
@@ -231,20 +239,29 @@ pub enum Why {
 }
 
 impl Ask {
+    /// The field of [`Ask::Client`] that holds the id of the client.
+    pub const CLIENT_ID: &str = "client_id";
+
     /// Why it is asked, or what is called, in the words of the server.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
             Self::Arguments { about, .. } => about.as_deref(),
-            Self::Sample(_) | Self::Roots | Self::Register { .. } | Self::SignIn { .. } => None,
+            Self::Sample(_) | Self::Roots => None,
+            Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. } => None,
         }
     }
 
     /// Whether we ask it ourselves, so that there is nobody to decline to.
     pub fn is_ours(&self) -> bool {
+        matches!(self, Self::Arguments { .. }) || self.signs_in()
+    }
+
+    /// Whether it is a part of signing in.
+    pub fn signs_in(&self) -> bool {
         matches!(
             self,
-            Self::Arguments { .. } | Self::Register { .. } | Self::SignIn { .. }
+            Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. }
         )
     }
 }

@@ -1,10 +1,11 @@
 //! A question on its way: where the person is with it, and where what the person says leads.
 
 use askback_core::{
-    forms::{Content, FormSchema},
+    forms::{Content, Field, FieldKind, FormSchema, TextField},
     limits::Limits,
     protocol::{CreateMessageResult, Root},
 };
+use serde_json::Map;
 
 use super::{
     Ask, By, Draft, Question, Reply, Why,
@@ -87,6 +88,25 @@ impl Turn {
     }
 }
 
+/// The form of [`Ask::Client`]. A secret is typed into no form: it is named by its file.
+fn client() -> FormSchema {
+    let id = Field {
+        name: Ask::CLIENT_ID.to_owned(),
+        title: Some("Client ID".to_owned()),
+        description: Some("as the authorization server gave it to who registered it".to_owned()),
+        required: true,
+        kind: FieldKind::Text(TextField {
+            min_length: Some(1),
+            ..TextField::default()
+        }),
+        not_secret: true,
+    };
+    FormSchema {
+        fields: vec![id],
+        annotations: Map::new(),
+    }
+}
+
 impl Stage {
     /// Where a question begins; or, for one that is not put before the person, what the person is
     /// told and the server answered.
@@ -125,6 +145,9 @@ impl Stage {
                 &Content::new(),
                 limits.clone(),
             )),
+            Ask::Client { .. } => {
+                Self::filling(Draft::new(client(), &Content::new(), limits.clone()))
+            }
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }

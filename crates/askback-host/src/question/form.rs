@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::name;
 use crate::{
-    model::{Ask, Asker, Draft, Question, marks},
+    model::{Asker, Draft, Question, marks},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, Words},
     words,
@@ -107,7 +107,7 @@ pub(super) fn field_hint(draft: &Draft, at: usize) -> Words {
 pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft: &Draft) {
     page.blank();
     let title = match &question.ask {
-        Ask::Arguments { .. } => "Ready:".into(),
+        ask if ask.is_ours() => "Ready:".into(),
         _ => words!("Ready to send to {}:", name(asker)),
     };
     page.say(Style::Strong, title);

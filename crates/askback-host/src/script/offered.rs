@@ -25,7 +25,9 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
         )),
         Ask::Sample(_) => Some("sampling:\n  - reply: …".to_owned()),
         Ask::Roots => Some("roots: [.]".to_owned()),
-        Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => None,
+        Ask::Arguments { .. } | Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
+            None
+        }
     }
 }
 

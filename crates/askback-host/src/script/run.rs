@@ -111,7 +111,10 @@ impl ScriptRun {
             },
             Ask::Sample(request) => self.sample(server, question, request),
             Ask::Roots => self.list_roots(),
-            Ask::Arguments { .. } | Ask::Register { .. } | Ask::SignIn { .. } => Answer::Unmatched,
+            Ask::Arguments { .. }
+            | Ask::Register { .. }
+            | Ask::Client { .. }
+            | Ask::SignIn { .. } => Answer::Unmatched,
         }
     }
 

@@ -93,7 +93,9 @@ pub(super) enum Action {
         endpoint: Url,
         request: Value,
     },
-    /// Keep what came of that.
+    /// Ask the person for the client they registered with this issuer.
+    AskClient(String),
+    /// Keep what came of a registration.
     Keep(Registration),
     /// The issuer no longer knows what was kept.
     Forget(String),
@@ -125,6 +127,8 @@ pub(super) enum Event {
     Start,
     Answer(Result<Answer, FetchError>),
     Recalled(Option<Registration>),
+    /// The client that the person registered, if there is one.
+    Named(Option<RegisteredClient>),
     /// The record was stored or removed.
     Noted,
     Redirected(Result<String, SignInError>),
@@ -148,6 +152,8 @@ enum State {
     /// Waits for what is known of the client.
     Recalling(Site),
     Registering(Site),
+    /// Waits for the client that the person registered.
+    Naming(Site),
     /// Waits until a registration is kept.
     Keeping(Site, Client),
     /// Waits until one is forgotten.
@@ -160,6 +166,8 @@ enum State {
     Permitting(Site, Client),
     /// Waits for the token.
     Exchanging(Site, Client),
+    /// Waits until the client that a person named is kept.
+    Granted(Box<Grant>),
     Over,
 }
 
@@ -220,6 +228,7 @@ impl Flow {
             }
             (State::Recalling(site), Event::Recalled(kept)) => self.recalled(site, kept, now),
             (State::Registering(site), Event::Answer(answer)) => self.registered(site, answer),
+            (State::Naming(site), Event::Named(client)) => self.named(site, client),
             (State::Keeping(site, client), Event::Noted) => self.identified(site, client),
             (State::Forgetting, Event::Noted) => Ok((State::Over, Action::Again)),
             (State::Asking(site, client, pending), Event::Redirected(redirected)) => {
@@ -234,6 +243,7 @@ impl Flow {
             (State::Exchanging(site, client), Event::Answer(answer)) => {
                 self.exchanged(site, client, answer, now)
             }
+            (State::Granted(grant), Event::Noted) => Ok((State::Over, Action::Done(grant))),
             // Whoever drives the machine gave it what it did not ask for.
             (_, _) => Err(AuthorizationError::SignIn(SignInError::Abandoned)),
         }

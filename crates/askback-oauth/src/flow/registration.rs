@@ -8,7 +8,7 @@ use super::{Action, Flow, Next, Site, State, Way};
 use crate::{
     AuthorizationError, Secret,
     fetch::{Answer, FetchError},
-    identity::{Client, Method, Origin, Proof},
+    identity::{Client, Method, Origin, Proof, RegisteredClient},
     reach::is_loopback,
     records::{KeptClient, Registration},
     token::refused,
@@ -30,7 +30,8 @@ struct Registered {
 }
 
 impl Flow {
-    /// Takes the first that there is: a client registered by hand, a document, a registration.
+    /// Takes the first that there is: a client registered by hand, a document, a registration, and what a person who
+    /// is asked names.
     pub(super) fn identify(&self, site: Site) -> Next {
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let issuer = &site.issuer.issuer;
@@ -61,7 +62,7 @@ impl Flow {
             };
             return self.identified(site, client);
         }
-        if site.issuer.registration_endpoint.is_none() {
+        if site.issuer.registration_endpoint.is_none() && self.redirect().is_none() {
             return Err(AuthorizationError::NoRegistration(issuer.clone()));
         }
         let recall = Action::Recall(issuer.clone());
@@ -75,7 +76,7 @@ impl Flow {
         let is_for_all = |known: &Scopes| asked.is_none_or(|asked| known.contains_all(asked));
         let holds = |kept: &Registration| {
             kept.issuer == site.issuer.issuer
-                && kept.redirect.as_deref() == self.redirect()
+                && (kept.is_named || kept.redirect.as_deref() == self.redirect())
                 && kept.secret_ends.is_none_or(|end| end > now)
                 && kept.scopes.as_ref().is_none_or(is_for_all)
         };
@@ -94,7 +95,10 @@ impl Flow {
             Some(endpoint) => {
                 self.endpoint(&site.issuer.issuer, "the registration endpoint", endpoint)?
             }
-            None => return Err(AuthorizationError::NoRegistration(site.issuer.issuer)),
+            None => {
+                let ask = Action::AskClient(site.issuer.issuer.clone());
+                return Ok((State::Naming(site), ask));
+            }
         };
         let request = self.introduction(&site);
         let issuer = site.issuer.issuer.clone();
@@ -104,6 +108,21 @@ impl Flow {
             request,
         };
         Ok((State::Registering(site), register))
+    }
+
+    /// Takes the client that the person named, for this issuer alone.
+    pub(super) fn named(&self, site: Site, client: Option<RegisteredClient>) -> Next {
+        let Some(client) = client else {
+            return Err(AuthorizationError::NoRegistration(site.issuer.issuer));
+        };
+        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+        let client = client.with_issuer(&site.issuer.issuer);
+        let mut client = Client::by_hand(&client, taken);
+        // The host holds a key, and gives it again.
+        if client.method != Method::Key {
+            client.origin = Origin::Named;
+        }
+        self.identified(site, client)
     }
 
     /// Returns the client's description of itself.
@@ -184,6 +203,7 @@ impl Flow {
             issuer: site.issuer.issuer.clone(),
             client: client.clone(),
             redirect: self.redirect().map(str::to_owned),
+            is_named: false,
             scopes: site.scopes.clone(),
             secret_ends: registered.client_secret_expires_at.filter(|end| *end > 0),
         };

@@ -8,7 +8,7 @@ use crate::{
     AuthorizationError, Secret,
     fetch::{Answer, FetchError},
     identity::{Client, Origin},
-    records::{Grant, KeptClient},
+    records::{Grant, KeptClient, Registration},
     shown::shown,
     token::{Form, TokenRequest, given, granted},
 };
@@ -135,7 +135,20 @@ impl Flow {
             granted: granted.scopes,
             key: None,
         };
-        Ok((State::Over, Action::Done(Box::new(grant))))
+        let grant = Box::new(grant);
+        if client.origin == Origin::Named {
+            // It has shown that it is one.
+            let named = Registration {
+                issuer: grant.issuer.clone(),
+                client: grant.client.clone(),
+                redirect: None,
+                is_named: true,
+                scopes: None,
+                secret_ends: None,
+            };
+            return Ok((State::Granted(grant), Action::Keep(named)));
+        }
+        Ok((State::Over, Action::Done(grant)))
     }
 }
 

@@ -36,6 +36,8 @@ struct State {
     refused: usize,
     /// How many must have been before a token is renewed.
     patience: usize,
+    /// Whether clients can register themselves.
+    registers: bool,
 }
 
 /// A response as it came.
@@ -56,6 +58,7 @@ impl Issuer {
             refresh: None,
             refused: 0,
             patience: 0,
+            registers: true,
         }));
         let (shared, endpoint) = (Arc::clone(&state), endpoint.to_owned());
         thread::spawn(move || {
@@ -75,6 +78,11 @@ impl Issuer {
         state.access = None;
         state.refresh = Some(REFRESH.to_owned());
         state.patience = patience;
+    }
+
+    /// Registers no clients any more.
+    pub(crate) fn close(&self) {
+        self.state.lock().expect("no thread panicked").registers = false;
     }
 
     /// How often something was sent to a path.
@@ -173,7 +181,15 @@ fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, shared: &Shared)
         }
         "/token" => token(&body, shared)?,
         "/authorize" => ("302 Found", back(&origin, &target)?, Value::Null),
-        _ => document(&path, &origin, endpoint, &body),
+        _ => {
+            let (status, more, mut answer) = document(&path, &origin, endpoint, &body);
+            if let Some(answer) = answer.as_object_mut()
+                && !shared.lock().ok()?.registers
+            {
+                answer.remove("registration_endpoint");
+            }
+            (status, more, answer)
+        }
     };
     let answer = if answer.is_null() {
         String::new()

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use askback::{
     BoxFuture,
     authorization::client::{
-        Authorization, AuthorizationError, MemoryCredentials, Redirect, SignIn, SignInError,
-        SignInRequest,
+        Authorization, AuthorizationError, MemoryCredentials, Redirect, RegisteredClient, SignIn,
+        SignInError, SignInRequest,
     },
     client::{Client, ClientError},
     transport::Http,
@@ -75,6 +75,9 @@ struct Browser {
     /// Where the issuer sends the browser, for the URL it was opened with.
     redirected: Arc<Mutex<Answer>>,
     uri: Arc<Mutex<String>>,
+    /// The client that the person names who is asked for one, and the issuers for which they were asked.
+    client: Arc<Mutex<Option<RegisteredClient>>>,
+    named: Arc<Mutex<Vec<String>>>,
 }
 
 impl World {
@@ -271,6 +274,8 @@ impl Browser {
                 Ok(back(url, &[("code", "code-1")]))
             }))),
             uri: Arc::new(Mutex::new("http://127.0.0.1:1/callback".to_owned())),
+            client: Arc::default(),
+            named: Arc::default(),
         }
     }
 
@@ -308,6 +313,15 @@ struct Ready {
 impl Redirect for Ready {
     fn uri(&self) -> &str {
         &self.uri
+    }
+
+    fn client<'a>(
+        &'a mut self,
+        issuer: &'a str,
+    ) -> BoxFuture<'a, Result<Option<RegisteredClient>, SignInError>> {
+        self.browser.named.lock().unwrap().push(issuer.to_owned());
+        let client = self.browser.client.lock().unwrap().clone();
+        Box::pin(async { Ok(client) })
     }
 
     fn show(

@@ -14,7 +14,8 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-use super::{AuthorizationError, World, value};
+use super::{AuthorizationError, World, form, value};
+use crate::client::http::server::{Asked, Reply};
 
 const DOCUMENT: &str = "https://app.example.com/client.json";
 
@@ -64,6 +65,67 @@ async fn there_is_an_order_of_becoming_known() {
             }
         }
     }
+}
+
+// Shows AR-04, AZ25-06.
+#[tokio::test]
+async fn a_person_is_asked_for_a_client_last_and_once() {
+    let world = World::new().await;
+    world.issuer(|it| it["registration_endpoint"] = json!(null));
+    // Who names none has none.
+    assert_eq!(
+        world.refused().await,
+        AuthorizationError::NoRegistration(world.base())
+    );
+    let asked_of = || world.browser.named.lock().unwrap().len();
+    assert_eq!(asked_of(), 1);
+    let names = |id: &str| {
+        let client = RegisteredClient::new(id).with_secret(Secret::new("pass"));
+        *world.browser.client.lock().unwrap() = Some(client);
+    };
+    let connects = async |id: &str| {
+        world.connect().await.unwrap().close().await;
+        let sent = world.posted("/token");
+        let form = sent.last().unwrap();
+        assert_eq!(value(form, "client_id"), Some(id));
+        assert_eq!(value(form, "client_secret"), Some("pass"));
+    };
+    world.issuer(|it| {
+        it["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
+    });
+    // One that the issuer does not take is not kept.
+    let refuses = |id: &'static str| {
+        let refused = json!({"error": "invalid_client"}).to_string();
+        let tokens = move |asked: &Asked, _| {
+            let form = form(asked);
+            let is_it = value(&form, "client_id") == Some(id);
+            is_it.then(|| Reply::json(401, refused.clone()))
+        };
+        world.change(|rules| rules.tokens = Some(Box::new(tokens)));
+    };
+    refuses("wrong");
+    names("wrong");
+    let error = world.refused().await;
+    assert!(
+        matches!(error, AuthorizationError::Refused { .. }),
+        "{error:?}"
+    );
+    assert_eq!(asked_of(), 2);
+    names("by-hand");
+    connects("by-hand").await;
+    assert_eq!(asked_of(), 3);
+    // Another sign-in, to another port, asks nobody.
+    let tokens = CredentialKey::Tokens(world.server.url.clone());
+    world.store.remove(&tokens).await.unwrap();
+    *world.browser.uri.lock().unwrap() = "http://127.0.0.1:2/callback".to_owned();
+    names("another");
+    connects("by-hand").await;
+    assert_eq!(asked_of(), 3);
+    // One that the issuer knows no more is forgotten, and another asked for.
+    world.store.remove(&tokens).await.unwrap();
+    refuses("by-hand");
+    connects("another").await;
+    assert_eq!(*world.browser.named.lock().unwrap(), vec![world.base(); 4]);
 }
 
 // Shows AR-06, AR-07, AR-08, AR-10.
