@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub(super) is_down: bool,
     /// The folders that the person chose with `/roots`.
     pub(super) folders: Folders,
+    /// The shared folders by their URIs, as far as they were looked at: whether each is there.
+    pub(super) there: BTreeMap<String, bool>,
     /// Another client is played than the one that was chosen at the start.
     pub(super) plays: bool,
 }

@@ -25,7 +25,7 @@ use std::{collections::BTreeMap, mem};
 use askback::client::{ClientError, Subscription};
 use askback_core::{
     forms::Content,
-    protocol::{PromptArgument, SubscriptionFilter},
+    protocol::{PromptArgument, Root, SubscriptionFilter},
 };
 use askback_host::{
     host::{Host, Input},
@@ -86,6 +86,8 @@ enum News {
     Learned(Result<Learned, JoinError>),
     /// Files have changed.
     Files,
+    /// These shared folders are gone, or there again.
+    Folders(Vec<(Root, bool)>),
 }
 
 /// Files have changed at which the server is started again.
@@ -191,11 +193,14 @@ impl<'a> Repl<'a> {
             self.describe();
             let prompt = given(&self.session.host.desk().asker().name).short().into();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
+            let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
+            let there = &mut self.known.there;
             let news = async {
                 tokio::select! {
                     Some(opened) = opening.next() => News::Opened(opened),
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     () = restart::changed(&mut self.files) => News::Files,
+                    changed = roots::changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                 }
             };
             match self.session.host.read_until(&prompt, news).await {
@@ -205,6 +210,7 @@ impl<'a> Repl<'a> {
                 // Without the lists there is only less to pick from.
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Files) => return Err(FilesChanged),
+                Err(News::Folders(changed)) => self.folders_changed(&changed),
             }
         }
     }

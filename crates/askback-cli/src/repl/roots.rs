@@ -5,9 +5,12 @@
 //! folders beside it are listed instead of that one.
 
 use std::{
-    collections::BTreeSet,
-    fs, io,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    future::pending,
+    io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use askback_core::protocol::Root;
@@ -17,6 +20,7 @@ use askback_host::{
     text::{Words, given},
     words,
 };
+use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
 use super::Repl;
@@ -47,6 +51,9 @@ pub(super) struct Folders {
 /// How `/roots` is written.
 pub(super) const ROOTS: &str =
     "/roots, /roots DIR…, /roots none, or add, remove or exclude with DIR…";
+
+/// How often it is looked whether the shared folders are there.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// The most folders that are listed instead of those that hold an excluded one.
 const INSTEAD: usize = 64;
@@ -173,6 +180,36 @@ impl Folders {
     }
 }
 
+/// Waits until a shared folder is gone, or one that was gone is there again (2026-07-28, client/roots, implementation
+/// guidelines). `there` is what is known of them.
+pub(super) async fn changed(
+    shared: Vec<Root>,
+    there: &mut BTreeMap<String, bool>,
+) -> Vec<(Root, bool)> {
+    if shared.is_empty() {
+        return pending().await;
+    }
+    there.retain(|uri, _| shared.iter().any(|root| root.uri == *uri));
+    loop {
+        let roots = shared.clone();
+        let looking = spawn_blocking(move || {
+            let look = |root: Root| (folder::is_there(&root), root);
+            roots.into_iter().map(look).collect::<Vec<_>>()
+        });
+        // Looking does not panic.
+        let mut seen = looking.await.unwrap_or_default();
+        seen.retain(|(is_there, root)| {
+            let before = there.insert(root.uri.clone(), *is_there);
+            before.is_some_and(|before| before != *is_there)
+        });
+        if !seen.is_empty() {
+            let changed = seen.into_iter().map(|(is_there, root)| (root, is_there));
+            return changed.collect();
+        }
+        sleep(EVERY).await;
+    }
+}
+
 /// The folders where they really are.
 fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
     let roots = paths.iter().map(|path| folder::root(Path::new(path)));
@@ -197,6 +234,25 @@ fn inside(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
 }
 
 impl Repl<'_> {
+    /// Tells the server that its list of folders is another one, for some are gone or there again.
+    pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
+        self.session.client.roots_changed();
+        let page = self.session.host.page();
+        for (root, is_there) in changed {
+            let shown = folder::shown(&root.uri);
+            page.note(
+                Style::Plain,
+                match is_there {
+                    true => words!("{} is there again, and shared as before.", shown),
+                    false => words!(
+                        "{} is gone: the server is told that its folders changed.",
+                        shown
+                    ),
+                },
+            );
+        }
+    }
+
     /// Shows the folders the server may work in, or chooses others and tells the server.
     pub(super) fn roots(&mut self, change: &Change) -> Result<(), Error> {
         if *change != Change::Show {
@@ -279,6 +335,30 @@ mod tests {
         check(&["exclude", "a"], Some(Change::Exclude(owned(&["a"]))));
         check(&["add"], None);
         check(&["exclude"], None);
+    }
+
+    // Shows RO-14.
+    #[tokio::test(start_paused = true)]
+    async fn a_shared_folder_that_goes_and_comes_is_noticed() {
+        let base = std::env::temp_dir().join(format!("askback-gone-{}", std::process::id()));
+        let folders = ["one", "two"].map(|name| base.join(name));
+        for folder in &folders {
+            fs::create_dir_all(folder).expect("it is ours");
+        }
+        let roots = folders.each_ref().map(|path| folder::root(path));
+        let [one, two] = roots.map(|root| root.expect("it was made"));
+        let mut there = BTreeMap::new();
+        let shared = vec![one, two.clone()];
+        // What is seen first is no change.
+        let first = tokio::time::timeout(EVERY / 4, changed(shared.clone(), &mut there));
+        assert!(first.await.is_err());
+        fs::remove_dir(&folders[1]).expect("it is ours");
+        let seen = changed(shared.clone(), &mut there).await;
+        assert_eq!(seen, [(two.clone(), false)]);
+        fs::create_dir(&folders[1]).expect("it is ours");
+        let seen = changed(shared, &mut there).await;
+        assert_eq!(seen, [(two, true)]);
+        fs::remove_dir_all(&base).expect("it is ours");
     }
 
     #[test]
