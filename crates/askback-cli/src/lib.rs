@@ -34,6 +34,7 @@ pub mod permissions;
 pub mod private_file;
 pub mod probe;
 pub mod repl;
+pub mod replay;
 pub mod role;
 pub mod secret;
 pub mod servers;

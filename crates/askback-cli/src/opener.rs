@@ -9,7 +9,7 @@ use askback::{
 use askback_core::{future::BoxFuture, limits::Limits};
 use askback_host::{relay::Relay, text::Words};
 
-use crate::{error::Error, role::Role, target::Reach, wire::Observer};
+use crate::{error::Error, replay::Replay, role::Role, target::Reach, wire::Observer};
 
 /// A function that keeps events from a front end: it returns those that are not its own.
 pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
@@ -18,6 +18,8 @@ pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
 pub struct Opener {
     /// How the server is reached.
     pub reach: Reach,
+    /// The recording that is played in its place.
+    pub replay: Option<Replay>,
     /// The way to the front end.
     pub relay: Relay,
     /// The sign-in, where the server may want one.
@@ -72,6 +74,9 @@ impl Opener {
             true => client.samples_with_tools(),
             false => client,
         };
+        if let Some(replay) = &self.replay {
+            return Ok(Box::pin(client.connect(replay.connect())));
+        }
         Ok(match &self.reach {
             Reach::Start(command) => Box::pin(client.connect(command.clone().child())),
             Reach::Address(address) => {

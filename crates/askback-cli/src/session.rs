@@ -45,6 +45,7 @@ use crate::{
     opener::Opener,
     permissions::Permissions,
     probe::{Bounds, Way},
+    replay::Replay,
     role::Role,
     sign_in::SignInArgs,
     target::Target,
@@ -96,6 +97,9 @@ pub struct SessionArgs {
     /// The server is built when it is started.
     #[arg(skip)]
     builds: bool,
+    /// The recording that is played in the place of the server.
+    #[arg(skip)]
+    replay: Option<Replay>,
 }
 
 /// The revisions a client may speak.
@@ -190,6 +194,13 @@ impl SessionArgs {
     #[must_use]
     pub fn building(mut self) -> Self {
         self.builds = true;
+        self
+    }
+
+    /// Plays a recording in the place of the server.
+    #[must_use]
+    pub fn playing(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
         self
     }
 

@@ -29,7 +29,8 @@ pub enum Trace {
     File(PathBuf),
 }
 
-/// The messages of a session, and where they are shown as they travel.
+/// The messages of a session, and where they are shown as they travel. Clones share them.
+#[derive(Clone)]
 pub struct WireLog {
     began: Instant,
     shared: Arc<Mutex<Wire>>,

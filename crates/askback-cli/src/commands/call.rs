@@ -56,7 +56,8 @@ pub struct CallArgs {
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Write the call, its questions and what came of it into this new file, as a suite
+    /// Write the call, its questions and what came of it into this new file, as a suite, and its
+    /// messages into one beside it that ends in .jsonl
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Where the server asks, print the question as JSON and end with 8: `askback answer` goes on, at
@@ -96,7 +97,10 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let options = args.clone().into_session();
+    let mut options = args.clone().into_session();
+    if recorder.is_some() {
+        options = options.keeping_wire();
+    }
     let mut session = Session::open(target, &options, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
     // Links of a parked call are declined without the host.
@@ -126,8 +130,9 @@ async fn call(
         return park::begin(session, &tool.clone(), arguments, args.json, outcome).await;
     }
     if let Some(recorder) = &mut recorder {
-        recorder.attach(client, host);
+        recorder.attach(session);
     }
+    let Session { client, host, .. } = session;
     let call = client.call_listed(tool, &arguments);
     let result = host.attend(call).await.map_err(Error::cancelled)?;
     if let Some(recorder) = &mut recorder {

@@ -19,7 +19,8 @@ use crate::{
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
 pub struct OpenArgs {
-    /// Write calls, their questions and what came of them into this new file, as a suite
+    /// Write calls, their questions and what came of them into this new file, as a suite, and the
+    /// messages into one beside it that ends in .jsonl
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -80,7 +81,7 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let Session { client, host, .. } = &mut session;
     greet(host, client);
     if let Some(recorder) = &mut recorder {
-        recorder.attach(client, host);
+        recorder.attach(&mut session);
     }
     let mut repl = Repl::new(&mut session).watching(files);
     repl.record(recorder.as_mut());

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::Instant};
 use askback_core::revision::Revision;
 use askback_host::{
     page::{Page, out},
-    text::given,
+    text::{Words, given},
     words,
 };
 use serde_json::value::RawValue;
@@ -13,13 +13,16 @@ use serde_json::value::RawValue;
 use crate::{
     error::{Error, Outcome},
     locate::TargetArgs,
+    replay::{self, Replay},
     session::{self, SessionArgs},
     sign_in::SignInArgs,
     suite::{
         file::Suite,
         report::{self, Format, Report},
         run::{CaseRun, Runner, Verdict, plan},
+        server::Server,
     },
+    target::Target,
 };
 
 /// The format of a suite.
@@ -75,6 +78,13 @@ pub struct TestArgs {
     /// The file of that report; else the standard output
     #[arg(long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
+    /// Play a recording in the place of the server, and compare what is sent with what was; without
+    /// FILE, the one that --record wrote beside the suite
+    #[arg(
+        long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        conflicts_with_all = ["url", "server", "config", "from", "command"]
+    )]
+    replay: Option<Option<PathBuf>>,
     /// Give a request up after so many seconds without a sign of progress
     #[arg(long, value_name = "SECONDS", value_parser = session::seconds())]
     timeout: Option<u64>,
@@ -98,16 +108,32 @@ impl TestArgs {
 /// Fails with the error that ended it early; what became of the cases is in `outcome`.
 pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let suite = Suite::load(&args.suite).map_err(Error::usage)?;
-    let planned = plan(&suite.cases, &args.filter, &args.revision);
+    let replay = match &args.replay {
+        None => None,
+        Some(file) => {
+            let beside = || args.suite.with_extension(replay::EXTENSION);
+            let file = file.clone().unwrap_or_else(beside);
+            Some((Replay::load(&file).map_err(unplayable)?, file))
+        }
+    };
+    let revisions = revisions(&args, replay.as_ref().map(|(replay, _)| replay))?;
+    let planned = plan(&suite.cases, &args.filter, &revisions);
     if planned.is_empty() {
         return Err(Error::usage("no case is to be run").hint(
             "--filter is a part of the name of a case, and --revision one of its revisions.",
         ));
     }
-    let mut target = match (&suite.server, args.target.is_named()) {
-        (_, true) => args.target.target()?,
-        (Some(server), false) => server.target(&suite.folder)?,
-        (None, false) => {
+    let mut target = match (&suite.server, &replay) {
+        (server, Some((_, file))) => {
+            let name = server.as_ref().map(Server::name);
+            Target {
+                name: name.unwrap_or_else(|| "recording".to_owned()),
+                ..Target::child(&file.display().to_string(), &[])
+            }
+        }
+        _ if args.target.is_named() => args.target.target()?,
+        (Some(server), None) => server.target(&suite.folder)?,
+        (None, None) => {
             return Err(
                 Error::usage("the suite names no server, and neither do you").hint(
                     "Write server: {command: [my-server]} in the suite, or -- my-server behind it.",
@@ -126,6 +152,10 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let began = Instant::now();
     let mut unwritten = Ok(());
     let runner = Runner::new(target, session, args.bail);
+    let runner = match replay {
+        Some((replay, _)) => runner.playing(replay),
+        None => runner,
+    };
     let cases = runner
         .run(&planned, |case| {
             if unwritten.is_ok() {
@@ -151,6 +181,34 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
         _ => None,
     });
     Ok(())
+}
+
+/// The revisions in which cases are run, where any are named: those of a recording, of which the others
+/// know nothing.
+fn revisions(args: &TestArgs, replay: Option<&Replay>) -> Result<Vec<Revision>, Error> {
+    let Some(replay) = replay else {
+        return Ok(args.revision.clone());
+    };
+    let spoken = replay.revisions();
+    let is_meant =
+        |revision: &Revision| args.revision.is_empty() || args.revision.contains(revision);
+    let meant: Vec<_> = spoken.iter().copied().filter(is_meant).collect();
+    if meant.is_empty() {
+        let spoken: Vec<_> = spoken.iter().map(|revision| revision.as_str()).collect();
+        let error = match spoken.is_empty() {
+            true => Error::usage("the recording has no answer of a server"),
+            false => Error::usage(words!("the recording is in {}", given(spoken.join(", ")))),
+        };
+        return Err(error.hint("Record the session again in the revision that is meant."));
+    }
+    Ok(meant)
+}
+
+/// The error of a recording that cannot be played.
+fn unplayable(why: Words) -> Error {
+    Error::usage(why)
+        .hint("--record of call and open writes a recording beside the suite; --trace=FILE and")
+        .hint("/wire save FILE write one, too.")
 }
 
 /// The page of the lines for a person.

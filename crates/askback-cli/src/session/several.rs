@@ -143,6 +143,7 @@ impl<'a> Room<'a> {
         let opener = Opener {
             waiting: waiting(&target),
             reach: target.reach,
+            replay: args.replay.clone(),
             relay,
             authorization,
             observer,

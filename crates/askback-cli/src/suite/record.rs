@@ -1,17 +1,20 @@
-//! Recording: a suite that is written from a session, for its author to go on with.
+//! Recording: a suite that is written from a session, for its author to go on with, and beside it the
+//! messages of the session, to play it again.
+
+mod messages;
+mod secrets;
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt::Write as _,
     io,
     path::{Path, PathBuf},
     rc::Rc,
 };
 
-use askback::client::{Client, ClientError};
+use askback::client::ClientError;
 use askback_host::{
-    host::Host,
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
     text::{self, PeerText, given},
@@ -21,12 +24,15 @@ use serde_json::{Map, Value};
 use url::Url;
 use yaml_serde::{Mapping, Value as Yaml};
 
+use self::{messages::Messages, secrets::Secrets};
 use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
     private_file,
+    replay::EXTENSION,
     secret::{holds, is_in, is_name, is_setting},
     servers::conceal_args,
+    session::Session,
     target::{Reach, Target},
 };
 
@@ -52,6 +58,7 @@ pub struct Recorder {
     /// The questions since the last case.
     noted: Rc<RefCell<Vec<(Question, Reply)>>>,
     secrets: Secrets,
+    messages: Messages,
 }
 
 /// A request that is recorded.
@@ -68,22 +75,25 @@ pub enum Request<'a> {
 /// The end of a recorded request: its text, and whether the tool reported an error.
 pub type RecordedEnd<'a> = Result<(PeerText, bool), &'a ClientError>;
 
-/// The names and values that are left out of a recording.
-#[derive(Debug, Default)]
-struct Secrets {
-    names: BTreeSet<String>,
-    values: BTreeSet<String>,
-}
-
 impl Recorder {
     /// A recording of a session with this server, in a new file.
     ///
     /// # Errors
     ///
-    /// A usage error where the file is there already.
+    /// A usage error where the file is there already, or the one of messages beside it.
     pub fn new(file: &Path, target: &Target) -> Result<Self, Error> {
-        if file.symlink_metadata().is_ok() {
-            return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
+        let beside = file.with_extension(EXTENSION);
+        if beside == file {
+            let words = words!(
+                "{} is the name of a file of messages",
+                given(file.display())
+            );
+            return Err(Error::usage(words).hint("Write --record suite.yaml, or the like."));
+        }
+        for file in [file, &beside] {
+            if file.symlink_metadata().is_ok() {
+                return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
+            }
         }
         let mut secrets = Secrets::default();
         Ok(Self {
@@ -94,12 +104,17 @@ impl Recorder {
             cases: Vec::new(),
             noted: Rc::default(),
             secrets,
+            messages: Messages::new(beside),
         })
     }
 
     /// Takes note of what is asked from now on.
-    pub fn attach(&mut self, client: &Client, host: &mut Host) {
+    pub fn attach(&mut self, session: &mut Session) {
+        let Session {
+            client, host, wire, ..
+        } = session;
         self.revision = client.revision().as_str();
+        self.messages.attach(wire.as_ref());
         let noted = Rc::clone(&self.noted);
         host.note(move |question, reply| {
             let mut noted = noted.borrow_mut();
@@ -118,20 +133,23 @@ impl Recorder {
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
         if self.cases.len() >= CASES || matches!(&end, Err(error) if !is_answer(error)) {
+            // The messages of the next case are written with these.
+            self.rules(&noted);
             return Ok(());
         }
         if let Request::Read(uri) = request
             && is_in(uri, is_name)
         {
-            self.secrets
-                .names
-                .insert("the URI of a resource".to_owned());
+            self.secrets.note("the URI of a resource", &uri.into());
             return Ok(());
         }
         let number = self.cases.len().saturating_add(1);
         let case = self.case(number, request, &noted, end);
         self.cases.push(case);
-        self.write().map_err(|error| unwritten(&self.file, &error))
+        self.write()
+            .map_err(|error| unwritten(&self.file, &error))?;
+        let written = self.messages.write(&mut self.secrets);
+        written.map_err(|error| unwritten(self.messages.file(), &error))
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -148,6 +166,13 @@ impl Recorder {
         let file = given(self.file.display());
         let words = words!("recorded in {}, cases: {}", file, self.cases.len());
         page.say(Style::Dim, words);
+        if self.messages.dropped() > 0 {
+            let words = words!(
+                "messages that did not fit are left out: {}",
+                self.messages.dropped()
+            );
+            page.note(Style::Dim, words);
+        }
         if !self.secrets.names.is_empty() {
             // Names of the server's fields are among them.
             page.quote_line("left out, since it may be secret ", self.secrets.names());
@@ -318,54 +343,6 @@ struct Rules {
     roots: Option<Vec<Yaml>>,
     /// Whether the same was asked again, and answered in another way.
     repeats: bool,
-}
-
-impl Secrets {
-    fn names(&self) -> String {
-        let names: Vec<_> = self.names.iter().map(String::as_str).collect();
-        names.join(", ")
-    }
-
-    fn note(&mut self, name: &str, value: &Value) {
-        self.names.insert(name.to_owned());
-        match value {
-            Value::Null | Value::Bool(_) => {}
-            Value::String(text) => drop(self.values.insert(text.clone())),
-            Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
-            other => drop(self.values.insert(other.to_string())),
-        }
-    }
-
-    /// Removes the members of a value whose names are those of secrets, and those that hold one.
-    fn remove_from(&mut self, value: &mut Value) {
-        match value {
-            Value::Object(members) => members.retain(|name, value| {
-                if is_name(name) || is_held(value) {
-                    self.note(name, value);
-                    return false;
-                }
-                self.remove_from(value);
-                true
-            }),
-            Value::Array(all) => all.iter_mut().for_each(|one| self.remove_from(one)),
-            _ => {}
-        }
-    }
-
-    /// Whether a text repeats one of them.
-    fn are_in(&self, text: &str) -> bool {
-        let mut values = self.values.iter().filter(|value| !value.is_empty());
-        values.any(|value| text.contains(value.as_str()))
-    }
-}
-
-/// Whether a value holds a secret that is none of a member within.
-fn is_held(value: &Value) -> bool {
-    match value {
-        Value::Object(_) => false,
-        Value::Array(all) => all.iter().any(is_held),
-        value => holds(value),
-    }
 }
 
 /// Whether a request ended with an answer of the server.

@@ -26,6 +26,7 @@ use super::{
 use crate::{
     args::{self, Argument, Given},
     error::{Error, Kind},
+    replay::{Difference, Replay},
     session::{Answers, Session, SessionArgs, failed},
     target::Target,
 };
@@ -35,6 +36,7 @@ pub struct Runner {
     target: Target,
     args: SessionArgs,
     bail: bool,
+    replay: Option<Replay>,
 }
 
 /// A case in one revision.
@@ -141,7 +143,20 @@ impl From<Error> for Unopened {
 impl Runner {
     /// A run on this server. With `bail`, nothing is run after a case that failed.
     pub fn new(target: Target, args: SessionArgs, bail: bool) -> Self {
-        Self { target, args, bail }
+        Self {
+            target,
+            args,
+            bail,
+            replay: None,
+        }
+    }
+
+    /// Plays a recording in the place of the server.
+    #[must_use]
+    pub fn playing(mut self, replay: Replay) -> Self {
+        self.args = self.args.playing(replay.clone());
+        self.replay = Some(replay);
+        self
     }
 
     /// Runs cases, and tells of each when it has ended.
@@ -176,10 +191,15 @@ impl Runner {
                         return Err(error);
                     }
                     Err(Unopened { error, shown }) => {
+                        let differences = self.differences();
                         unreachable = Some((planned.revision, error.clone()));
+                        let verdict = match differences.is_empty() {
+                            true => Verdict::Broken(error),
+                            false => Verdict::Failed(differences),
+                        };
                         CaseRun {
                             shown,
-                            ..CaseRun::without(planned, Verdict::Broken(error))
+                            ..CaseRun::without(planned, verdict)
                         }
                     }
                 }
@@ -211,12 +231,24 @@ impl Runner {
             Some(stage) => stage,
             None => self.open(planned).await?,
         };
-        let run = stage.run(planned).await?;
+        let mut run = stage.run(planned).await?;
+        run.differs(self.differences());
         match is_fresh || matches!(run.verdict, Verdict::Broken(_)) {
             true => stage.session.close().await,
             false => *shared = Some(stage),
         }
         Ok(run)
+    }
+
+    /// Takes the places where the client did not do what was recorded.
+    fn differences(&self) -> Vec<Mismatch> {
+        let differences = self.replay.as_ref().map(Replay::differences);
+        let mismatch = |Difference { recorded, came }| Mismatch {
+            expected: recorded,
+            came: Came::Ours(came),
+        };
+        let differences = differences.unwrap_or_default().into_iter();
+        differences.map(mismatch).collect()
     }
 
     async fn open(&self, planned: Planned<'_>) -> Result<Stage, Unopened> {
@@ -290,6 +322,18 @@ impl<'a> CaseRun<'a> {
             took: Duration::ZERO,
             asked: Vec::new(),
             shown: Vec::new(),
+        }
+    }
+
+    /// Takes in where the client did not do what was recorded.
+    fn differs(&mut self, differences: Vec<Mismatch>) {
+        match &mut self.verdict {
+            _ if differences.is_empty() => {}
+            Verdict::Failed(mismatches) => {
+                // The outcome follows from them.
+                mismatches.splice(0..0, differences);
+            }
+            verdict => *verdict = Verdict::Failed(differences),
         }
     }
 }

@@ -8,13 +8,14 @@ use std::{
 use askback::transport::{WireHeader, WireValue};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{Entry, Exchange};
 use crate::text;
 
 /// A line.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Line<'a> {
     number: u64,
     time: String,
@@ -30,6 +31,9 @@ struct Line<'a> {
     /// The message, as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a RawValue>,
+    /// Where values were left out of it, as JSON pointers.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'a [String],
     /// The text that came in place of a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -51,25 +55,58 @@ struct Http<'a> {
 /// A message as a line of JSON, without its end. Line breaks within the message become blanks, and what
 /// acts on a terminal or hides becomes an escape, which JSON reads as the same.
 pub fn line(began: SystemTime, entry: &Entry) -> String {
-    let joined = text::json(&String::from_utf8_lossy(&entry.message)).replace(['\n', '\r'], " ");
+    let joined = joined(&entry.message);
     let message: Option<&RawValue> = serde_json::from_str(&joined).ok();
     let text = match message {
         None if !entry.message.is_empty() => Some(joined.clone()),
         _ => None,
     };
     let line = Line {
-        number: entry.number,
-        time: time(began, entry.at),
-        direction: if entry.is_sent { "sent" } else { "received" },
-        bytes: entry.message.len(),
-        call: entry.call,
-        after: entry.took.map(|took| took.as_secs_f64()),
-        http: entry.http.as_deref().map(http),
         message,
         text,
+        ..Line::of(began, entry)
     };
     // Writing fails only for maps whose keys are no text.
     serde_json::to_string(&line).unwrap_or_default()
+}
+
+/// A message as a line of JSON, where another takes its place: one without the values at `left_out`.
+pub fn line_without(
+    began: SystemTime,
+    entry: &Entry,
+    message: &Value,
+    left_out: &[String],
+) -> String {
+    let joined = joined(message.to_string().as_bytes());
+    let line = Line {
+        message: serde_json::from_str(&joined).ok(),
+        left_out,
+        ..Line::of(began, entry)
+    };
+    serde_json::to_string(&line).unwrap_or_default()
+}
+
+impl<'a> Line<'a> {
+    /// The line of a message, without the message.
+    fn of(began: SystemTime, entry: &'a Entry) -> Self {
+        Self {
+            number: entry.number,
+            time: time(began, entry.at),
+            direction: if entry.is_sent { "sent" } else { "received" },
+            bytes: entry.message.len(),
+            call: entry.call,
+            after: entry.took.map(|took| took.as_secs_f64()),
+            http: entry.http.as_deref().map(http),
+            message: None,
+            left_out: &[],
+            text: None,
+        }
+    }
+}
+
+/// A message on one line, with all escaped that acts on a terminal or hides.
+fn joined(message: &[u8]) -> String {
+    text::json(&String::from_utf8_lossy(message)).replace(['\n', '\r'], " ")
 }
 
 /// A time as RFC 3339 has it, so long after another.

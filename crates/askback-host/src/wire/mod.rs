@@ -19,7 +19,7 @@ use askback::transport::{WireEvent, WireHeader};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
-    export::{line, time},
+    export::{line, line_without, time},
     indent::indented,
     show::{Row, Shown, list, put, whole},
 };

@@ -1,6 +1,7 @@
 //! Suites, on the travel agency and on a small server that goes wrong.
 
 mod record;
+mod replay;
 #[cfg(unix)]
 mod report;
 mod travel;
