@@ -235,7 +235,7 @@ fn unmatched(
     question: &Question,
     excerpt: &mut Excerpt<'_>,
 ) -> Reply {
-    let rule = rule_for(asker, question).map(|rule| text::json(&rule));
+    let rule = rule_for(asker, question);
     let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
     in_full(excerpt, asker, question, following);
     let (words, why) = match has_script {

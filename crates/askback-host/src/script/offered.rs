@@ -1,12 +1,17 @@
 //! The rule that is offered where none fits.
 
-use askback_core::forms::FormSchema;
-use serde_json::Value;
+use std::fmt::Write as _;
 
-use crate::model::{Ask, Asker, Call, Question, link};
+use askback_core::forms::FormSchema;
+
+use crate::{
+    model::{Ask, Asker, Call, Question, link},
+    text,
+};
 
 /// A rule that would answer a question of this server, to be filled in and put into an answers
-/// file. One for a link names the server and the call: it consents to nothing else.
+/// file. One for a link names the server and the call: it consents to nothing else. It is safe to show as
+/// it is: what is shown of it and pasted is read as that rule.
 pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
     let when = match (&question.call, &question.key) {
         (_, Some(key)) => format!("{{key: {}}}", word(key)),
@@ -83,6 +88,23 @@ fn word(text: &str) -> String {
         && !NO_TEXT.iter().any(|word| text.eq_ignore_ascii_case(word));
     match is_plain {
         true => text.to_owned(),
-        false => Value::from(text).to_string(),
+        false => quoted(text),
     }
+}
+
+/// A text between double quotes, as YAML reads it. JSON would write a character beyond the first 65,536
+/// as two, which YAML does not put together.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            // Writing to a string cannot fail.
+            c if text::acts_or_hides(c) => drop(write!(out, "\\U{:08x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -1,12 +1,13 @@
 //! The rule that is offered where none fits.
 
 use askback_host::{
-    model::{Asker, Call, Question, Reply},
+    model::{Ask, Asker, Call, Question, Reply},
     script::{Answer, Script, rule_for},
+    text::acts_or_hides,
 };
 
-use super::{answer, wishes};
-use crate::{form, link, travel};
+use super::{answer, sample, wishes};
+use crate::{form, link, roots, travel};
 
 #[test]
 fn a_rule_to_start_from_is_offered() {
@@ -29,6 +30,93 @@ fn a_rule_to_start_from_is_offered() {
         &link("https://a.com/"),
         "answers:\n  - when: {mode: url, server: travel, host: a.com, tool: connect_calendar}\n    accept: true",
     );
+}
+
+/// Names that YAML, a terminal or a rule could take for something else.
+const NAMES: [&str; 22] = [
+    "plain",
+    "",
+    " ",
+    "null",
+    "No",
+    "~",
+    "7",
+    "1e3",
+    "2026-06-15",
+    "a: b",
+    "- a",
+    "a #b",
+    "{a}, [b]",
+    "it's \"so\" \\",
+    "&a *b !c",
+    "%TAG",
+    "${HOME} @file $${x}",
+    "two\nlines\r\n\tand more",
+    "\u{1b}[2J\u{7f}\u{0}",
+    "\u{202e}\u{200b}\u{feff}\u{85}\u{2028}",
+    "\u{e0041}\u{1d173}\u{1f600}",
+    "zażółć 東京",
+];
+
+#[test]
+fn every_rule_offered_is_read_back_and_fits_its_question() {
+    #[track_caller]
+    fn check(asker: &Asker, question: &Question) {
+        let rule = rule_for(asker, question).expect("a server asks");
+        let is_seen = |c: char| c == '\n' || !acts_or_hides(c);
+        assert!(rule.chars().all(is_seen), "{rule:?}");
+        let parsed = Script::parse(&rule);
+        let script = parsed.unwrap_or_else(|why| panic!("{rule}\n{why}"));
+        let rules = (
+            script.answers.len(),
+            script.sampling.len(),
+            script.roots.is_some(),
+        );
+        let fits = match &question.ask {
+            Ask::Form { .. } | Ask::Link { .. } => (1, 0, false),
+            Ask::Sample(_) => (0, 1, false),
+            _ => (0, 0, true),
+        };
+        assert_eq!(rules, fits, "{rule}");
+        match answer(&rule, asker, question) {
+            Answer::Unmatched => panic!("it fits nothing: {rule}"),
+            // Which values a form wants is for the person to say; but it has these fields.
+            Answer::Unfit { why, .. } => assert!(!why.contains("is not known"), "{rule}\n{why}"),
+            _ => {}
+        }
+    }
+    for name in NAMES {
+        let asker = Asker {
+            name: name.to_owned(),
+            ..travel()
+        };
+        let field = serde_json::Value::from(name);
+        let schema = format!(r#"{field}: {{"type": "integer"}}"#);
+        let asks = [
+            form("?", &schema, &field.to_string()),
+            link("https://example.com/"),
+            sample("?"),
+            roots(),
+        ];
+        let calls = [
+            None,
+            Some(Call::Tool(name.to_owned())),
+            Some(Call::Prompt(name.to_owned())),
+            Some(Call::Resource(name.to_owned())),
+        ];
+        for question in asks {
+            for call in &calls {
+                for key in [None, Some(name.to_owned())] {
+                    let question = Question {
+                        call: call.clone(),
+                        key,
+                        ..question.clone()
+                    };
+                    check(&asker, &question);
+                }
+            }
+        }
+    }
 }
 
 #[test]
