@@ -122,6 +122,24 @@ impl HasMeta for InputRequest {
     }
 }
 
+impl HasMeta for InputResponse {
+    fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Elicit(result) => result.meta(),
+            Self::Sample(result) => result.meta(),
+            Self::Roots(result) => result.meta(),
+        }
+    }
+
+    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
+        match self {
+            Self::Elicit(result) => result.meta_slot(),
+            Self::Sample(result) => result.meta_slot(),
+            Self::Roots(result) => result.meta_slot(),
+        }
+    }
+}
+
 impl From<ElicitParams> for InputRequest {
     fn from(params: ElicitParams) -> Self {
         Self::Elicit(params)

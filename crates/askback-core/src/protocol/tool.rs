@@ -192,8 +192,19 @@ impl Tool {
 
     /// Whether a call of it has to be a task (2025-11-25).
     pub fn requires_task(&self) -> bool {
-        let support = self.execution.as_ref().and_then(|it| it.task_support);
-        support == Some(TaskSupport::Required)
+        self.task_support() == Some(TaskSupport::Required)
+    }
+
+    /// Whether a call of it may be a task (2025-11-25).
+    pub fn may_be_task(&self) -> bool {
+        matches!(
+            self.task_support(),
+            Some(TaskSupport::Optional | TaskSupport::Required)
+        )
+    }
+
+    fn task_support(&self) -> Option<TaskSupport> {
+        self.execution.as_ref()?.task_support
     }
 
     /// The name a person should read.

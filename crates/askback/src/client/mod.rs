@@ -382,10 +382,38 @@ impl Client {
         tool: &Tool,
         arguments: impl Serialize,
     ) -> PendingCall<CallToolResult> {
-        let is_task = tool.requires_task()
-            && self.revision().facts().tasks
-            && self.greeting().capabilities.calls_as_tasks();
+        let is_task = tool.requires_task() && self.makes_tasks();
         self.call(&tool.name, &arguments, is_task)
+    }
+
+    /// Calls a tool that was listed: as a task where it may be one, and otherwise as
+    /// [`Client::call_tool`] does. The client follows a task as in [`Client::call_listed`]; how it
+    /// stands is told by [`Event::Task`]. From 2026-07-28 on it is the server that decides, call by
+    /// call, whether one becomes a task.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::call_tool`].
+    pub fn call_as_task(
+        &self,
+        tool: &Tool,
+        arguments: impl Serialize,
+    ) -> PendingCall<CallToolResult> {
+        let is_task = tool.may_be_task() && self.makes_tasks();
+        self.call(&tool.name, &arguments, is_task)
+    }
+
+    /// Whether a call of a tool that was listed can become a task, by what the server says of both.
+    #[must_use]
+    pub fn may_be_task(&self, tool: &Tool) -> bool {
+        let facts = self.revision().facts();
+        let is_core = tool.may_be_task() && self.makes_tasks();
+        is_core || (facts.extensions && self.greeting().capabilities.tasks_extension())
+    }
+
+    /// Whether calls of tools can be made tasks of the core protocol (2025-11-25).
+    fn makes_tasks(&self) -> bool {
+        self.revision().facts().tasks && self.greeting().capabilities.calls_as_tasks()
     }
 
     /// Sends one round of a call of a tool, and returns what came of it: the result, or the questions

@@ -134,6 +134,11 @@ impl Call {
         matches!(&*self.request, ClientRequest::CallTool(params) if params.task.is_some())
     }
 
+    /// Whether the server holds this task of the core protocol in place of its result.
+    pub(super) fn is_task(&self, id: &str) -> bool {
+        matches!(&self.stage, Stage::Task(held) if held.is_core && held.id == id)
+    }
+
     /// Whether the server may ask on the session for this call.
     pub(super) fn is_asking_on_session(&self) -> bool {
         let is_there = match &self.stage {

@@ -21,7 +21,7 @@ use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult, HasMeta,
-        InputRequest, InputResponse, RawJson, RequestParams, ServerRequest, SetLevelParams,
+        InputRequest, InputResponse, RawJson, RelatedTask, ServerRequest, SetLevelParams,
         SubscribeParams, codes,
     },
     revision::Revision,
@@ -188,7 +188,7 @@ impl Connection {
         batch: Option<u64>,
         now: Duration,
     ) -> Result<(), ErrorObject> {
-        let call = self.only_asking_call();
+        let call = self.asking_call(&request);
         let question = self.next_question();
         let Self {
             state,
@@ -272,7 +272,10 @@ impl Connection {
             Err(error) => Err((error, None)),
         };
         match checked {
-            Ok(answer) => {
+            Ok(mut answer) => {
+                if let Some(task) = related_task(&waiting.request) {
+                    answer.meta_mut().related_task = Some(task.clone());
+                }
                 let response = write_response(revision, &waiting.id, answer);
                 self.respond(response, waiting.batch);
             }
@@ -394,6 +397,19 @@ impl Connection {
         self.out.extend(message.map(Output::Send));
     }
 
+    /// The call that a question belongs to: that of the task it names (2025-11-25,
+    /// basic/utilities/tasks, Associating Task-Related Messages), or else the only one by which the
+    /// server can ask.
+    fn asking_call(&self, request: &InputRequest) -> Option<CallId> {
+        match related_task(request) {
+            Some(task) => {
+                let mut calls = self.calls.iter();
+                calls.find_map(|(id, call)| call.is_task(&task.task_id).then_some(id))
+            }
+            None => self.only_asking_call(),
+        }
+    }
+
     /// The call in flight, if it is the only one by which a server can ask.
     pub(super) fn only_asking_call(&self) -> Option<CallId> {
         let mut asking = self
@@ -476,10 +492,10 @@ fn pong(id: &RequestId) -> Vec<u8> {
 
 /// The key a server of ours writes beside its question.
 fn key(request: &InputRequest) -> Option<String> {
-    let meta = match request {
-        InputRequest::Elicit(params) => params.meta(),
-        InputRequest::Sample(params) => HasMeta::meta(&**params),
-        InputRequest::Roots(params) => RequestParams::meta(params),
-    };
-    meta?.ask_key().map(ToOwned::to_owned)
+    request.meta()?.ask_key().map(ToOwned::to_owned)
+}
+
+/// The task that a question names.
+fn related_task(request: &InputRequest) -> Option<&RelatedTask> {
+    request.meta()?.related_task.as_ref()
 }

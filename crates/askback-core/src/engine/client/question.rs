@@ -28,8 +28,8 @@ pub struct QuestionId(pub(super) u64);
 pub struct HostQuestion<Q = InputRequest> {
     /// The server's own name and version, unverified.
     pub server: Option<Implementation>,
-    /// The call it belongs to. In the handshake revisions that is known only while exactly one
-    /// call is in flight.
+    /// The call it belongs to. In the handshake revisions that is known where it belongs to a task,
+    /// and else only while exactly one call is in flight.
     pub call: Option<CallId>,
     /// The target of that call.
     pub target: Option<CallTarget>,

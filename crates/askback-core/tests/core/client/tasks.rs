@@ -449,11 +449,41 @@ fn a_task_of_the_core_protocol_asks_on_the_session_while_its_result_is_waited_fo
         = ask 1 tool=t "roots"
         ! at 4000000
         ! answer 1 roots {{"roots":[]}}
-        > {{"id":0,"result":{{"roots":[]}}}}
+        > {{"id":0,"result":{{"roots":[],"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
         < {{"id":4,"result":{{"content":[]}}}}
         = done 7 {{"content":[]}}
         "#,
         core("input_required"),
+    ));
+}
+
+#[test]
+fn a_question_belongs_to_the_task_that_it_names() {
+    let asks = |id: u32, task: &str| {
+        format!(
+            r#"< {{"id":{id},"method":"roots/list","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"{task}"}}}}}}}}"#
+        )
+    };
+    check_core(&format!(
+        r#"
+        ! call 8 tools/call {{"name":"other"}}
+        > {{"id":4,"method":"tools/call","params":{{"name":"other","_meta":{{"progressToken":4}}}}}}
+        {}
+        = ask 1 tool=t "roots"
+        {}
+        = ask 2 "roots"
+        < {{"id":12,"method":"roots/list"}}
+        = ask 3 "roots"
+        < {{"id":4,"result":{{"content":[]}}}}
+        = done 8 {{"content":[]}}
+        {}
+        = ask 4 "roots"
+        < {{"id":14,"method":"roots/list"}}
+        = ask 5 tool=t "roots"
+        "#,
+        asks(10, "t1"),
+        asks(11, "t2"),
+        asks(13, "t2"),
     ));
 }
 
