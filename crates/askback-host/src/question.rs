@@ -373,6 +373,9 @@ fn name(asker: &Asker) -> Given {
 fn for_call(page: &mut Page, call: Option<&Call>) {
     match call {
         Some(Call::Tool(name)) => page.quote_line("  for the tool ", name),
+        Some(Call::Task { number, tool }) => {
+            page.quote_line(words!("  for task {}, the tool ", *number), tool);
+        }
         Some(Call::Prompt(name)) => page.quote_line("  for the prompt ", name),
         Some(Call::Resource(uri)) => page.quote_line("  for the resource ", uri),
         None => {}

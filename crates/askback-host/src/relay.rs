@@ -26,9 +26,12 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     folder,
     model::{Ask, Call, Claims, Question, Refused, Reply, Wants, Why},
+    tasks::Tasks,
     text::Words,
     wire::Row,
 };
+
+pub use crate::server_id::ServerId;
 
 /// The name of a person where a model would be named.
 pub(crate) const MODEL: &str = "person";
@@ -59,10 +62,6 @@ pub enum Arrival {
     Told(Words),
 }
 
-/// The number of a server, among those before one front end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct ServerId(pub(crate) usize);
-
 /// The relay between the client of a server and a front end. Clones lead to the same front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
@@ -70,6 +69,7 @@ pub struct Relay {
     arrivals: mpsc::UnboundedSender<(ServerId, Arrival)>,
     last: Arc<AtomicU64>,
     visited: Arc<Mutex<VecDeque<Visit>>>,
+    tasks: Tasks,
 }
 
 /// A link that the person has been to, in a call that is sent again.
@@ -109,8 +109,15 @@ impl Relay {
             arrivals,
             last: Arc::default(),
             visited: Arc::default(),
+            tasks: Tasks::default(),
         };
         (relay, received)
+    }
+
+    /// The calls that go on while the person does something else. What a server says of them goes
+    /// there, and not to the front end, and its questions for them name them.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// The relay of another server, to the same front end. Questions are counted together.
@@ -266,12 +273,17 @@ impl Relay {
 
     /// Tells the front end of something it may show.
     pub fn event(&self, event: Event) {
-        self.send(Arrival::Heard(event));
+        if let Some(event) = self.tasks.hear(self.server, event) {
+            self.send(Arrival::Heard(event));
+        }
     }
 
     async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> Reply {
         let question = Question {
-            call: asked.target.map(call),
+            call: asked.target.map(|target| {
+                let call = call(target);
+                self.tasks.named(self.server, asked.call, call)
+            }),
             key: asked.key,
             ask,
         };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use askback::client::{self, ClientError};
-use askback_core::protocol::Tool;
+use askback_core::protocol::{CallToolResult, Tool};
 use askback_host::{content, diff, page::Style, text::PeerText, words};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub(super) enum Call {
 }
 
 /// The last call, as far as it is kept: without arguments that seem to be secrets.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct LastCall {
     call: Call,
     /// Whether it had arguments that are not kept.
@@ -37,12 +37,14 @@ pub(super) struct LastCall {
 }
 
 /// The result of a call.
-struct Received {
+#[derive(Clone)]
+pub(super) struct Received {
     text: PeerText,
     /// The structured content, where it says more than the text.
     structured: Option<String>,
     json: Value,
-    failed: bool,
+    /// Whether it is one in which a tool reports an error.
+    pub(super) failed: bool,
 }
 
 impl Repl<'_> {
@@ -77,7 +79,18 @@ impl Repl<'_> {
                 return Err(error);
             }
         };
-        last.result = Some(received.json.clone());
+        self.present(received, before)
+    }
+
+    /// Shows the result of the last call, and what differs from the one before.
+    pub(super) fn present(
+        &mut self,
+        received: Received,
+        before: Option<Value>,
+    ) -> Result<(), Error> {
+        if let Some(last) = &mut self.known.last {
+            last.result = Some(received.json.clone());
+        }
         if received.failed {
             self.tool_error = true;
             let page = self.session.host.page();
@@ -149,30 +162,20 @@ impl Call {
                 let called = host.attend(client.call_listed(tool, arguments)).await;
                 let called = called.map_err(Error::cancelled)?;
                 let request = Request::Call(&tool.name, arguments);
-                let structured = called.as_ref().ok();
-                let structured = structured.and_then(|end| content::structured(&end.value));
-                let received = received(called, request, recorder, |result| {
-                    (content::tool_result(result), result.failed())
-                });
-                received.map(|received| Received {
-                    structured,
-                    ..received
-                })
+                of_tool(called, recorder.map(|recorder| (recorder, request)))
             }
             Self::Prompt(name, arguments) => {
                 let got = host.attend(client.get_prompt(name, arguments)).await;
                 let got = got.map_err(Error::cancelled)?;
                 let request = Request::Prompt(name, arguments);
-                received(got, request, recorder, |result| {
-                    (content::prompt(result), false)
-                })
+                let recorder = recorder.map(|recorder| (recorder, request));
+                received(got, recorder, |result| (content::prompt(result), false))
             }
             Self::Read(uri) => {
                 let read = host.attend(client.read_resource(uri)).await;
                 let read = read.map_err(Error::cancelled)?;
-                received(read, Request::Read(uri), recorder, |result| {
-                    (content::resource(result), false)
-                })
+                let recorder = recorder.map(|recorder| (recorder, Request::Read(uri)));
+                received(read, recorder, |result| (content::resource(result), false))
             }
         }
     }
@@ -235,14 +238,29 @@ impl LastCall {
     }
 }
 
+/// The result of a call of a tool, which is recorded where that is wanted.
+pub(super) fn of_tool(
+    end: Result<client::Received<CallToolResult>, ClientError>,
+    recorder: Option<(&mut Recorder, Request<'_>)>,
+) -> Result<Received, Error> {
+    let structured = end.as_ref().ok();
+    let structured = structured.and_then(|end| content::structured(&end.value));
+    let received = received(end, recorder, |result| {
+        (content::tool_result(result), result.failed())
+    })?;
+    Ok(Received {
+        structured,
+        ..received
+    })
+}
+
 /// The result of a request, which is recorded where that is wanted.
 fn received<T>(
     end: Result<client::Received<T>, ClientError>,
-    request: Request<'_>,
-    recorder: Option<&mut Recorder>,
+    recorder: Option<(&mut Recorder, Request<'_>)>,
     read: impl Fn(&T) -> (PeerText, bool),
 ) -> Result<Received, Error> {
-    if let Some(recorder) = recorder {
+    if let Some((recorder, request)) = recorder {
         recorder.record(request, end.as_ref().map(|end| read(&end.value)))?;
     }
     let end = end.map_err(failed)?;

@@ -121,6 +121,10 @@ impl Repl<'_> {
                 false => words!("{}  {}", said.clone(), words),
             };
         };
+        match self.at_work() {
+            0 => {}
+            count => say(words!("Tasks at work: {}", count)),
+        }
         let connecting = self.named(|state| matches!(state, State::Connecting));
         if !connecting.is_empty() {
             say(words!("Connecting: {}", given(connecting).short()));

@@ -25,6 +25,10 @@ pub(super) enum Command {
     Find(String),
     /// Call a tool.
     Call(String, Vec<String>),
+    /// Begin a call of a tool, and go on meanwhile.
+    Begin(String, Vec<String>),
+    /// Show the calls that were begun, wait for one, or cancel one.
+    Tasks(Tasks),
     /// Get a prompt.
     Prompt(String, Vec<String>),
     /// Read a resource.
@@ -76,16 +80,37 @@ pub(super) enum Wire {
     Save(String),
 }
 
+/// The use of the calls that were begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Tasks {
+    /// List them.
+    All,
+    /// Show how the one of this number stands, or its result.
+    One(u32),
+    /// Wait until the one of this number has ended.
+    Wait(u32),
+    /// Cancel the one of this number.
+    Cancel(u32),
+}
+
+/// How `/tasks` is written.
+const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel NUMBER";
+
 /// How `/wire` is written.
 const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 23] = [
+pub(super) const HELP: [(&str, &str); 25] = [
     ("/find TEXT", "list what has it in its name or its words"),
     ("/tools", "list the tools"),
     (
         "/call TOOL [KEY=VALUE]…",
         "call one; what is missing is asked",
+    ),
+    ("/begin TOOL [KEY=VALUE]…", "call one, and go on meanwhile"),
+    (
+        "/tasks [N | wait N | cancel N]",
+        "show what was begun, or the result of one",
     ),
     ("/prompts", "list the prompts"),
     ("/PROMPT [VALUE]…", "get one; what is missing is asked"),
@@ -142,6 +167,7 @@ impl Command {
             | Self::Resources
             | Self::Find(_)
             | Self::Call(..)
+            | Self::Begin(..)
             | Self::Prompt(..)
             | Self::Read(_)
             | Self::Resend(_)
@@ -160,6 +186,7 @@ impl Command {
             | Self::Save(..)
             | Self::More
             | Self::Unsubscribe(_)
+            | Self::Tasks(_)
             | Self::As(_)
             | Self::Wire(_)
             | Self::Instructions
@@ -172,6 +199,7 @@ impl Command {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Call(name, _)
+            | Self::Begin(name, _)
             | Self::Prompt(name, _)
             | Self::Read(name)
             | Self::Subscribe(name)
@@ -183,6 +211,7 @@ impl Command {
     /// The same command, of this name.
     pub(super) fn of(mut self, other: &str) -> Self {
         if let Self::Call(name, _)
+        | Self::Begin(name, _)
         | Self::Prompt(name, _)
         | Self::Read(name)
         | Self::Subscribe(name)
@@ -245,6 +274,14 @@ pub(super) fn parse(line: &str) -> Command {
             Ok(tool) => Command::Call(tool, words.collect()),
             Err(lacks) => lacks,
         },
+        "begin" => match one("/begin TOOL") {
+            Ok(tool) => Command::Begin(tool, words.collect()),
+            Err(lacks) => lacks,
+        },
+        "tasks" => match tasks(&words.collect::<Vec<_>>()) {
+            Some(wanted) => Command::Tasks(wanted),
+            None => Command::Lacks(TASKS),
+        },
         // For a prompt that is named like a command.
         "prompt" => match one("/prompt NAME") {
             Ok(prompt) => Command::Prompt(prompt, words.collect()),
@@ -280,6 +317,18 @@ pub(super) fn parse(line: &str) -> Command {
         },
         "wire" => wire(words.next().as_deref(), words.next(), words.next()),
         prompt => Command::Prompt(prompt.to_owned(), words.collect()),
+    }
+}
+
+/// Reads what stands behind `/tasks`.
+fn tasks(words: &[String]) -> Option<Tasks> {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Some(Tasks::All),
+        [number] => number.parse().ok().map(Tasks::One),
+        ["wait", number] => number.parse().ok().map(Tasks::Wait),
+        ["cancel", number] => number.parse().ok().map(Tasks::Cancel),
+        _ => None,
     }
 }
 
@@ -379,6 +428,18 @@ mod tests {
             "/call book to='New York' n:=2",
             Command::Call("book".to_owned(), owned(&["to=New York", "n:=2"])),
         );
+        check("/begin", Command::Lacks("/begin TOOL"));
+        check(
+            "/begin dig n:=2",
+            Command::Begin("dig".to_owned(), owned(&["n:=2"])),
+        );
+        check("/tasks", Command::Tasks(Tasks::All));
+        check("/tasks 2", Command::Tasks(Tasks::One(2)));
+        check("/tasks wait 2", Command::Tasks(Tasks::Wait(2)));
+        check("/tasks cancel 2", Command::Tasks(Tasks::Cancel(2)));
+        for line in ["cancel", "two", "-1", "2 3", "wait 2 3", "stop 2"] {
+            check(&format!("/tasks {line}"), Command::Lacks(TASKS));
+        }
         check(
             "/plan_vacation",
             Command::Prompt("plan_vacation".to_owned(), Vec::new()),

@@ -16,6 +16,7 @@ mod save;
 mod servers;
 mod shown;
 mod subscribe;
+mod tasks;
 mod trouble;
 mod wire;
 mod written;
@@ -25,7 +26,7 @@ use std::{collections::BTreeMap, mem};
 use askback::client::{ClientError, Subscription};
 use askback_core::{
     forms::Content,
-    protocol::{PromptArgument, Root, SubscriptionFilter},
+    protocol::{PromptArgument, Root, SubscriptionFilter, Tool},
 };
 use askback_host::{
     host::{Host, Input},
@@ -45,6 +46,7 @@ use self::{
     line::{Command, HELP},
     lists::{Lists, Wanted},
     servers::{Learned, Other},
+    tasks::{Background, Ended},
 };
 use crate::{
     args,
@@ -72,6 +74,8 @@ pub struct Repl<'a> {
     opening: Opening,
     /// Those of them whose lists are being read.
     learning: JoinSet<Learned>,
+    /// The calls that go on while the person does something else.
+    background: Background,
     /// Whether the front end knows all that can be typed now.
     is_offered: bool,
     /// The files at whose change the server is started again.
@@ -84,6 +88,8 @@ enum News {
     Opened(Opened),
     /// The lists of a server are there, or what read them panicked.
     Learned(Result<Learned, JoinError>),
+    /// A task has ended.
+    Ended(Ended),
     /// Files have changed.
     Files,
     /// These shared folders are gone, or there again.
@@ -102,6 +108,7 @@ impl<'a> Repl<'a> {
             called: None,
             opening: Opening::default(),
             learning: JoinSet::new(),
+            background: Background::default(),
             is_offered: false,
             session,
             recorder: None,
@@ -145,6 +152,12 @@ impl<'a> Repl<'a> {
     /// Fails with the error of a command, where the lines come from a file. A person is shown the
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
+        let ran = self.converse().await;
+        self.end_tasks(None);
+        ran
+    }
+
+    async fn converse(&mut self) -> Result<(), Error> {
         let history = History::of_user();
         if self.session.host.is_person() {
             // Without the lines of before there is only less to go back to.
@@ -153,32 +166,41 @@ impl<'a> Repl<'a> {
                 .remember(history.read().unwrap_or_default());
         }
         let mut is_leaving = false;
+        // Whether the person knows that tasks go on, and leaves them.
+        let mut leaves_tasks = false;
         self.meet().await?;
         loop {
             self.session.host.page().blank();
-            let line = match self.next_line().await {
-                Ok(Input::Line(line)) => line,
+            let command = match self.next_line().await {
+                Ok(Input::Line(line)) => {
+                    is_leaving = false;
+                    if self.session.host.is_person() {
+                        let _ = history.keep(&line);
+                    }
+                    line::parse(&line)
+                }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
                     is_leaving = true;
                     let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
                     self.session.host.page().say(Style::Dim, words);
                     continue;
                 }
-                Ok(Input::End | Input::Interrupt) => return Ok(()),
+                Ok(Input::End | Input::Interrupt) => Command::Quit,
                 Err(FilesChanged) => {
                     let ran = self.rebuilt().await;
                     self.heed(ran)?;
                     continue;
                 }
             };
-            is_leaving = false;
-            if self.session.host.is_person() {
-                let _ = history.keep(&line);
-            }
-            let command = line::parse(&line);
             if command == Command::Quit {
-                return Ok(());
+                leaves_tasks |= !self.session.host.is_person() || !self.tell_at_work();
+                if leaves_tasks {
+                    return Ok(());
+                }
+                leaves_tasks = true;
+                continue;
             }
+            leaves_tasks = false;
             let ran = self.obey(command).await;
             self.heed(ran)?;
         }
@@ -195,10 +217,12 @@ impl<'a> Repl<'a> {
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let there = &mut self.known.there;
+            let background = &mut self.background;
             let news = async {
                 tokio::select! {
                     Some(opened) = opening.next() => News::Opened(opened),
                     Some(learned) = learning.join_next() => News::Learned(learned),
+                    ended = background.next() => News::Ended(ended),
                     () = restart::changed(&mut self.files) => News::Files,
                     changed = roots::changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                 }
@@ -209,6 +233,7 @@ impl<'a> Repl<'a> {
                 Err(News::Learned(Ok(learned))) => self.learned(learned),
                 // Without the lists there is only less to pick from.
                 Err(News::Learned(Err(_))) => {}
+                Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files) => return Err(FilesChanged),
                 Err(News::Folders(changed)) => self.folders_changed(&changed),
             }
@@ -276,6 +301,8 @@ impl<'a> Repl<'a> {
             Command::Resources => return self.list_all(Wanted::Resources).await,
             Command::Find(text) => return self.find(&text).await,
             Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
+            Command::Begin(tool, words) => return self.begin(&tool, &words).await,
+            Command::Tasks(wanted) => return self.tasks(wanted).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
             Command::Read(uri) => {
                 let Session { client, host, .. } = &mut *self.session;
@@ -285,7 +312,7 @@ impl<'a> Repl<'a> {
                 let is_filled = read != uri;
                 let call = Call::Read(read);
                 if is_filled {
-                    self.write(&call);
+                    self.write(&call, "/call");
                 }
                 return self.make(call, false).await;
             }
@@ -332,8 +359,32 @@ impl<'a> Repl<'a> {
         words: &[String],
         preset: Content,
     ) -> Result<(), Error> {
+        let tool = self.tool(name).await?;
+        let Some((arguments, is_filled)) = self.arguments(&tool, words, preset).await? else {
+            return Ok(());
+        };
+        let call = Call::Tool(Box::new(tool), arguments);
+        if is_filled {
+            self.write(&call, "/call");
+        }
+        self.make(call, false).await
+    }
+
+    /// The tool of this name.
+    async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
+        Ok(tool.clone())
+    }
+
+    /// The arguments of a call, and whether the person filled them in: those that the tool needs and
+    /// that are not given are asked for, with `preset` filled in. None if the person cancels.
+    async fn arguments(
+        &mut self,
+        tool: &Tool,
+        words: &[String],
+        preset: Content,
+    ) -> Result<Option<(Content, bool)>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
@@ -344,25 +395,24 @@ impl<'a> Repl<'a> {
             missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
         let Some(arguments) = filled else {
             self.session.host.page().say(Style::Plain, "Not called.");
-            return Ok(());
+            return Ok(None);
         };
         let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
-        let call = Call::Tool(Box::new(tool.clone()), arguments);
-        if is_filled {
-            self.write(&call);
-        }
-        self.make(call, false).await
+        Ok(Some((arguments, is_filled)))
     }
 
-    /// Leaves the line that makes a call again, where it was filled in: to be seen, and among the
-    /// lines to go back to. Arguments that seem to be secrets are not in it.
-    fn write(&mut self, call: &Call) {
+    /// Leaves the line that makes a call again, by this command, where it was filled in: to be seen, and
+    /// among the lines to go back to. Arguments that seem to be secrets are not in it.
+    fn write(&mut self, call: &Call, command: &str) {
         let kept = LastCall::new(call.clone());
         let line = self.address(call.name());
         let line = line.and_then(|address| written::line(kept.call(), &address));
-        let Some(line) = line else {
+        let Some(mut line) = line else {
             return;
         };
+        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
+            line = format!("{command}{rest}");
+        }
         let host = &mut self.session.host;
         host.page().quote_line("Called ", &line);
         if host.is_person() {
@@ -402,7 +452,7 @@ impl<'a> Repl<'a> {
         let is_filled = given != before;
         let call = Call::Prompt(name.to_owned(), given);
         if is_filled {
-            self.write(&call);
+            self.write(&call, "/call");
         }
         self.make(call, false).await
     }

@@ -13,6 +13,7 @@ use crate::{error::Error, files::WatchedFiles, session::Session};
 impl Repl<'_> {
     /// Starts the server again, or reaches it again, and says what is another.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
+        self.end_tasks(Some(self.session.server()));
         let name = given(&self.session.host.desk().asker().name).short();
         let page = self.session.host.page();
         page.note(Style::Dim, words!("Starting {} again.", name));

@@ -229,17 +229,23 @@ impl Repl<'_> {
     /// to. What is said of the last call is said to the server that was called.
     pub(super) async fn obey(&mut self, command: Command) -> Result<(), Error> {
         let addresses = self.addresses();
-        let is_call = matches!(
-            command,
-            Command::Call(..) | Command::Prompt(..) | Command::Read(_)
-        );
+        let of_task = match &command {
+            Command::Tasks(wanted) => self.server_of(wanted),
+            _ => None,
+        };
+        // The result of a task is then that of the last call.
+        let is_call = of_task.is_some()
+            || matches!(
+                command,
+                Command::Call(..) | Command::Prompt(..) | Command::Read(_)
+            );
         let (server, command) = match command.name() {
             Some(name) => {
                 let (server, name) = addresses.read(name);
                 (Some(server.to_owned()), command.clone().of(name))
             }
             None if command.is_of_last_call() => (self.called.clone(), command),
-            None => (None, command),
+            None => (of_task, command),
         };
         let at = match &server {
             Some(server) => self.find_server(server)?,

@@ -9,6 +9,7 @@ use askback_host::{
     model::{Asker, Desk, Reached},
     page::out,
     relay::{Relay, ServerId, claims},
+    tasks::Tasks,
     text::{Given, Words, given},
     words,
 };
@@ -324,6 +325,11 @@ impl Session {
     /// The number of the server that the person talks to.
     pub fn server(&self) -> ServerId {
         self.server
+    }
+
+    /// The calls that go on while the person does something else, those of all servers.
+    pub fn tasks(&self) -> Tasks {
+        self.opener.relay.tasks().clone()
     }
 
     /// Has the person talk to another server, if that is there. The connection becomes that to the one

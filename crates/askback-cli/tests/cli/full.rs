@@ -406,7 +406,7 @@ fn who_looks_elsewhere_is_called() {
     terminal
         .until("> ")
         .press("\x1b[O/call tailor_trip destination=Rome\r");
-    terminal.until("asks");
+    terminal.until("askback asks");
     assert!(terminal.wrote("\x07\x1b]9;askback asks\x1b\\"));
     terminal.press(ESC).until("Type to filter").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));

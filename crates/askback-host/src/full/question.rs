@@ -91,14 +91,15 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
     }
 }
 
-fn call(question: &Question) -> (&'static str, Option<PeerText>) {
+fn call(question: &Question) -> (Words, Option<PeerText>) {
     let is_ours = matches!(question.ask, Ask::Arguments { .. });
     match &question.call {
-        Some(Call::Tool(name)) if is_ours => (" ", Some(name.into())),
-        Some(Call::Tool(name)) => (" · call ", Some(name.into())),
-        Some(Call::Prompt(name)) => (" · prompt ", Some(name.into())),
-        Some(Call::Resource(uri)) => (" · resource ", Some(uri.into())),
-        None => ("", None),
+        Some(Call::Tool(name)) if is_ours => (" ".into(), Some(name.into())),
+        Some(Call::Tool(name)) => (" · call ".into(), Some(name.into())),
+        Some(Call::Task { number, tool }) => (words!(" · task {} ", *number), Some(tool.into())),
+        Some(Call::Prompt(name)) => (" · prompt ".into(), Some(name.into())),
+        Some(Call::Resource(uri)) => (" · resource ".into(), Some(uri.into())),
+        None => (Words::default(), None),
     }
 }
 

@@ -67,6 +67,13 @@ pub struct Claims {
 pub enum Call {
     /// A call of a tool.
     Tool(String),
+    /// A call of a tool that goes on while the person does something else.
+    Task {
+        /// The number by which the person knows it.
+        number: u32,
+        /// The tool.
+        tool: String,
+    },
     /// A prompt.
     Prompt(String),
     /// A resource that is read, by its URI.
@@ -236,6 +243,24 @@ pub enum Why {
     Muted,
     /// Too many questions wait.
     Flood,
+}
+
+impl Call {
+    /// The tool that is called, if one is.
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Tool(tool) | Self::Task { tool, .. } => Some(tool),
+            Self::Prompt(_) | Self::Resource(_) => None,
+        }
+    }
+
+    /// The prompt that is wanted, if one is.
+    pub fn prompt(&self) -> Option<&str> {
+        match self {
+            Self::Prompt(prompt) => Some(prompt),
+            Self::Tool(_) | Self::Task { .. } | Self::Resource(_) => None,
+        }
+    }
 }
 
 impl Ask {

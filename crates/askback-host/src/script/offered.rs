@@ -13,11 +13,14 @@ use crate::{
 /// file. One for a link names the server and the call: it consents to nothing else. It is safe to show as
 /// it is: what is shown of it and pasted is read as that rule.
 pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
-    let when = match (&question.call, &question.key) {
-        (_, Some(key)) => format!("{{key: {}}}", word(key)),
-        (Some(Call::Tool(name)), None) => format!("{{tool: {}}}", word(name)),
-        (Some(Call::Prompt(name)), None) => format!("{{prompt: {}}}", word(name)),
-        _ => "{}".to_owned(),
+    let call = question.call.as_ref();
+    let tool = call.and_then(Call::tool);
+    let prompt = call.and_then(Call::prompt);
+    let when = match (&question.key, tool, prompt) {
+        (Some(key), ..) => format!("{{key: {}}}", word(key)),
+        (None, Some(tool), _) => format!("{{tool: {}}}", word(tool)),
+        (None, None, Some(prompt)) => format!("{{prompt: {}}}", word(prompt)),
+        (None, None, None) => "{}".to_owned(),
     };
     match &question.ask {
         Ask::Form { schema, .. } => Some(format!(
@@ -38,15 +41,11 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
 
 /// Everything that tells a link from those of other servers, calls and questions.
 fn this_link(asker: &Asker, question: &Question) -> String {
-    let (tool, prompt) = match &question.call {
-        Some(Call::Tool(name)) => (Some(name), None),
-        Some(Call::Prompt(name)) => (None, Some(name)),
-        Some(Call::Resource(_)) | None => (None, None),
-    };
+    let call = question.call.as_ref();
     let named = [
-        ("tool", tool),
-        ("prompt", prompt),
-        ("key", question.key.as_ref()),
+        ("tool", call.and_then(Call::tool)),
+        ("prompt", call.and_then(Call::prompt)),
+        ("key", question.key.as_deref()),
     ];
     let mut parts = vec![
         "mode: url".to_owned(),

@@ -115,11 +115,8 @@ impl When {
     }
 
     fn fits_call(&self, server: &str, question: &Question) -> bool {
-        let (tool, prompt) = match &question.call {
-            Some(Call::Tool(name)) => (Some(name.as_str()), None),
-            Some(Call::Prompt(name)) => (None, Some(name.as_str())),
-            Some(Call::Resource(_)) | None => (None, None),
-        };
+        let call = question.call.as_ref();
+        let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
         let is =
             |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
         // Never what the server calls itself: any server can call itself anything.

@@ -1,0 +1,280 @@
+//! Calls of tools that go on while the person does something else.
+
+use std::{collections::BTreeMap, future::poll_fn, pin::Pin, task::Poll};
+
+use askback::client::{ClientError, PendingCall, Received};
+use askback_core::protocol::CallToolResult;
+use askback_host::{
+    page::Style,
+    relay::ServerId,
+    tasks::{Standing, Task},
+    text::given,
+    words,
+};
+use serde_json::Map;
+
+use super::{
+    Repl,
+    again::{self, Call, LastCall},
+    line::Tasks,
+};
+use crate::error::Error;
+
+/// The calls that go on, and the ends of those before.
+#[derive(Default)]
+pub(super) struct Background(BTreeMap<u32, Begun>);
+
+/// A call that was begun.
+struct Begun {
+    call: LastCall,
+    /// The call on its way; none once it has ended. Without it the server is told to stop.
+    calling: Option<PendingCall<CallToolResult>>,
+    end: Option<Result<again::Received, Error>>,
+}
+
+/// The end of a call, by its number.
+pub(super) type Ended = (u32, Result<Received<CallToolResult>, ClientError>);
+
+impl Background {
+    /// Waits until one of the calls has ended; for ever where none goes on. Nothing is lost where that
+    /// is not waited for to the end.
+    pub(super) async fn next(&mut self) -> Ended {
+        poll_fn(|context| {
+            for (number, begun) in &mut self.0 {
+                let Some(calling) = &mut begun.calling else {
+                    continue;
+                };
+                if let Poll::Ready(end) = Pin::new(calling).poll(context) {
+                    begun.calling = None;
+                    return Poll::Ready((*number, end));
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl Repl<'_> {
+    /// Begins a call of a tool, which goes on while the person does something else.
+    pub(super) async fn begin(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
+        if self.recorder.is_some() {
+            let error = Error::usage("a recording has one call at a time");
+            return Err(error.hint("/call waits for the call."));
+        }
+        let tool = self.tool(name).await?;
+        if !self.session.client.may_be_task(&tool) {
+            let error = Error::usage("the server does not run this tool as a task:");
+            return Err(error.quoting(&tool.name).hint("/call waits for the call."));
+        }
+        let Some((arguments, is_filled)) = self.arguments(&tool, words, Map::new()).await? else {
+            return Ok(());
+        };
+        let mut calling = self.session.client.call_as_task(&tool, &arguments);
+        let tasks = self.session.tasks();
+        let number = tasks.begin(self.session.server(), calling.id(), &tool.name);
+        // It is sent now, whatever the person does next.
+        let sent = poll_fn(|context| Poll::Ready(Pin::new(&mut calling).poll(context))).await;
+        let call = Call::Tool(Box::new(tool), arguments);
+        if is_filled {
+            self.write(&call, "/begin");
+        }
+        let page = self.session.host.page();
+        page.quote_line(words!("Task {} began: ", number), call.name());
+        page.note(Style::Dim, "/tasks shows how it stands.");
+        let begun = Begun {
+            call: LastCall::new(call),
+            calling: sent.is_pending().then_some(calling),
+            end: None,
+        };
+        let known = |number: &u32, _: &mut Begun| tasks.get(*number).is_some();
+        self.background.0.retain(known);
+        self.background.0.insert(number, begun);
+        if let Poll::Ready(end) = sent {
+            self.ended((number, end));
+        }
+        Ok(())
+    }
+
+    /// Takes in that a task has ended, and says so.
+    pub(super) fn ended(&mut self, (number, end): Ended) {
+        let Some(begun) = self.background.0.get_mut(&number) else {
+            return;
+        };
+        let end = again::of_tool(end, None);
+        let (standing, ended) = match &end {
+            Ok(received) if !received.failed => (Standing::Done, "is done"),
+            Ok(_) => (Standing::Error, "reports an error"),
+            Err(_) => (Standing::Failed, "failed"),
+        };
+        self.session.tasks().end(number, standing);
+        self.tool_error |= standing == Standing::Error;
+        let page = self.session.host.page();
+        page.quote_line(
+            words!("Task {} {}: ", number, ended),
+            begun.call.call().name(),
+        );
+        match &end {
+            Ok(_) => page.note(Style::Dim, words!("/tasks {} shows its result.", number)),
+            Err(error) => error.put_below(page),
+        }
+        begun.end = Some(end);
+    }
+
+    /// Shows tasks, waits for one, or cancels one.
+    pub(super) async fn tasks(&mut self, wanted: Tasks) -> Result<(), Error> {
+        match wanted {
+            Tasks::All => self.list_tasks(),
+            Tasks::One(number) => self.show_task(number),
+            Tasks::Wait(number) => {
+                self.find_task(number)?;
+                self.wait_for_task(number).await
+            }
+            Tasks::Cancel(number) => {
+                let task = self.find_task(number)?;
+                if !task.is_at_work() {
+                    return Err(Error::usage(words!("task {} has ended already", number)));
+                }
+                self.cancel_task(number);
+                let words = "The server is told to stop, and may have done a part of it.";
+                self.session.host.page().note(Style::Dim, words);
+                Ok(())
+            }
+        }
+    }
+
+    /// The name of the server of the task that is to be shown.
+    pub(super) fn server_of(&self, wanted: &Tasks) -> Option<String> {
+        let (Tasks::One(number) | Tasks::Wait(number)) = wanted else {
+            return None;
+        };
+        let task = self.session.tasks().get(*number)?;
+        Some(self.session.host.asker(task.server).name.clone())
+    }
+
+    /// How many tasks have not ended.
+    pub(super) fn at_work(&self) -> usize {
+        let all = self.background.0.values();
+        all.filter(|begun| begun.calling.is_some()).count()
+    }
+
+    /// Says which tasks go on, where a person is about to leave them. Returns whether any does.
+    pub(super) fn tell_at_work(&mut self) -> bool {
+        let count = self.at_work();
+        if count > 0 {
+            let words = words!(
+                "Tasks at work: {}. They are cancelled when you leave; /quit again leaves.",
+                count
+            );
+            self.session.host.page().say(Style::Warning, words);
+        }
+        count > 0
+    }
+
+    /// Cancels the tasks of a server, or all, for its connection ends; and says so.
+    pub(super) fn end_tasks(&mut self, server: Option<ServerId>) {
+        let all = self.session.tasks().all().into_iter();
+        let meant = all.filter(|(_, task)| {
+            task.is_at_work() && server.is_none_or(|server| server == task.server)
+        });
+        for (number, _) in meant {
+            self.cancel_task(number);
+        }
+    }
+
+    fn cancel_task(&mut self, number: u32) {
+        if let Some(begun) = self.background.0.get_mut(&number) {
+            begun.calling = None;
+            self.session.tasks().end(number, Standing::Cancelled);
+            let page = self.session.host.page();
+            let name = begun.call.call().name();
+            page.quote_line(words!("Task {} is cancelled: ", number), name);
+        }
+    }
+
+    fn list_tasks(&mut self) -> Result<(), Error> {
+        let all = self.session.tasks().all();
+        if all.is_empty() {
+            self.tell("No task was begun: /begin TOOL begins one.");
+            return Ok(());
+        }
+        let are_several = !self.others.is_empty();
+        let rows: Vec<_> = all
+            .into_iter()
+            .map(|(number, task)| {
+                let words = match are_several {
+                    true => {
+                        let server = given(&self.session.host.asker(task.server).name).short();
+                        words!("{}  {}, {} ", number, server, task.words())
+                    }
+                    false => words!("{}  {} ", number, task.words()),
+                };
+                (words, task)
+            })
+            .collect();
+        self.list(|page| {
+            for (words, task) in rows {
+                page.quote_line(words, task.tool);
+                if let Some(message) = task.message {
+                    page.quote_line("     ", message);
+                }
+            }
+        })?;
+        let words = "/tasks N shows one, or its result; wait N and cancel N are the others.";
+        self.session.host.page().note(Style::Dim, words);
+        Ok(())
+    }
+
+    /// Shows how a task stands, or its result.
+    fn show_task(&mut self, number: u32) -> Result<(), Error> {
+        let task = self.find_task(number)?;
+        let begun = self.background.0.get(&number);
+        match begun.and_then(|begun| Some((begun.call.clone(), begun.end.clone()?))) {
+            Some((call, Ok(received))) => {
+                self.known.last = Some(call);
+                self.present(received, None)
+            }
+            Some((_, Err(error))) => Err(error),
+            None => {
+                let page = self.session.host.page();
+                page.quote_line(words!("{} ", task.words()), &task.tool);
+                if let Some(message) = task.message.clone() {
+                    page.quote_line("     ", message);
+                }
+                if task.is_at_work() {
+                    page.note(Style::Dim, words!("/tasks wait {} waits for it.", number));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until a task has ended, and shows its result. Its progress is shown as it comes.
+    async fn wait_for_task(&mut self, number: u32) -> Result<(), Error> {
+        let tasks = self.session.tasks();
+        let is_at_work = || tasks.get(number).is_some_and(|task| task.is_at_work());
+        while is_at_work() {
+            tasks.watch(Some(number));
+            let ended = self.session.host.attend(self.background.next()).await;
+            tasks.watch(None);
+            match ended {
+                Ok(ended) => self.ended(ended),
+                Err(stopped) if !self.session.host.is_person() => return Err(stopped.into()),
+                Err(_) => {
+                    let page = self.session.host.page();
+                    page.say(Style::Plain, words!("Task {} goes on.", number));
+                    return Ok(());
+                }
+            }
+        }
+        self.show_task(number)
+    }
+
+    fn find_task(&self, number: u32) -> Result<Task, Error> {
+        let none = || {
+            let error = Error::usage(words!("there is no task {}", number));
+            error.hint("/tasks lists them.")
+        };
+        self.session.tasks().get(number).ok_or_else(none)
+    }
+}
