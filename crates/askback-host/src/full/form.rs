@@ -115,6 +115,13 @@ impl FormView {
         vec![Said::Write { field, text }]
     }
 
+    /// Has the object or list at the focus be written as JSON, or in fields again.
+    pub(super) fn fold(&mut self, draft: &Draft) -> Vec<Said> {
+        let field = draft.first_of(self.focus);
+        self.go_to(field);
+        vec![Said::Fold(field)]
+    }
+
     fn go_to(&mut self, field: usize) {
         self.focus = field;
         self.loaded = None;
@@ -217,6 +224,7 @@ impl FormView {
             Key::BackTab | Key::Up => self.go_to(at.checked_sub(1).unwrap_or(last)),
             Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
             Key::PageUp => self.go_to(at.saturating_sub(5)),
+            Key::Ctrl('t') if draft.has_nested() => return Pressed::Said(self.fold(draft)),
             Key::Ctrl('s') => return Pressed::Said(vec![Said::Submit]),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;
@@ -230,7 +238,10 @@ impl FormView {
                 return Pressed::Said(match command::typed(self.editor.text()) {
                     Typed::Text(text) => vec![Said::Write { field: at, text }],
                     // The slash alone was a text.
-                    Typed::Command(..) if draft.value(at).is_some_and(|value| value == "/") => {
+                    Typed::Command(..)
+                        if draft.written(at) == Some("/")
+                            || draft.value(at).is_some_and(|value| value == "/") =>
+                    {
                         vec![Said::Clear(at)]
                     }
                     Typed::Command(..) => Vec::new(),
@@ -354,7 +365,7 @@ impl FormView {
             .to(1)
             .ours(Style::Dim, number)
             .to(MARKS)
-            .peer(style, &PeerText::from(field.label()), label);
+            .peer(style, &shown_label(draft, index, label), label);
         let row = match field.required {
             true => row.ours(Style::Strong, "*"),
             false => row,
@@ -488,6 +499,24 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
         frame.push(row.ours(Style::Dim, words));
     }
     frame.into_rows()
+}
+
+/// The label of a field. Of a member of an object, whose label is longer, the end is shown: it tells
+/// the members apart.
+fn shown_label(draft: &Draft, index: usize, columns: usize) -> PeerText {
+    let label = draft.fields()[index].label();
+    let fits = |label: &str| {
+        let columns = columns.saturating_sub(text::columns(text::GUTTER));
+        text::columns(&text::line(label)) <= columns
+    };
+    if fits(label) || !draft.is_inner(index) {
+        return label.into();
+    }
+    let ends = label
+        .char_indices()
+        .map(|(at, _)| format!("…{}", &label[at..]));
+    let fitting = ends.into_iter().find(|end| fits(end));
+    fitting.map_or_else(|| label.into(), PeerText::from)
 }
 
 fn hint(field: &Field) -> Words {

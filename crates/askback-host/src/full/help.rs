@@ -15,6 +15,10 @@ const COPY: Does = ("c", "show the link alone, and copy it");
 const CODE: Does = ("q", "show the link as a code for a telephone");
 const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
+const FOLD: Does = (
+    "Ctrl-T, /json",
+    "write an object or a list as JSON, or in fields again",
+);
 const SLASH: Does = (
     "/decline /cancel",
     "the same as words, in a text; // begins a text with /",
@@ -59,6 +63,11 @@ fn here(front: &Front<'_>) -> Vec<Does> {
                 ),
                 SLASH,
             ]);
+            if let Step::Filling(draft) = front.step
+                && draft.has_nested()
+            {
+                keys.push(FOLD);
+            }
             keys
         }
         Step::Review(_) if ours => vec![("Enter", "call it"), ("e", "change the fields"), ROWS],

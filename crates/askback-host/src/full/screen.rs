@@ -393,6 +393,7 @@ impl Screen {
             "cancel" => return vec![Said::Cancel],
             "mute" => return vec![Said::Mute],
             "review" if matches!(step, Step::Filling(_)) => return vec![Said::Submit],
+            "json" if let Step::Filling(draft) = step => return self.form.fold(draft),
             "more" => self.wanted = Some(Wanted::Message),
             "help" => self.is_helping = true,
             "wire" => match Shown::read(rest.trim()) {

@@ -1,11 +1,12 @@
 //! A form while it is being filled in: every field of it, in any order.
 
 use askback_core::{
-    forms::{Content, Field, FieldKind, FormSchema, Opt},
+    forms::{Content, Field, FieldKind, FormSchema, Opt, read_json},
     limits::Limits,
 };
 use serde_json::Value;
 
+use super::nested::{self, Group, Key, Kind, Row, Unfolded};
 use crate::{
     text::{self, Words},
     words,
@@ -15,13 +16,30 @@ use crate::{
 ///
 /// A field keeps what a person wrote in it also where that is no value of the field yet: nothing
 /// written is lost. What is sent has passed the check of every field.
+///
+/// An object or a list has a field for each of its members and items, where its schema and its value
+/// allow that, and else one that is written as JSON. The person can choose the latter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    schema: FormSchema,
+    /// The form as it was asked.
+    whole: Vec<Field>,
+    /// The fields as they are shown.
+    fields: Vec<Field>,
+    places: Vec<Place>,
     entries: Vec<Entry>,
-    /// The defaults that are no values of their fields, and why.
-    dropped: Vec<(usize, Value, Words)>,
+    /// The objects and lists that have fields of their own.
+    groups: Vec<Group>,
     limits: Limits,
+}
+
+/// The place of a field in what is sent.
+#[derive(Debug, Clone, PartialEq)]
+struct Place {
+    path: Vec<Key>,
+    /// Whether it must be given where what it is in is given.
+    is_required: bool,
+    /// The default that is no value of the field, and why.
+    dropped: Option<(Value, Words)>,
 }
 
 /// The content of a field.
@@ -39,45 +57,279 @@ enum Entry {
 impl Draft {
     /// A form as it is asked: each field holds what is given beforehand, or its default, if that
     /// passes the check.
-    pub fn new(mut schema: FormSchema, preset: &Content, limits: Limits) -> Self {
-        schema.fields.iter_mut().for_each(explain);
-        let mut dropped = Vec::new();
-        let mut first = |(index, field): (usize, &Field)| {
-            let preset = preset.get(&field.name).cloned();
-            let passes = |value: &Value| field.check(value, &limits.forms).is_ok();
-            if let Some(value) = preset.filter(passes) {
-                return Entry::Value(value);
-            }
-            let Some(default) = field.default_value() else {
-                return Entry::Empty;
-            };
-            match text::check(field, &default, &limits) {
-                Ok(()) => Entry::Value(default),
-                Err(issue) => {
-                    dropped.push((index, default, issue));
-                    Entry::Empty
-                }
-            }
-        };
-        let entries = schema.fields.iter().enumerate().map(&mut first).collect();
-        Self {
-            schema,
-            entries,
-            dropped,
+    pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
+        let mut draft = Self {
+            whole: schema.fields.clone(),
+            fields: Vec::new(),
+            places: Vec::new(),
+            entries: Vec::new(),
+            groups: Vec::new(),
             limits,
+        };
+        let mut left = schema.fields.len();
+        for field in schema.fields {
+            left = left.saturating_sub(1);
+            let preset = preset.get(&field.name).cloned();
+            let passes = |value: &Value| field.check(value, &draft.limits.forms).is_ok();
+            let mut dropped = None;
+            let value = preset.filter(passes).or_else(|| {
+                let default = field.default_value()?;
+                match text::check(&field, &default, &draft.limits) {
+                    Ok(()) => Some(default),
+                    Err(issue) => {
+                        dropped = Some((default, issue));
+                        None
+                    }
+                }
+            });
+            let path = [Key::Member(field.name.clone())];
+            let unfolded = match dropped {
+                None => nested::unfold(&field, &path, value.as_ref(), &draft.limits),
+                Some(_) => None,
+            };
+            let at = draft.fields.len();
+            match unfolded.filter(|it| draft.has_room(it.rows.len().saturating_add(left))) {
+                Some(unfolded) => draft.insert(at, unfolded),
+                None => draft.insert_whole(at, field, value, dropped),
+            }
         }
+        draft.settle();
+        draft
+    }
+
+    /// Whether there is room for so many fields more.
+    fn has_room(&self, more: usize) -> bool {
+        self.fields.len().saturating_add(more) <= self.limits.forms.fields
+    }
+
+    /// Puts the fields of an object or a list in.
+    fn insert(&mut self, at: usize, unfolded: Unfolded) {
+        for (row, at) in unfolded.rows.into_iter().zip(at..) {
+            let Row {
+                path,
+                mut field,
+                is_required,
+                value,
+            } = row;
+            explain(&mut field);
+            self.fields.insert(at, field);
+            let place = Place {
+                path,
+                is_required,
+                dropped: None,
+            };
+            self.places.insert(at, place);
+            let entry = value.map_or(Entry::Empty, |value| self.entry(at, value));
+            self.entries.insert(at, entry);
+        }
+        self.groups.extend(unfolded.groups);
+    }
+
+    /// A value as it is in a field: one that does not fit is a text, which is read as it in JSON.
+    fn entry(&self, index: usize, value: Value) -> Entry {
+        let checked = self
+            .fields
+            .get(index)
+            .map(|field| text::check(field, &value, &self.limits));
+        match (checked, value) {
+            (Some(Err(issue)), Value::String(text)) if read_json(&text).is_err() => {
+                Entry::Written(text, issue)
+            }
+            (Some(Err(issue)), value) => Entry::Written(value.to_string(), issue),
+            (_, value) => Entry::Value(value),
+        }
+    }
+
+    /// Puts a field in as it was asked.
+    fn insert_whole(
+        &mut self,
+        at: usize,
+        mut field: Field,
+        value: Option<Value>,
+        dropped: Option<(Value, Words)>,
+    ) {
+        explain(&mut field);
+        let place = Place {
+            path: vec![Key::Member(field.name.clone())],
+            is_required: field.required,
+            dropped,
+        };
+        self.places.insert(at, place);
+        self.fields.insert(at, field);
+        self.entries
+            .insert(at, value.map_or(Entry::Empty, Entry::Value));
+    }
+
+    /// Makes room for one item more behind each list whose last item is given, and finds out which
+    /// fields must be given: those of an optional object only where another of its fields is.
+    fn settle(&mut self) {
+        while let Some((group, unfolded)) = self.growth() {
+            let path = &self.groups[group].path;
+            let within = |place: &Place| place.path.starts_with(path);
+            let last = self.places.iter().rposition(within).unwrap_or_default();
+            if let Kind::List(list) = &mut self.groups[group].kind {
+                list.count = list.count.saturating_add(1);
+            }
+            self.insert(last.saturating_add(1), unfolded);
+        }
+        let required = self.places.iter().map(|place| {
+            let mut around = self.groups.iter();
+            let is_wanted = |group: &Group| group.is_required || self.is_given(&group.path);
+            place.is_required
+                && around.all(|group| !place.path.starts_with(&group.path) || is_wanted(group))
+        });
+        let required: Vec<_> = required.collect();
+        for (field, required) in self.fields.iter_mut().zip(required) {
+            field.required = required;
+        }
+    }
+
+    /// The first list whose last item is given, and the fields of the next.
+    fn growth(&self) -> Option<(usize, Unfolded)> {
+        let mut groups = self.groups.iter().enumerate();
+        groups.find_map(|(index, group)| {
+            let Kind::List(list) = &group.kind else {
+                return None;
+            };
+            let mut last = group.path.clone();
+            last.push(Key::Item(list.count.checked_sub(1)?));
+            let unfolded = list.grown(&group.path, &self.limits);
+            let unfolded = unfolded.filter(|it| self.has_room(it.rows.len()))?;
+            self.is_given(&last).then_some((index, unfolded))
+        })
+    }
+
+    /// Whether something stands in a field of what is at this place.
+    fn is_given(&self, path: &[Key]) -> bool {
+        let mut all = self.places.iter().zip(&self.entries);
+        all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
+    }
+
+    /// Whether it has an object or a list that can be written in fields or as JSON.
+    pub fn has_nested(&self) -> bool {
+        let is_nested = |field: &Field| matches!(field.kind, FieldKind::Json(_));
+        self.whole.iter().any(is_nested)
+    }
+
+    /// Whether a field is a member or an item of another.
+    pub fn is_inner(&self, index: usize) -> bool {
+        let place = self.places.get(index);
+        place.is_some_and(|place| place.path.len() > 1)
+    }
+
+    /// The first of the fields that an object or a list has in place of one, or the field itself.
+    pub fn first_of(&self, index: usize) -> usize {
+        let top = self.places.get(index).and_then(|place| place.path.first());
+        let mut places = self.places.iter();
+        let found = places.position(|place| place.path.first() == top);
+        found.unwrap_or(index)
+    }
+
+    /// Has an object or a list be written as JSON, with what stands in its fields; or in fields again.
+    ///
+    /// # Errors
+    ///
+    /// Says why it stays as it is.
+    pub(super) fn fold(&mut self, index: usize) -> Result<(), Words> {
+        let first = self.first_of(index);
+        let Some(top) = self.places.get(first).and_then(|place| place.path.first()) else {
+            return Err("there is no such field".into());
+        };
+        let (top, path) = (top.clone(), [top.clone()]);
+        let is_top = |field: &&Field| top == Key::Member(field.name.clone());
+        let Some(field) = self.whole.iter().find(is_top).cloned() else {
+            return Err("there is no such field".into());
+        };
+        if !matches!(field.kind, FieldKind::Json(_)) {
+            return Err("this field is no object and no list".into());
+        }
+        let is_whole = !self.groups.iter().any(|group| group.path == path);
+        if is_whole {
+            let value = match self.entries.get(first) {
+                Some(Entry::Value(value)) => Some(value.clone()),
+                Some(Entry::Written(text, _)) => match read_json(text) {
+                    Ok(value) => Some(value),
+                    Err(_) => return Err("it stays JSON until it can be read".into()),
+                },
+                Some(Entry::Empty | Entry::Chosen(..)) | None => None,
+            };
+            let unfolded = nested::unfold_all(&field, &path, value.as_ref(), &self.limits);
+            let room = unfolded
+                .as_ref()
+                .map_or(0, |it| it.rows.len().saturating_sub(1));
+            let Some(unfolded) = unfolded.filter(|_| self.has_room(room)) else {
+                return Err("it stays JSON: it holds what has no field of its own".into());
+            };
+            self.remove(&path);
+            self.insert(first, unfolded);
+        } else {
+            let value = self.value_at(&path, true);
+            self.remove(&path);
+            self.insert_whole(first, field, None, None);
+            if let Some(value) = value {
+                self.write(first, value.to_string());
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Takes out what is at this place.
+    fn remove(&mut self, path: &[Key]) {
+        let stays: Vec<_> = self
+            .places
+            .iter()
+            .map(|place| !place.path.starts_with(path))
+            .collect();
+        let (mut fields, mut entries) = (stays.iter(), stays.iter());
+        self.fields.retain(|_| fields.next() == Some(&true));
+        self.entries.retain(|_| entries.next() == Some(&true));
+        self.places.retain(|place| !place.path.starts_with(path));
+        self.groups.retain(|group| !group.path.starts_with(path));
+    }
+
+    /// The value of what is at this place; with `all`, what is no value yet is in it as it was written.
+    fn value_at(&self, path: &[Key], all: bool) -> Option<Value> {
+        if let Some(index) = self.places.iter().position(|place| place.path == path) {
+            return match self.entries.get(index)? {
+                Entry::Value(value) => Some(value.clone()),
+                Entry::Written(text, _) if all => {
+                    Some(read_json(text).unwrap_or_else(|_| text.as_str().into()))
+                }
+                Entry::Chosen(chosen, _) if all => Some(chosen.clone().into()),
+                Entry::Empty | Entry::Written(..) | Entry::Chosen(..) => None,
+            };
+        }
+        let group = self.groups.iter().find(|group| group.path == path)?;
+        let inner = |key: Key| {
+            let mut path = path.to_vec();
+            path.push(key);
+            self.value_at(&path, all)
+        };
+        let is_wanted = group.is_required || self.is_given(path);
+        let value = match &group.kind {
+            Kind::Object(names) => {
+                let members = names.iter().filter_map(|name| {
+                    let value = inner(Key::Member(name.clone()))?;
+                    Some((name.clone(), value))
+                });
+                Value::Object(members.collect())
+            }
+            Kind::List(list) => (0..list.count).map(Key::Item).filter_map(inner).collect(),
+        };
+        is_wanted.then_some(value)
     }
 
     /// Returns the default of a field that is left out because it is no value of the field, and
     /// why.
     pub fn dropped(&self, index: usize) -> Option<(&Value, Words)> {
-        let found = self.dropped.iter().find(|(at, ..)| *at == index);
-        found.map(|(_, value, issue)| (value, issue.clone()))
+        let dropped = self.places.get(index)?.dropped.as_ref();
+        dropped.map(|(value, issue)| (value, issue.clone()))
     }
 
     /// The fields, in order.
     pub fn fields(&self) -> &[Field] {
-        &self.schema.fields
+        &self.fields
     }
 
     /// Returns the value of a field.
@@ -98,7 +350,7 @@ impl Draft {
 
     /// Returns why the form cannot be sent because of a field.
     pub fn issue(&self, index: usize) -> Option<Words> {
-        let field = self.schema.fields.get(index)?;
+        let field = self.fields.get(index)?;
         match self.entries.get(index)? {
             Entry::Value(_) => None,
             Entry::Written(_, issue) | Entry::Chosen(_, issue) => Some(issue.clone()),
@@ -124,12 +376,32 @@ impl Draft {
     ///
     /// Says why it is no value of the field.
     pub fn read(&self, index: usize, written: &str) -> Result<Value, Words> {
-        let Some(field) = self.schema.fields.get(index) else {
+        let Some(field) = self.fields.get(index) else {
             return Err("there is no such field".into());
         };
         let value = read(field, written)?;
         text::check(field, &value, &self.limits)?;
+        self.check_nested(index, field, &value)?;
         Ok(value)
+    }
+
+    /// Checks what has fields of its own, where it is written as JSON.
+    fn check_nested(&self, index: usize, field: &Field, value: &Value) -> Result<(), Words> {
+        let path = self.places.get(index).map(|place| place.path.as_slice());
+        let path = path.unwrap_or_default();
+        let fits = nested::unfold(field, path, Some(value), &self.limits).is_some();
+        match nested::unfold_all(field, path, Some(value), &self.limits) {
+            Some(_) if !fits => Err("holds what does not fit; /json (Ctrl-T) shows where".into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The form with this written in a field.
+    #[must_use]
+    pub fn with(&self, index: usize, written: String) -> Self {
+        let mut draft = self.clone();
+        draft.write(index, written);
+        draft
     }
 
     /// Writes into a field. No text empties it.
@@ -145,7 +417,7 @@ impl Draft {
     /// Chooses an option, by its number from nought: of several it is put in or taken out again. A
     /// yes or no has two: yes is the first.
     pub(super) fn choose(&mut self, index: usize, option: usize) {
-        let Some(field) = self.schema.fields.get(index) else {
+        let Some(field) = self.fields.get(index) else {
             return;
         };
         let entry = match &field.kind {
@@ -201,15 +473,17 @@ impl Draft {
     fn put(&mut self, index: usize, entry: Entry) {
         if let Some(place) = self.entries.get_mut(index) {
             *place = entry;
+            self.settle();
         }
     }
 
     /// Returns the content to send.
     pub fn content(&self) -> Content {
-        let fields = self.schema.fields.iter().enumerate();
-        fields
-            .filter_map(|(index, field)| Some((field.name.clone(), self.value(index)?.clone())))
-            .collect()
+        let fields = self.whole.iter().filter_map(|field| {
+            let value = self.value_at(&[Key::Member(field.name.clone())], false)?;
+            Some((field.name.clone(), value))
+        });
+        fields.collect()
     }
 }
 /// The short marks by which the options of a list can be chosen: numbers, or letters where an

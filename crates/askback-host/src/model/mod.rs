@@ -10,6 +10,7 @@ mod draft;
 mod ended;
 mod kept;
 pub mod link;
+mod nested;
 mod repeat;
 mod sampling;
 mod stage;

@@ -314,6 +314,11 @@ fn filling_said(mut draft: Draft, said: Said) -> Turn {
         Said::Write { field, text } => draft.write(field, text),
         Said::Choose { field, option } => draft.choose(field, option),
         Said::Clear(field) => draft.clear(field),
+        Said::Fold(field) => {
+            if let Err(issue) = draft.fold(field) {
+                return Turn::stay(Stage::Filling(draft)).because(issue);
+            }
+        }
         Said::Submit => match draft.left() {
             0 => return Turn::to(Stage::Review(draft)),
             1 => return Turn::stay(Stage::Filling(draft)).because("a field needs to be looked at"),

@@ -71,6 +71,8 @@ pub enum Said {
     },
     /// Empty this field of the form.
     Clear(usize),
+    /// Write the object or list that this field is in as JSON, or in fields again.
+    Fold(usize),
     /// Have values suggested for a field that begins with this text.
     Suggest {
         /// Which of the fields.

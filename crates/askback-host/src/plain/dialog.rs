@@ -193,9 +193,14 @@ impl Dialog {
             return Vec::new();
         };
         let mut said = Vec::new();
+        let mut count = draft.fields().len();
         match of {
             OfField::Is(text) => match draft.read(field, &text) {
-                Ok(_) => said.push(Said::Write { field, text }),
+                Ok(_) => {
+                    // A list has room for one item more then.
+                    count = draft.with(field, text.clone()).fields().len();
+                    said.push(Said::Write { field, text });
+                }
                 Err(issue) => return self.object(issue),
             },
             OfField::Keep => {
@@ -207,6 +212,13 @@ impl Dialog {
                 return self.object("must be given");
             }
             OfField::Clear => said.push(Said::Clear(field)),
+            OfField::Fold => {
+                self.at = draft.first_of(field);
+                // The same field is asked in another way.
+                (self.seen, self.again) =
+                    (self.seen.map(|(id, turn, _)| (id, turn, usize::MAX)), true);
+                return vec![Said::Fold(field)];
+            }
             OfField::Suggest(text) => return vec![Said::Suggest { field, text }],
             OfField::Before if self.reopened => {}
             OfField::Last => {
@@ -226,7 +238,7 @@ impl Dialog {
             }
         }
         let next = field.saturating_add(1);
-        if self.reopened || next >= draft.fields().len() {
+        if self.reopened || next >= count {
             self.submitted = true;
             said.push(Said::Submit);
         } else {

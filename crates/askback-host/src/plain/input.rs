@@ -38,6 +38,8 @@ pub(super) enum OfField {
     Keep,
     /// It is left empty.
     Clear,
+    /// What it is in is written as JSON, or in fields again.
+    Fold,
     /// The field before it is asked again.
     Before,
     /// It and those after it stay as they are.
@@ -68,6 +70,7 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "back" if in_field => return Heard::OfField(OfField::Before),
         "review" if in_field => return Heard::OfField(OfField::Last),
         "none" if in_field => return Heard::OfField(OfField::Clear),
+        "json" if in_field => return Heard::OfField(OfField::Fold),
         "back" => Said::Back,
         "edit" if matches!(step, Step::Reread(_)) => Said::Back,
         "edit" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::Message),

@@ -28,7 +28,7 @@ fn here(front: &Front<'_>) -> Vec<Does> {
         ("/qr", "show the link as a code for a telephone"),
     ];
     match front.step {
-        Step::Filling(_) => {
+        Step::Filling(draft) => {
             let mut commands = vec![
                 ("/back", "go back by one field"),
                 ("/none", "leave the field empty"),
@@ -40,6 +40,10 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             ];
             if front.suggests() {
                 commands.push(("/suggest", "list what the server suggests"));
+            }
+            if draft.has_nested() {
+                let does = "write an object or a list as JSON, or in fields again";
+                commands.push(("/json", does));
             }
             commands.push(("//…", "a text that begins with /"));
             commands

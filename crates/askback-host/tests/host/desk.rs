@@ -14,7 +14,7 @@ use askback_host::model::{
 };
 use proptest::prelude::*;
 
-use crate::{form, link, reply_of_a_model, safety, sign_in, travel};
+use crate::{form, journey, link, reply_of_a_model, safety, sign_in, travel};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -25,6 +25,7 @@ fn question() -> impl Strategy<Value = Question> {
     "#;
     prop_oneof![
         Just(form("Fill in.", fields, r#""age""#)),
+        Just(journey()),
         Just(form("Agree?", "", "")),
         Just(form("Sign in.", r#""password": {"type": "string"}"#, "")),
         Just(link("https://example.com/")),
@@ -77,6 +78,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Said::Yes),
         2 => Just(Said::Back),
         1 => (0usize..4).prop_map(Said::Clear),
+        2 => (0usize..4).prop_map(Said::Fold),
         2 => (0usize..4).prop_map(|field| Said::Suggest { field, text: "1".to_owned() }),
         1 => Just(Said::Folder("/tmp".to_owned())),
         1 => Just(Said::OpenAgain),

@@ -5,6 +5,7 @@ mod dialog;
 mod full;
 #[cfg(feature = "models")]
 mod models;
+mod nested;
 mod safety;
 mod script;
 mod several;
@@ -82,7 +83,8 @@ fn nested() -> Question {
                 "type": "object",
                 "title": "Home",
                 "description": "Where you live.",
-                "properties": {"street": {"type": "string"}}
+                "properties": {"street": {"type": "string"}},
+                "minProperties": 1
             }
         },
         "required": ["home"]
@@ -91,6 +93,39 @@ fn nested() -> Question {
         unreachable!("it is a form");
     };
     let schema = serde_json::from_str(schema).expect("it is a schema");
+    Question {
+        ask: Ask::Form { message, schema },
+        ..form("", "", "")
+    }
+}
+
+/// A form with objects and lists that have fields of their own.
+fn journey() -> Question {
+    let fields = r#"
+        "name": {"type": "string", "title": "Name"},
+        "home": {
+            "type": "object", "title": "Home",
+            "properties": {
+                "street": {"type": "string", "title": "Street", "description": "Without the number."},
+                "floor": {"type": "integer", "maximum": 30}
+            },
+            "required": ["street"]
+        },
+        "stops": {
+            "type": "array", "minItems": 1, "maxItems": 3,
+            "items": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "maximum": 9}},
+                "required": ["city"]
+            }
+        },
+        "tags": {"type": "array", "description": "Words to find it by.", "items": {"type": "string"}}
+    "#;
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{{fields}}}, "required": ["name", "stops"]}}"#
+    );
+    let schema = serde_json::from_str(&schema).expect("it is a schema");
+    let message = "Where do you go?".to_owned();
     Question {
         ask: Ask::Form { message, schema },
         ..form("", "", "")

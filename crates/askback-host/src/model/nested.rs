@@ -1,0 +1,298 @@
+//! Objects and lists within a form: their members and items as rows of their own.
+
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema, JsonField},
+    limits::Limits,
+};
+use serde_json::{Map, Value, json};
+
+use crate::text;
+
+/// How deep an object or a list is shown in rows; what is deeper is written as JSON.
+const DEPTH: usize = 5;
+
+/// The keywords of an object that is shown in rows.
+const OF_OBJECTS: [&str; 5] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "default",
+];
+
+/// The keywords of a list that is shown in rows.
+const OF_LISTS: [&str; 5] = ["type", "items", "minItems", "maxItems", "default"];
+
+/// A step from a form to a value in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    Member(String),
+    Item(usize),
+}
+
+/// A field of a form, or of an object or a list in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) path: Vec<Key>,
+    pub(super) field: Field,
+    /// Whether it must be given where what it is in is given.
+    pub(super) is_required: bool,
+    /// The value given beforehand.
+    pub(super) value: Option<Value>,
+}
+
+/// An object or a list in a form.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) path: Vec<Key>,
+    /// Whether it must be given where what it is in is given.
+    pub(super) is_required: bool,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// With these members.
+    Object(Vec<String>),
+    List(Box<List>),
+}
+
+/// A list in a form. Behind its last item there is room for another one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct List {
+    /// The list itself.
+    field: Field,
+    item: Field,
+    least: usize,
+    most: usize,
+    /// The items that have rows.
+    pub(super) count: usize,
+}
+
+/// The rows of an object or a list, and the groups among them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Unfolded {
+    /// Whether a row may have a value that does not fit its field.
+    is_lenient: bool,
+    pub(super) rows: Vec<Row>,
+    pub(super) groups: Vec<Group>,
+}
+
+/// The shape of an object or a list that has rows.
+enum Shape {
+    Object(Vec<Field>),
+    List(Box<List>),
+}
+
+/// The rows of an object or a list with this value; none of what has none, and where the value holds
+/// more than they would show, or what does not fit its field.
+pub(super) fn unfold(
+    field: &Field,
+    path: &[Key],
+    value: Option<&Value>,
+    limits: &Limits,
+) -> Option<Unfolded> {
+    unfold_into(Unfolded::default(), field, path, value, limits)
+}
+
+/// The same rows, also with values that do not fit their fields.
+pub(super) fn unfold_all(
+    field: &Field,
+    path: &[Key],
+    value: Option<&Value>,
+    limits: &Limits,
+) -> Option<Unfolded> {
+    let unfolded = Unfolded {
+        is_lenient: true,
+        ..Unfolded::default()
+    };
+    unfold_into(unfolded, field, path, value, limits)
+}
+
+fn unfold_into(
+    mut unfolded: Unfolded,
+    field: &Field,
+    path: &[Key],
+    value: Option<&Value>,
+    limits: &Limits,
+) -> Option<Unfolded> {
+    let shape = Shape::of(field, path, limits)?;
+    unfolded.shape(field, shape, path, value, limits)?;
+    (unfolded.rows.len() <= limits.forms.fields).then_some(unfolded)
+}
+
+impl Shape {
+    fn of(field: &Field, path: &[Key], limits: &Limits) -> Option<Self> {
+        let FieldKind::Json(json) = &field.kind else {
+            return None;
+        };
+        if path.len() >= DEPTH {
+            return None;
+        }
+        let only = |known: &[&str]| json.schema.keys().all(|key| known.contains(&key.as_str()));
+        match json.schema.get("type")?.as_str()? {
+            "object" if only(&OF_OBJECTS) => Self::object(json, limits),
+            "array" if only(&OF_LISTS) => Self::list(field, json, limits),
+            _ => None,
+        }
+    }
+
+    fn object(json: &JsonField, limits: &Limits) -> Option<Self> {
+        let others = json.schema.get("additionalProperties");
+        if !others.is_none_or(Value::is_boolean) {
+            return None;
+        }
+        let members = members(&Value::from(json.schema.clone()), limits)?;
+        (!members.is_empty()).then_some(Self::Object(members))
+    }
+
+    fn list(field: &Field, json: &JsonField, limits: &Limits) -> Option<Self> {
+        let items = json.schema.get("items").filter(|items| items.is_object())?;
+        let schema = json!({"type": "object", "properties": {"item": items}});
+        let item = members(&schema, limits)?.pop()?;
+        let bound = |name: &str, without: usize| match json.schema.get(name) {
+            None => Some(without),
+            Some(bound) => usize::try_from(bound.as_u64()?).ok(),
+        };
+        let (least, most) = (bound("minItems", 0)?, bound("maxItems", usize::MAX)?);
+        let list = List {
+            field: field.clone(),
+            item,
+            least,
+            most,
+            count: 0,
+        };
+        (least <= most && least < limits.forms.fields).then(|| Self::List(Box::new(list)))
+    }
+}
+
+/// The members of an object of this schema.
+fn members(schema: &Value, limits: &Limits) -> Option<Vec<Field>> {
+    let parsed = FormSchema::parse_arguments(schema.to_string().as_bytes(), &limits.forms);
+    parsed.ok().map(|form| form.fields)
+}
+
+impl Unfolded {
+    /// Adds the rows of a field that has this value.
+    fn field(
+        &mut self,
+        field: Field,
+        path: Vec<Key>,
+        value: Option<&Value>,
+        limits: &Limits,
+    ) -> Option<()> {
+        if let Some(shape) = Shape::of(&field, &path, limits) {
+            return self.shape(&field, shape, &path, value, limits);
+        }
+        let fits = |value: &Value| text::check(&field, value, limits).is_ok();
+        if !self.is_lenient && !value.is_none_or(fits) {
+            return None;
+        }
+        self.rows.push(Row {
+            is_required: field.required,
+            value: value.cloned(),
+            path,
+            field,
+        });
+        (self.rows.len() <= limits.forms.fields).then_some(())
+    }
+
+    fn shape(
+        &mut self,
+        field: &Field,
+        shape: Shape,
+        path: &[Key],
+        value: Option<&Value>,
+        limits: &Limits,
+    ) -> Option<()> {
+        let at = self.groups.len();
+        let mut group = Group {
+            path: path.to_vec(),
+            is_required: field.required,
+            kind: Kind::Object(Vec::new()),
+        };
+        self.groups.push(group.clone());
+        match shape {
+            Shape::Object(members) => {
+                let none = Map::new();
+                let given = match value {
+                    Some(value) => value.as_object()?,
+                    None => &none,
+                };
+                let is_known = |name: &String| members.iter().any(|member| member.name == *name);
+                if !given.keys().all(is_known) {
+                    return None;
+                }
+                let names = members.iter().map(|member| member.name.clone()).collect();
+                for member in members {
+                    let value = given.get(&member.name);
+                    let mut path = path.to_vec();
+                    path.push(Key::Member(member.name.clone()));
+                    self.field(member_of(field, member), path, value, limits)?;
+                }
+                group.kind = Kind::Object(names);
+            }
+            Shape::List(mut list) => {
+                let given = match value {
+                    Some(value) => value.as_array()?.as_slice(),
+                    None => &[],
+                };
+                let rooms = given.len().saturating_add(1).min(list.most);
+                for at in 0..rooms.max(list.least) {
+                    self.item(&list, path, at, given.get(at), limits)?;
+                    list.count = list.count.saturating_add(1);
+                }
+                if list.count < given.len() {
+                    return None;
+                }
+                group.kind = Kind::List(list);
+            }
+        }
+        if let Some(place) = self.groups.get_mut(at) {
+            *place = group;
+        }
+        Some(())
+    }
+
+    fn item(
+        &mut self,
+        list: &List,
+        path: &[Key],
+        at: usize,
+        value: Option<&Value>,
+        limits: &Limits,
+    ) -> Option<()> {
+        let mut path = path.to_vec();
+        path.push(Key::Item(at));
+        self.field(list.item_at(at), path, value, limits)
+    }
+}
+
+impl List {
+    /// The rows of one item more, where there may be one.
+    pub(super) fn grown(&self, path: &[Key], limits: &Limits) -> Option<Unfolded> {
+        let mut unfolded = Unfolded::default();
+        let may_be = self.count < self.most;
+        may_be.then(|| unfolded.item(self, path, self.count, None, limits))??;
+        Some(unfolded)
+    }
+
+    fn item_at(&self, at: usize) -> Field {
+        let number = at.saturating_add(1);
+        let mut item = self.item.clone();
+        item.name = format!("{}[{number}]", self.field.name);
+        item.title = Some(format!("{}[{number}]", self.field.label()));
+        item.required = at < self.least;
+        if at == 0 && item.description.is_none() {
+            item.description.clone_from(&self.field.description);
+        }
+        item
+    }
+}
+
+/// A member as a field of the form that its object is in.
+fn member_of(field: &Field, mut member: Field) -> Field {
+    member.title = Some(format!("{}.{}", field.label(), member.label()));
+    member.name = format!("{}.{}", field.name, member.name);
+    member
+}
