@@ -77,6 +77,7 @@ fn lines(name: &str, revision: &str, lines: &str) -> Ran {
     let run = Run::new(&format!("tasks-{name}-{revision}"), &["open", "--plain"]);
     let run = run.and(&["--name", "ground", "--protocol", revision]);
     run.scratch.file("ground.sh", GROUND);
+    run.scratch.file("go", "");
     run.and(&["--", "sh", "ground.sh"]).input(lines).run()
 }
 
@@ -196,6 +197,7 @@ fn a_task_asks_while_something_else_is_typed_and_a_person_who_leaves_is_told() {
             .until("Task 2 began: | dig")
             .press("/call su")
             .until("/call su");
+        scratch.file("go", "");
         terminal.until("ground asks · task 2 | dig").press("7");
         terminal
             .until("metres* 7")

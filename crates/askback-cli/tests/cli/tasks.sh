@@ -1,4 +1,4 @@
-# A server whose tool `dig` works for two looks, asks how deep, and says it; `wait` never ends, and `sum`
+# A server whose tool `dig` works for five looks and until the file `go` is there, asks how deep, and says it; `wait` never ends, and `sum`
 # is none for a task. It speaks 2026-07-28 and 2025-11-25. Tasks that it is told to cancel are in the
 # file `cancelled`.
 
@@ -36,7 +36,7 @@ while IFS= read -r line; do
         eval "looks=\$looks_$task depth=\$depth_$task"
         if [ -z "$looks" ]; then answer "{$(stands working ',"statusMessage":"still there"')}"; continue; fi
         eval "looks_$task=$((looks + 1))"
-        if [ "$looks" -lt 2 ]; then answer "{$(stands working ',"statusMessage":"half way"')}"
+        if [ "$looks" -lt 5 ] || [ ! -e go ]; then answer "{$(stands working ',"statusMessage":"half way"')}"
         elif [ -z "$modern" ]; then answer "{$(stands input_required)}"
         elif [ -z "$depth" ]; then
             answer "{$(stands input_required ',"inputRequests":{"depth":{"method":"elicitation/create","params":{'"$(question)"'}}}')}"
