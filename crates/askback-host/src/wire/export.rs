@@ -44,8 +44,10 @@ struct Line<'a> {
 struct Http<'a> {
     exchange: u64,
     method: &'a str,
-    url: &'a str,
-    headers: BTreeMap<&'a str, Vec<Option<&'a str>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headers: Option<BTreeMap<&'a str, Vec<Option<&'a str>>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +72,8 @@ pub fn line(began: SystemTime, entry: &Entry) -> String {
     serde_json::to_string(&line).unwrap_or_default()
 }
 
-/// A message as a line of JSON, where another takes its place: one without the values at `left_out`.
+/// A message as a line of JSON, where another takes its place: one without the values at `left_out`. It
+/// is without URL and headers, too, which repeat names and values of the message.
 pub fn line_without(
     began: SystemTime,
     entry: &Entry,
@@ -81,6 +84,12 @@ pub fn line_without(
     let line = Line {
         message: serde_json::from_str(&joined).ok(),
         left_out,
+        http: entry.http.as_deref().map(|exchange| Http {
+            url: None,
+            headers: None,
+            response_headers: None,
+            ..http(exchange)
+        }),
         ..Line::of(began, entry)
     };
     serde_json::to_string(&line).unwrap_or_default()
@@ -126,8 +135,8 @@ fn http(exchange: &Exchange) -> Http<'_> {
     Http {
         exchange: exchange.number,
         method: &exchange.method,
-        url: &exchange.url,
-        headers: headers(&exchange.headers),
+        url: Some(&exchange.url),
+        headers: Some(headers(&exchange.headers)),
         status: response.map(|response| response.status),
         response_headers: response.map(|response| headers(&response.headers)),
     }

@@ -152,6 +152,15 @@ fn the_query_of_a_url_is_left_out() {
     let suite = recorded(&ran);
     assert!(suite.contains(&agency.url), "{suite}");
     assert!(!suite.contains("ada"), "{suite}");
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    assert!(!messages.contains("http://"), "{messages}");
+    assert!(messages.contains("\"status\":200"), "{messages}");
+    // A header repeats the URI.
+    assert_eq!(
+        messages.matches("\"travel://destinations\"").count(),
+        2,
+        "{messages}"
+    );
 }
 
 #[cfg(unix)]
