@@ -38,6 +38,8 @@ const IDS: [&str; 2] = [
 /// A recording that is played.
 pub(super) struct Play {
     calls: Vec<Played>,
+    /// The calls that are begun, and of which messages are left.
+    active: Vec<usize>,
     revisions: Vec<Revision>,
     /// The questions of the server that were not answered yet.
     asked: Vec<Asked>,
@@ -69,6 +71,7 @@ impl Play {
         let Recording { calls, revisions } = recording;
         Self {
             calls: calls.into_iter().map(Played::new).collect(),
+            active: Vec::new(),
             revisions,
             asked: Vec::new(),
             differences: Vec::new(),
@@ -80,8 +83,9 @@ impl Play {
         &self.revisions
     }
 
-    /// Takes note of a new connection, to which no question of the one before belongs.
+    /// Takes note of a new connection, to which no call and no question of the one before belongs.
     pub(super) fn connected(&mut self) {
+        self.active.clear();
         self.asked.clear();
     }
 
@@ -117,16 +121,8 @@ impl Play {
             out.push(failed(request, &format!("the recording has no {wanted}")));
             return;
         };
-        let Some(played) = self.calls.get_mut(call) else {
-            return;
-        };
-        let differences = played.meet(at, request);
-        let behind = played.followers(at);
-        self.differ(differences);
-        self.advance(call, out);
-        for call in behind {
-            self.advance(call, out);
-        }
+        self.meet(call, at, request);
+        self.play(out);
         self.give_up(call, at, request, out);
     }
 
@@ -148,10 +144,11 @@ impl Play {
         let alike = || all.first().map(|(call, at, _)| (*call, *at));
         let found = same.map(|(call, at, _)| (*call, *at));
         let found = found.or_else(again).or_else(alike)?;
-        if let (call, 0) = found
-            && let Some(played) = self.calls.get_mut(call)
-        {
-            played.begin();
+        if let (call, 0) = found {
+            if let Some(played) = self.calls.get_mut(call) {
+                played.begin();
+            }
+            self.begin(call);
         }
         Some(found)
     }
@@ -179,60 +176,84 @@ impl Play {
         };
         let Asked { call, answer, .. } = self.asked.swap_remove(at);
         // Without an answer, the server took its question back, or the recording ends.
-        if let Some((at, _)) = answer
-            && let Some(played) = self.calls.get_mut(call)
-        {
-            let differences = played.meet(at, response);
-            self.differ(differences);
+        if let Some((at, _)) = answer {
+            self.meet(call, at, response);
         }
-        for call in 0..self.calls.len() {
-            if self.calls.get(call).is_some_and(|played| played.is_begun) {
-                self.advance(call, out);
-            }
-        }
+        self.play(out);
     }
 
-    /// Plays what the server sent next in a call, up to something that the client is to send first.
-    fn advance(&mut self, index: usize, out: &mut Vec<Value>) {
-        let mut behind = Vec::new();
-        let Some(played) = self.calls.get_mut(index) else {
-            return;
-        };
-        played.is_begun = true;
-        for at in 0..played.done.len() {
-            let (Some(message), Some(false)) = (played.call.messages.get(at), played.done.get(at))
-            else {
-                continue;
-            };
-            if message.is_sent && !message.is_free() {
+    /// Takes a message in the place of a recorded one.
+    fn meet(&mut self, call: usize, at: usize, came: &Value) {
+        if let Some(played) = self.calls.get_mut(call) {
+            let differences = played.meet(at, came);
+            self.differ(differences);
+        }
+        self.done(call, at);
+    }
+
+    /// Plays what the server sent next, in the order in which it did, up to what the client is to send
+    /// first.
+    fn play(&mut self, out: &mut Vec<Value>) {
+        loop {
+            let next = self.active.iter().filter_map(|&call| {
+                let (at, message) = self.calls.get(call)?.next()?;
+                let is_due = !message.is_sent && !self.waits(call, message.number);
+                is_due.then_some((message.number, call, at))
+            });
+            let Some((_, call, at)) = next.min() else {
                 break;
-            }
-            if !message.is_sent {
-                let is_before = |asked: &Asked| {
-                    let answer = asked.answer.filter(|_| asked.call != index);
-                    answer.is_some_and(|(_, number)| number < message.number)
-                };
-                if self.asked.iter().any(is_before) {
-                    break;
-                }
+            };
+            if let Some(played) = self.calls.get(call)
+                && let Some(message) = played.call.messages.get(at)
+            {
                 if message.kind == Kind::Request {
                     let id = message.json["id"].clone();
                     let answer = played.answer_to(&id);
-                    self.asked.push(Asked {
-                        id,
-                        call: index,
-                        answer,
-                    });
+                    self.asked.push(Asked { id, call, answer });
                 }
                 out.push(message.now(played));
             }
-            behind.extend_from_slice(&message.followers);
-            if let Some(is_done) = played.done.get_mut(at) {
-                *is_done = true;
-            }
+            self.done(call, at);
         }
-        for call in behind {
-            self.advance(call, out);
+        let calls = &self.calls;
+        let is_left = |call: &usize| {
+            calls
+                .get(*call)
+                .is_some_and(|played| played.next().is_some())
+        };
+        self.active.retain(is_left);
+    }
+
+    /// Whether a message comes after the answer to a question of another call, which was not given yet.
+    fn waits(&self, call: usize, number: u64) -> bool {
+        self.asked.iter().any(|asked| {
+            let answer = asked.answer.filter(|_| asked.call != call);
+            answer.is_some_and(|(_, answer)| answer < number)
+        })
+    }
+
+    /// Takes note that a message has been sent or received, and begins what the server began behind it.
+    fn done(&mut self, call: usize, at: usize) {
+        let Some(played) = self.calls.get_mut(call) else {
+            return;
+        };
+        if let Some(is_done) = played.done.get_mut(at) {
+            *is_done = true;
+        }
+        let message = played.call.messages.get(at);
+        let followers = message.map_or_else(Vec::new, |message| message.followers.clone());
+        for call in followers {
+            self.begin(call);
+        }
+    }
+
+    /// Takes a call among those that are played.
+    fn begin(&mut self, call: usize) {
+        if let Some(played) = self.calls.get_mut(call) {
+            played.is_begun = true;
+        }
+        if !self.active.contains(&call) {
+            self.active.push(call);
         }
     }
 
@@ -280,19 +301,18 @@ impl Played {
         self.tokens.clear();
     }
 
-    /// The request that the client is to send next, and its place.
-    fn next_request(&self) -> Option<(usize, &Message)> {
+    /// The message that is sent or received next, and its place.
+    fn next(&self) -> Option<(usize, &Message)> {
         let mut messages = self.call.messages.iter().zip(&self.done).enumerate();
         let next = messages.find(|(_, (message, is_done))| !**is_done && !message.is_free());
-        let (at, (message, _)) = next?;
-        let is_next = message.is_sent && message.kind == Kind::Request;
-        (is_next && (at == 0 || self.is_begun)).then_some((at, message))
+        next.map(|(at, (message, _))| (at, message))
     }
 
-    /// The calls that the server begins behind a message.
-    fn followers(&self, at: usize) -> Vec<usize> {
-        let message = self.call.messages.get(at);
-        message.map_or_else(Vec::new, |message| message.followers.clone())
+    /// The request that the client is to send next, and its place.
+    fn next_request(&self) -> Option<(usize, &Message)> {
+        let (at, message) = self.next()?;
+        let is_next = message.is_sent && message.kind == Kind::Request;
+        (is_next && (at == 0 || self.is_begun)).then_some((at, message))
     }
 
     /// The place and number of the answer to a question that was not given yet.
@@ -317,9 +337,6 @@ impl Played {
         let Some(message) = self.call.messages.get(at) else {
             return Vec::new();
         };
-        if let Some(is_done) = self.done.get_mut(at) {
-            *is_done = true;
-        }
         let pair = |name| {
             let then = message.json.pointer(name)?.clone();
             Some((then, came.pointer(name)?.clone()))
