@@ -245,7 +245,7 @@ async fn deliver(
     Err(Error::new(Kind::Protocol, error))
 }
 
-/// What to do where an answer that is kept was not delivered.
+/// The advice for an answer that is kept and was not delivered.
 pub(super) fn tries_again(id: &str) -> Words {
     words!("askback answer {} tries again.", given(id))
 }

@@ -39,6 +39,7 @@ fn run(name: &str, words: &[&str]) -> Run {
     run.and(&["--protocol", "2025-11-25"])
 }
 
+// Shows TA25-07.
 #[test]
 fn a_tool_is_called_as_a_task_where_it_has_to_be() {
     let server = ["--", "sh", "-c", WORKING];

@@ -38,7 +38,7 @@ pub(super) enum OfField {
     Keep,
     /// It is left empty.
     Clear,
-    /// What it is in is written as JSON, or in fields again.
+    /// The object or list that it is in is written as JSON, or in fields again.
     Fold,
     /// The field before it is asked again.
     Before,

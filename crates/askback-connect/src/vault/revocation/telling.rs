@@ -1,4 +1,4 @@
-//! What a provider is told of one revocation, and in which order.
+//! The words to a provider about one revocation, in their order.
 //!
 //! | the provider takes | it is told |
 //! |---|---|

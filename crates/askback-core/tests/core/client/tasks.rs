@@ -396,6 +396,7 @@ fn core(status: &str) -> String {
     )
 }
 
+// Shows TA25-10, TA25-11, TA25-12, TA25-13, TA25-14, TA25-40, TA25-75, TA25-76.
 #[test]
 fn a_task_of_the_core_protocol_is_followed_to_its_result() {
     check_core(&format!(
@@ -438,6 +439,7 @@ fn a_task_of_the_core_protocol_is_followed_to_its_result() {
     );
 }
 
+// Shows TA25-27, TA25-37, TA25-38.
 #[test]
 fn a_task_of_the_core_protocol_asks_on_the_session_while_its_result_is_waited_for() {
     check_core(&format!(
@@ -487,6 +489,7 @@ fn a_question_belongs_to_the_task_that_it_names() {
     ));
 }
 
+// Shows TA25-50.
 #[test]
 fn a_task_of_the_core_protocol_is_cancelled_with_its_call() {
     check_core(

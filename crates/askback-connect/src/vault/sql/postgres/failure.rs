@@ -1,4 +1,4 @@
-//! What went wrong, and what to do.
+//! The causes of an error, and what to do about each.
 
 use std::{error::Error as _, io, time::Duration};
 
