@@ -578,9 +578,10 @@ mod tests {
             while let Ok((mut stream, _)) = listener.accept().await {
                 tokio::spawn(async move {
                     let mut read = [0; 4096];
-                    stream.read(&mut read).await?;
+                    let first = stream.read(&mut read).await?;
                     stream.write_all(ANSWER).await?;
-                    stream.read(&mut read).await
+                    let second = stream.read(&mut read).await?;
+                    std::io::Result::Ok(first + second)
                 });
             }
         });
