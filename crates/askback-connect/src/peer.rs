@@ -8,9 +8,9 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-/// The most that is read of a list of sockets, in bytes: some 50 000 sockets.
+/// The most that is read of a list of sockets, in bytes: some 400 000 sockets.
 #[cfg(target_os = "linux")]
-const LIST: u64 = 8 << 20;
+const LIST: u64 = 64 << 20;
 
 /// The longest row that is read, in bytes. Linux writes 150.
 const ROW: usize = 512;
@@ -39,9 +39,10 @@ const ROOT: u32 = 0;
 pub enum PeerUser {
     /// The user that this process runs as, or root: it sees all that this process has, and relays for others.
     Same,
-    /// Another user.
+    /// Another user; or nobody who can be told, though the connection is within this machine: whoever closes at once, and
+    /// whoever has so many sockets that they are not all looked at.
     Other,
-    /// The system does not tell: it is not Linux, the connection is from elsewhere, or it has ended.
+    /// The system does not tell: it is not Linux, or the connection is from elsewhere.
     Unknown,
 }
 
@@ -70,10 +71,12 @@ struct Ends {
 }
 
 impl Ends {
-    fn verdict(&self) -> PeerUser {
+    /// The user, for a connection that is within this machine by its addresses, or is not.
+    fn verdict(&self, is_within: bool) -> PeerUser {
         match (self.near, self.far) {
             (Some(near), Some(far)) if near == far || far == ROOT => PeerUser::Same,
             (Some(_), Some(_)) => PeerUser::Other,
+            _ if is_within => PeerUser::Other,
             _ => PeerUser::Unknown,
         }
     }
@@ -107,31 +110,47 @@ impl Ends {
     }
 }
 
+/// Whether both ends are loopback addresses, so that they are in one list of sockets.
+fn is_within(local: SocketAddr, remote: SocketAddr) -> bool {
+    [local, remote]
+        .iter()
+        .all(|end| plain(*end).ip().is_loopback())
+}
+
 #[cfg(target_os = "linux")]
 fn looked_up(local: SocketAddr, remote: SocketAddr) -> PeerUser {
     let mut ends = Ends::default();
+    let mut are_listed = false;
     // A socket for IPv6 may be connected to an address of IPv4.
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let looked = std::fs::File::open(path).and_then(|file| {
             let list = io::BufReader::new(file.take(LIST));
             ends.look(list, local, remote)
         });
-        // A machine may have no IPv6.
-        if let Err(error) = looked {
-            tracing::debug!(path, %error, "sockets are not listed");
+        match looked {
+            // A machine may have no IPv6, and a process no such folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                are_listed = true;
+                tracing::warn!(path, %error, "sockets cannot be listed");
+            }
+            Ok(()) => are_listed = true,
         }
     }
-    ends.verdict()
+    ends.verdict(are_listed && is_within(local, remote))
 }
 
-/// The addresses of a row, its own and the other end's, and its user. The title is no row.
+/// The addresses of a row, its own and the other end's, and its user. The title is no row; nor is a socket that no process
+/// has any more, for Linux lists it as one of root.
 fn socket(row: &str) -> Option<(SocketAddr, SocketAddr, u32)> {
     let mut columns = row.split_ascii_whitespace();
     let _number = columns.next()?;
     let (from, to) = (address(columns.next()?)?, address(columns.next()?)?);
     // Its state, queues, timer and retransmissions stand before the user.
     let user = columns.nth(4)?.parse().ok()?;
-    Some((from, to, user))
+    let _timeout = columns.next()?;
+    let is_held = columns.next()? != "0";
+    is_held.then_some((from, to, user))
 }
 
 /// An address such as `0100007F:0FA0`: words of four bytes, each as the processor has it, and the port.
@@ -196,7 +215,7 @@ mod tests {
         let (local, remote) = (ends.0.parse().unwrap(), ends.1.parse().unwrap());
         let mut found = Ends::default();
         found.look(list.as_bytes(), local, remote).unwrap();
-        assert_eq!(found.verdict(), expected, "{list}");
+        assert_eq!(found.verdict(is_within(local, remote)), expected, "{list}");
     }
 
     #[test]
@@ -220,16 +239,22 @@ mod tests {
             // The same machine by an address of IPv4, from a socket for IPv6.
             (both(mapped, [1000, 1001]), v4, PeerUser::Other),
             (both(v4, [1000, 1001]), mapped, PeerUser::Other),
-            (both(six, [1000, 1000]), v4, PeerUser::Unknown),
-            // One end only: the other is elsewhere.
+            // Both ends have to be there, where they can be.
+            (both(six, [1000, 1000]), v4, PeerUser::Other),
             (
                 [of(server, client, 1000), of(other, server, 1000)],
                 v4,
-                PeerUser::Unknown,
+                PeerUser::Other,
             ),
             (
                 [of(client, server, 1001), of(server, other, 1000)],
                 v4,
+                PeerUser::Other,
+            ),
+            // Another machine's are not in this list.
+            (
+                both(v4, [1000, 1000]),
+                ("192.0.2.1:4000", "192.0.2.2:51234"),
                 PeerUser::Unknown,
             ),
         ] {
@@ -238,7 +263,12 @@ mod tests {
         let long = "7".repeat(3 * ROW);
         let [near, far] = both(v4, [1000, 1001]);
         check(&[near, long, String::new(), far], v4, PeerUser::Other);
-        check(&[], v4, PeerUser::Unknown);
+        check(&[], v4, PeerUser::Other);
+        // Who has closed is listed as root, without a socket.
+        let [near, far] = both(v4, [1000, 0]);
+        let closed = far.replace(" 12345 ", " 0 ");
+        assert_ne!(closed, far);
+        check(&[near, closed], v4, PeerUser::Other);
     }
 
     #[test]
