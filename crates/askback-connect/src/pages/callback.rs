@@ -73,11 +73,13 @@ impl Visited<'_> {
         };
         let Connected { account, granted } = connected;
         let caller = visit.principal(kept.intent.client.clone());
-        let now = Kept::find(vault, id).await?;
-        if !now.is_some_and(|now| now.intent.is_exchanged(vault.now())) {
-            // Nobody waits for it any more, and the person was told so.
+        let now = Kept::find(vault, id).await;
+        let is_waited_for = matches!(&now, Ok(Some(now)) if now.intent.is_exchanged(vault.now()));
+        if !is_waited_for {
+            // Nobody waits for it any more, and the person was told so; or nobody knows.
             vault.discard(&caller, provider, &account, granted).await?;
             self.kit.revoke_aside();
+            now?;
             return Err(Refused::Over);
         }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {

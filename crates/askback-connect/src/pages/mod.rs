@@ -11,9 +11,9 @@
 //! On one machine nobody signs in, and the paths are those of links and of providers' answers. The accounts are behind a
 //! link of their own there.
 //!
-//! A `GET` changes nothing but what a browser keeps and, where it brings an answer of an issuer or a provider, what
-//! that answer is for; on one machine, also which browser has a link. Whatever is wrong with a visitor, the page says the
-//! same, and names nobody.
+//! A `GET` of the person who was asked changes nothing but what a browser keeps and, where it brings an answer of an issuer
+//! or a provider, what that answer is for; on one machine, also which browser has a link. One of somebody else is written
+//! down, and the fifth ends the link. Whatever is wrong with a visitor, the page says the same, and names nobody.
 
 mod accounts;
 mod author;
@@ -116,8 +116,29 @@ impl Connections {
 }
 
 impl Pages {
-    /// Answers a request.
-    pub async fn respond<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
+    /// Answers a request. What it has begun is done although the future is dropped, as it is where a browser goes away: a
+    /// code is redeemed once, and its tokens are to be kept.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime of tokio.
+    pub fn respond<B>(
+        &self,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<Full<Bytes>>> + Send + use<B>
+    where
+        B: Body + Send + 'static,
+        B::Data: Buf + Send,
+    {
+        let pages = self.clone();
+        let answering = tokio::spawn(async move { pages.answer(request).await });
+        async {
+            let answer = answering.await;
+            answer.unwrap_or_else(|_| finished(plain(StatusCode::INTERNAL_SERVER_ERROR)))
+        }
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
     where
         B: Body,
         B::Data: Buf,
@@ -171,13 +192,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let pages = self.clone();
-        // What has begun is done although the browser is gone: a code is redeemed once, and its tokens are to be kept.
-        let answering = tokio::spawn(async move { pages.respond(request).await });
-        Box::pin(async move {
-            let answer = answering.await;
-            Ok(answer.unwrap_or_else(|_| finished(plain(StatusCode::INTERNAL_SERVER_ERROR))))
-        })
+        let answering = self.respond(request);
+        Box::pin(async { Ok(answering.await) })
     }
 }
 

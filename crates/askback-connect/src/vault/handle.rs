@@ -8,6 +8,7 @@ use askback_core::{
     clock::Clock,
 };
 use askback_oauth::Secret;
+use tokio::time::sleep;
 use zeroize::Zeroizing;
 
 use super::account::{AccountKey, AccountState, Holder};
@@ -301,7 +302,8 @@ impl Inner {
         let now = self.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
         audit.client = caller.client_id.clone();
-        for _ in 0..TRIES {
+        let mut pause = self.settings.poll;
+        for attempt in 1..=TRIES {
             let records = self.store.records(&account.holder, None).await?;
             let kept = records.iter().find(|record| record.account == account);
             if kept.is_none() && records.len() >= self.settings.accounts {
@@ -336,13 +338,19 @@ impl Inner {
                 Some(kept) if !kept.is_api_key => Some((entropy()?, now)),
                 _ => None,
             };
-            match self.store.put(&record, expected, owed, &audit).await? {
-                Written::Kept => {
+            match self.store.put(&record, expected, owed, &audit).await {
+                // The code that they came for is redeemed, so that these tokens cannot be had again.
+                Err(VaultError::Store(_)) if attempt < TRIES => {
+                    sleep(self.settings.jittered(pause, entropy()?)).await;
+                    pause = pause.saturating_mul(2);
+                }
+                Err(error) => return Err(error),
+                Ok(Written::Kept) => {
                     self.give_up(&account.holder).await;
                     return Ok(());
                 }
-                Written::Conflict => {}
-                Written::UnknownKey => self.forget_keys(&account),
+                Ok(Written::Conflict) => {}
+                Ok(Written::UnknownKey) => self.forget_keys(&account),
             }
         }
         self.owe(&account, &granted).await?;

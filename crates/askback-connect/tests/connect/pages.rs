@@ -652,7 +652,7 @@ async fn a_person_sees_and_disconnects_their_own_accounts() {
     let page = browser.get(&format!("{WEB}/accounts")).await;
     page.says(200, "octocat")
         .says(200, "Git &#38; Co")
-        .says(200, "Connected since <time>2027-01-15</time></p>")
+        .says(200, "Connected since <time>2027-01-15</time>")
         .says(200, "Read &#38; change repositories <code>repo</code>");
     let token = page.token();
     let form = [

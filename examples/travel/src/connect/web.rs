@@ -1,6 +1,6 @@
 //! Pages on this machine: as much HTTP as a browser and the agency itself need.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use askback_connect::PeerUser;
 use bytes::Bytes;
@@ -56,8 +56,9 @@ pub(super) async fn serve<F>(
                 return;
             }
             let answer = service_fn(|request| {
-                let answer = respond(request);
-                async { Ok::<_, Infallible>(answer.await) }
+                // What has begun is done although the browser is gone.
+                let answer = tokio::spawn(respond(request));
+                async { answer.await }
             });
             let mut connection = http1::Builder::new();
             let connection = connection.keep_alive(false);
