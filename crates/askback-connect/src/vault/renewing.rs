@@ -215,12 +215,12 @@ impl Inner {
                 }
                 Err(error) => return Err(error),
                 Ok(Written::Kept) => return Ok(true),
-                Ok(Written::Conflict) if self.again(&record.account).await?.is_none() => {
-                    // The person has disconnected the account meanwhile: nobody knows these tokens.
+                Ok(Written::Conflict) => {
+                    // The person has disconnected the account meanwhile, or connected it again: nobody knows these tokens,
+                    // unless an earlier try has kept them, and then they are not taken back.
                     self.owe(&record.account, &granted).await?;
                     return Ok(false);
                 }
-                Ok(Written::Conflict) => return Ok(false),
                 Ok(Written::UnknownKey) => self.forget_keys(&record.account),
             }
         }

@@ -269,3 +269,29 @@ async fn a_late_writer_changes_nothing() {
         assert_eq!(given.secret.expose(), "canary-access-7");
     }
 }
+
+#[tokio::test]
+async fn tokens_that_a_new_grant_overtakes_are_given_back() {
+    for stage in Stage::all().await {
+        let vault = with_token(&stage, 0).await;
+        let provider = Provider::held(&stage);
+        *provider.is_single.lock().unwrap() = true;
+        let call = {
+            let (vault, renewer) = (vault.clone(), provider.renewer());
+            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
+        };
+        until(|| provider.requests() == 1).await;
+        // The person connects the account again while its tokens are being renewed.
+        let granted = tokens(5).expires(stage.clock.now() + HOUR);
+        vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
+        provider.answers.add_permits(1);
+        let given = call.await.unwrap().unwrap();
+        assert_eq!(given.secret.expose(), "canary-access-5");
+        vault.revoke_due(&*provider).await.unwrap();
+        let revoked = provider.revoked.lock().unwrap().clone();
+        let mut revoked: Vec<_> = revoked.into_iter().map(|(_, token)| token).collect();
+        revoked.sort();
+        let expected = ["access-0", "access-1", "refresh-0", "refresh-1"];
+        assert_eq!(revoked, expected.map(|token| format!("canary-{token}")));
+    }
+}
