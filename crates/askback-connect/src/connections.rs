@@ -402,7 +402,7 @@ impl Kit {
                 return Ok(Some(kept.intent.stage));
             }
             let is_there = match wanted {
-                Some(wanted) => self.vault.has(wanted).await?,
+                Some(wanted) => self.vault.account(wanted).await?.is_some(),
                 None => false,
             };
             if is_there || kept.intent.is_over(self.vault.now()) {

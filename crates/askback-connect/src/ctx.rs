@@ -188,6 +188,13 @@ impl AskSecret {
 impl AskPage {
     async fn done(self) -> Result<()> {
         let desk = Desk::new(&self.ctx)?;
+        if !is_path(&self.path) {
+            return Err(Error::internal(format!(
+                "the handler asks for a page at {:?}: give a path of the pages' own host, from its first slash on, with what \
+                 URLs do not take as %XX",
+                self.path
+            )));
+        }
         let purpose = Purpose::Page {
             name: "page".to_owned(),
             path: self.path,
@@ -276,7 +283,8 @@ impl Desk {
             )),
             error => not_had(error, title),
         })?;
-        Ok((chosen, found))
+        // Whatever the person connects meanwhile, it is this account for the rest of the call.
+        Ok((chosen.account(found.account.account.clone()), found))
     }
 
     /// Leads the person to a page, and goes on when it is done. Returns the account that was connected there.
@@ -409,6 +417,12 @@ impl Desk {
     }
 }
 
+/// Whether that is a path, with a query or without, that every browser reads as one of the same host.
+fn is_path(path: &str) -> bool {
+    let is_whole = path.starts_with('/') && !path.starts_with("//");
+    is_whole && path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '#'])
+}
+
 /// How a page ended.
 #[derive(Serialize, Deserialize)]
 enum End {
@@ -428,20 +442,20 @@ async fn end_of(
         return Ok(End::Late);
     };
     // Another call of the same person may have connected it.
-    let is_there = match wanted {
+    let there = match wanted {
         Some(wanted) if is_accepted && !kept.intent.stage.is_final() => {
-            kit.vault.has(wanted).await?
+            kit.vault.account(wanted).await?
         }
-        _ => false,
+        _ => None,
     };
-    if (!is_accepted || is_there) && kept.intent.decline() {
+    if (!is_accepted || there.is_some()) && kept.intent.decline() {
         match kept.write(&kit.vault, AuditEvent::Declined).await {
             Ok(()) | Err(Unkept::Changed) => {}
             Err(Unkept::Vault(error)) => return Err(error),
         }
     }
-    if is_there {
-        return Ok(End::Done { account: None });
+    if there.is_some() {
+        return Ok(End::Done { account: there });
     }
     Ok(match kept.intent.stage {
         Stage::Done => End::Done {
@@ -458,5 +472,31 @@ async fn there(kit: &Kit, wanted: &Wanted) -> Result<Option<String>> {
         Ok(found) => Ok(Some(found.account.account)),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),
         Err(error) => Err(not_had(error, wanted.provider())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_at_a_path_of_the_same_host() {
+        for good in ["/deposit", "/deposit?order=7&amount=300", "/a//b", "/%5C"] {
+            assert!(is_path(good), "{good}");
+        }
+        for bad in [
+            "",
+            "deposit",
+            "//evil.test/x",
+            "/\\evil.test/x",
+            "\\\\evil.test",
+            "https://evil.test/",
+            "/x#asked",
+            "/a b",
+            "/\tx",
+            "/ü",
+        ] {
+            assert!(!is_path(bad), "{bad}");
+        }
     }
 }

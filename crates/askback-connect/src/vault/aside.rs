@@ -66,11 +66,12 @@ impl Vault {
             .await
     }
 
-    /// Whether there is what is wanted, without handing it out.
-    pub(crate) async fn has(&self, wanted: &Wanted) -> Result<bool, VaultError> {
+    /// The account that has what is wanted, if there is one, without handing it out.
+    pub(crate) async fn account(&self, wanted: &Wanted) -> Result<Option<String>, VaultError> {
         match self.inner.find(wanted).await {
-            Ok(record) => Ok(record.state != AccountState::NeedsReconnect),
-            Err(VaultError::NotConnected) => Ok(false),
+            Ok(record) if record.state == AccountState::NeedsReconnect => Ok(None),
+            Ok(record) => Ok(Some(record.account.account)),
+            Err(VaultError::NotConnected) => Ok(None),
             Err(error) => Err(error),
         }
     }
