@@ -78,6 +78,9 @@ impl Listener for OwnListener {
 
 #[tokio::main]
 async fn main() -> Result<(), String> {
+    // Clients are not told what failed in the server: its operator reads it here.
+    let log = tracing_subscriber::fmt().with_ansi(false);
+    log.with_writer(io::stderr).init();
     serve().await.map_err(|error| error.to_string())
 }
 
