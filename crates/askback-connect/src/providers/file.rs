@@ -91,7 +91,7 @@ impl Providers {
     /// be written here. A preset (`github`, `google`, `linear`, `microsoft` with a `tenant`, `slack`) fills in what the
     /// table does not have. Where a table has an issuer and no endpoints, they are fetched from it. `api` has the origins
     /// that tokens are sent to ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have
-    /// both.
+    /// both. All keys are in the guide, `docs/guide/connections.md` of the repository, under "Keys of the file".
     ///
     /// # Errors
     ///
