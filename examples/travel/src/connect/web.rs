@@ -55,11 +55,8 @@ pub(super) async fn serve<F>(
                 tracing::warn!("a connection of another user of this machine is refused");
                 return;
             }
-            let answer = service_fn(|request| {
-                // What has begun is done although the browser is gone.
-                let answer = tokio::spawn(respond(request));
-                async { answer.await }
-            });
+            // What has begun is done although the browser is gone.
+            let answer = service_fn(|request| tokio::spawn(respond(request)));
             let mut connection = http1::Builder::new();
             let connection = connection.keep_alive(false);
             let served = connection.serve_connection(TokioIo::new(stream), answer);
