@@ -199,8 +199,9 @@ pub(super) async fn changed(
         // Looking does not panic.
         let mut seen = looking.await.unwrap_or_default();
         seen.retain(|(is_there, root)| {
+            // They were there when they were shared.
             let before = there.insert(root.uri.clone(), *is_there);
-            before.is_some_and(|before| before != *is_there)
+            before.unwrap_or(true) != *is_there
         });
         if !seen.is_empty() {
             let changed = seen.into_iter().map(|(is_there, root)| (root, is_there));
