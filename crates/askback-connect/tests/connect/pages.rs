@@ -691,6 +691,28 @@ async fn a_person_sees_and_disconnects_their_own_accounts() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_visit_that_ended_shows_no_page_of_the_authors() {
+    let scene = Scene::web().await;
+    let ada = scene.person("acme", "ada");
+    let mut call = call_as(&scene, &ada, V2026_07_28, "deposit").await;
+    let link = call.link().await;
+    let mut browser = scene.signed_in("acme", "ada").await;
+    let gone = browser.get(&link).await;
+    let at: http::Uri = gone.headers["location"].to_str().unwrap().parse().unwrap();
+    let headers = browser.headers();
+    assert!(scene.kit.asked(&headers, &at).await.is_ok());
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    let (_, foot) = page.text.split_once("<footer>").unwrap();
+    let out = foot.split("value=\"").nth(1).unwrap();
+    let out = out.split('"').next().unwrap();
+    let form = [("token", out)];
+    browser.post(&format!("{WEB}/sign-out"), &form).await;
+    for kit in [&scene.kit, &scene.other_process().await] {
+        assert!(kit.asked(&headers, &at).await.is_err());
+    }
+}
+
+#[tokio::test]
 async fn a_person_signs_out() {
     let asked = Asked::new().await;
     let mut browser = asked.browser.clone();

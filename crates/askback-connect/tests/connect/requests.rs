@@ -282,13 +282,19 @@ async fn one_address_that_refuses_a_token_is_not_believed() {
         (Some("/me"), 99, true),
         (Some("/ill"), 0, false),
         (Some("/words"), 0, true),
+        // Nobody answers there.
+        (Some("http://127.0.0.1:1/me"), 0, false),
     ] {
         for refresh in [None, Some("refresh-0")] {
             let desk = Desk::new(|party, third| {
                 let party = party.api([&third.url]).unwrap();
                 match account {
                     Some(path) => {
-                        let source = AccountSource::document(&third.at(path), "/number");
+                        let at = match path.starts_with('/') {
+                            true => third.at(path),
+                            false => path.to_owned(),
+                        };
+                        let source = AccountSource::document(&at, "/number");
                         party.account(source.unwrap())
                     }
                     None => party,

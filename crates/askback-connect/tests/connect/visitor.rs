@@ -288,6 +288,16 @@ impl Browser {
         Self { pages, jar }
     }
 
+    /// All its cookies, as a request holds them.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let cookies = self.jar.iter();
+        let pairs: Vec<_> = cookies
+            .map(|(name, (value, _))| format!("{name}={value}"))
+            .collect();
+        let cookie = pairs.join("; ").parse().unwrap();
+        HeaderMap::from_iter([(header::COOKIE, cookie)])
+    }
+
     pub(crate) async fn get(&mut self, path: &str) -> Shown {
         let request = Request::get(path);
         self.send(request.body(Full::default()).unwrap()).await
