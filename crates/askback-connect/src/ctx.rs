@@ -148,6 +148,7 @@ impl ConnectAccount {
         let purpose = Purpose::Account {
             provider: party.name().to_owned(),
             scopes: scopes.to_string(),
+            kept: String::new(),
         };
         let title = party.display_title();
         let message = self
@@ -268,6 +269,8 @@ impl Desk {
         let account = match there {
             Some(account) => Some(account),
             None => {
+                let kept = self.kit.vault.kept_scopes(&wanted).await;
+                let purpose = purpose.keeping(&kept.map_err(|error| not_had(error, title))?);
                 let looked_for = Some(wanted.clone());
                 self.ask(message, title, purpose, looked_for).await?
             }

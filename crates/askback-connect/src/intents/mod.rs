@@ -80,6 +80,9 @@ pub(crate) enum Purpose {
         provider: String,
         /// The scopes, as they are written.
         scopes: String,
+        /// Those that the account has, and is to have after it, too.
+        #[serde(default)]
+        kept: String,
     },
     /// A secret that the person types in.
     Secret {
@@ -148,6 +151,22 @@ impl Purpose {
             Self::Account { scopes, .. } => Scopes::parse(scopes).unwrap_or_default(),
             _ => Scopes::new(),
         }
+    }
+
+    /// The scopes that the account has, and is to have after it, too.
+    pub(crate) fn kept(&self) -> Scopes {
+        match self {
+            Self::Account { kept, .. } => Scopes::parse(kept).unwrap_or_default(),
+            _ => Scopes::new(),
+        }
+    }
+
+    /// This, for an account that has these scopes.
+    pub(crate) fn keeping(mut self, scopes: &Scopes) -> Self {
+        if let Self::Account { kept, .. } = &mut self {
+            *kept = scopes.to_string();
+        }
+        self
     }
 }
 
@@ -344,6 +363,7 @@ mod tests {
         let purpose = Purpose::Account {
             provider: "github".to_owned(),
             scopes: "repo".to_owned(),
+            kept: String::new(),
         };
         Intent::new(holder("t", "ada"), None, purpose, NOW)
     }

@@ -189,10 +189,14 @@ impl Visited<'_> {
     }
 
     async fn consent_page(&self, kept: &Kept, visit: &Visit, party: &ThirdParty) -> Shown {
-        let scopes = kept.intent.purpose.scopes();
-        let defaults = party.default_scopes().iter();
+        let purpose = &kept.intent.purpose;
+        let (scopes, had) = (purpose.scopes(), purpose.kept());
         let mut shown: Vec<_> = scopes.iter().collect();
-        shown.extend(defaults.filter(|scope| !scopes.contains(scope)));
+        for scope in party.default_scopes().iter().chain(had.iter()) {
+            if !shown.contains(&scope) {
+                shown.push(scope);
+            }
+        }
         let id = kept.id.to_string();
         let consent = ConsentPage {
             frame: Frame::new(self.kit, Some(visit)).await?,
@@ -247,7 +251,8 @@ impl Visited<'_> {
     async fn go_to_provider(&self, mut kept: Kept, visit: &Visit, party: &ThirdParty) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
         let redirect_uri = self.kit.redirect_uri(party.name());
-        let begun = party.begin(&kept.intent.purpose.scopes(), &redirect_uri);
+        let purpose = &kept.intent.purpose;
+        let begun = party.begin_keeping(&purpose.scopes(), &purpose.kept(), &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
         if !kept.intent.redirect(pending.state(), visit.id) {
             return Err(Refused::Over);

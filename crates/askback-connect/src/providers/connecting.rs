@@ -28,6 +28,7 @@ pub struct PendingConnection {
     pending: PendingAuthorization,
     provider: String,
     asked: Scopes,
+    kept: Scopes,
 }
 
 /// The same as it is written.
@@ -35,6 +36,8 @@ pub struct PendingConnection {
 struct Kept {
     provider: String,
     asked: Scopes,
+    #[serde(default)]
+    kept: Scopes,
     pending: String,
 }
 
@@ -51,13 +54,29 @@ impl ThirdParty {
         scopes: &Scopes,
         redirect_uri: &str,
     ) -> Result<(Url, PendingConnection), ConnectError> {
+        self.begin_keeping(scopes, &Scopes::new(), redirect_uri)
+    }
+
+    /// Begins to connect an account that is connected already, for more scopes. Those that it has are asked for again, so
+    /// that the new grant, which takes the place of the one before, has them too. It is no error where they are not granted.
+    ///
+    /// # Errors
+    ///
+    /// As [`ThirdParty::begin`].
+    pub fn begin_keeping(
+        &self,
+        scopes: &Scopes,
+        kept: &Scopes,
+        redirect_uri: &str,
+    ) -> Result<(Url, PendingConnection), ConnectError> {
         let oauth = self.as_oauth(false)?;
         let inner = &self.inner;
         let asked = inner.scopes.union(scopes)?;
+        let all = asked.union(kept)?;
         let mut request =
             AuthorizationRequest::new(&oauth.provider, oauth.client.id(), redirect_uri)?;
-        if !asked.is_empty() {
-            request = request.parameter(&inner.rules.parameter, inner.rules.written(&asked));
+        if !all.is_empty() {
+            request = request.parameter(&inner.rules.parameter, inner.rules.written(&all));
         }
         for (name, value) in &inner.parameters {
             request = request.parameter(name, value);
@@ -67,6 +86,7 @@ impl ThirdParty {
             pending,
             provider: inner.name.clone(),
             asked,
+            kept: kept.clone(),
         };
         Ok((url, pending))
     }
@@ -94,7 +114,8 @@ impl ThirdParty {
         let code = pending.pending.accept(redirected);
         let code = code.map_err(|error| self.said_no(error))?;
         let tokens = endpoint.exchange(code).await?;
-        self.connected(fetcher, tokens, &pending.asked).await
+        let (asked, kept) = (&pending.asked, &pending.kept);
+        self.connected(fetcher, tokens, asked, kept).await
     }
 
     /// Takes a key that the person entered, if the third party does.
@@ -119,14 +140,17 @@ impl ThirdParty {
         })
     }
 
-    /// The account of new tokens, if they are good for all that was asked for.
+    /// The account of new tokens, if they are good for all that was asked for. Beside that, scopes were asked for that the
+    /// account had before.
     pub(super) async fn connected(
         &self,
         fetcher: &Fetcher,
         tokens: Tokens,
         asked: &Scopes,
+        kept: &Scopes,
     ) -> Result<Connected, ConnectError> {
-        let (account, granted, missing) = match self.described(fetcher, &tokens, asked).await {
+        let described = self.described(fetcher, &tokens, asked, kept).await;
+        let (account, granted, missing) = match described {
             Ok(described) => described,
             Err(why) => {
                 return Err(ConnectError::Incomplete {
@@ -154,9 +178,11 @@ impl ThirdParty {
         fetcher: &Fetcher,
         tokens: &Tokens,
         asked: &Scopes,
+        kept: &Scopes,
     ) -> Result<(String, Scopes, Scopes), ConnectError> {
         let inner = &self.inner;
-        let granted = inner.rules.granted(asked, tokens.scopes.as_ref())?;
+        let all = asked.union(kept)?;
+        let granted = inner.rules.granted(&all, tokens.scopes.as_ref())?;
         let missing = ScopeRules::missing(asked, &granted)?;
         let account = inner.account.of_tokens(fetcher, tokens).await;
         let account = account.map_err(|why| self.unnamed(why))?;
@@ -197,7 +223,7 @@ impl PendingConnection {
         &self.provider
     }
 
-    /// Returns the scopes that were asked for.
+    /// Returns the scopes that were asked for and have to be granted.
     #[must_use]
     pub fn asked(&self) -> &Scopes {
         &self.asked
@@ -212,6 +238,7 @@ impl PendingConnection {
         let kept = Kept {
             provider: self.provider.clone(),
             asked: self.asked.clone(),
+            kept: self.kept.clone(),
             pending: self.pending.write()?.expose().to_owned(),
         };
         let written = serde_json::to_string(&kept).map(Secret::new);
@@ -231,6 +258,7 @@ impl PendingConnection {
             pending: PendingAuthorization::read(&Secret::new(kept.pending))?,
             provider: kept.provider,
             asked: kept.asked,
+            kept: kept.kept,
         })
     }
 }

@@ -73,7 +73,10 @@ impl ThirdParty {
         let polled = endpoint.poll_device(&mut pending.device, now).await;
         match polled.map_err(|error| self.said_no(error))? {
             DevicePoll::Granted(tokens) => {
-                let error = match self.connected(fetcher, tokens, &pending.asked).await {
+                let error = match self
+                    .connected(fetcher, tokens, &pending.asked, &Scopes::new())
+                    .await
+                {
                     Ok(connected) => return Ok(DeviceAnswer::Connected(connected)),
                     Err(error) => error,
                 };

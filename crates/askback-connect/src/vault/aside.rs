@@ -1,6 +1,9 @@
 //! The services of the vault to the pages: intents, and values that a browser keeps.
 
-use askback_core::ask::{Millis, keys::Key};
+use askback_core::{
+    ask::{Millis, keys::Key},
+    auth::Scopes,
+};
 use zeroize::Zeroizing;
 
 use super::account::{AccountState, Holder};
@@ -74,6 +77,19 @@ impl Vault {
             Err(VaultError::NotConnected) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
+    pub(crate) async fn kept_scopes(&self, wanted: &Wanted) -> Result<Scopes, VaultError> {
+        let store = &self.inner.store;
+        let mut records = store
+            .records(&wanted.holder, Some(&wanted.provider))
+            .await?;
+        records.retain(|record| wanted.accepts(&record.account.account));
+        Ok(match &*records {
+            [record] => record.scopes.clone(),
+            _ => Scopes::new(),
+        })
     }
 
     /// Creates a line of the audit about a person and a provider.

@@ -41,9 +41,9 @@ pub(super) struct Inner {
 /// `Debug` prints the provider and the scopes alone.
 #[derive(Clone)]
 pub struct Wanted {
-    holder: Holder,
+    pub(super) holder: Holder,
     client: Option<String>,
-    provider: String,
+    pub(super) provider: String,
     account: Option<String>,
     scopes: Scopes,
 }

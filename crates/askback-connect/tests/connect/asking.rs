@@ -64,6 +64,10 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         ctx.ask_page("Pay the deposit.", "/deposit?order=7").await?;
         Ok("paid")
     };
+    let writes = async |ctx: Ctx| -> Result<String> {
+        let git = ctx.connect("git").scopes(["write"]).await?;
+        Ok(git.account().await?.to_owned())
+    };
     let pay = async |ctx: Ctx| -> Result<String> {
         let pay = ctx.connect("pay").await?;
         Ok(format!("{pay:?}"))
@@ -77,6 +81,7 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         .tool(Tool::new("both", both));
     let server = server
         .tool(Tool::new("deposit", deposit))
+        .tool(Tool::new("writes", writes))
         .tool(Tool::new("pay", pay));
     server.build().unwrap()
 }
@@ -224,6 +229,39 @@ async fn an_account_is_connected_once_and_used_from_then_on() {
         let told = revision == V2025_11_25;
         assert_eq!(completed.len(), usize::from(told), "{revision}");
         assert!(completed.iter().all(|id| link.ends_with(&**id)));
+    }
+}
+
+#[tokio::test]
+async fn tools_with_other_scopes_leave_one_another_what_they_have() {
+    let scene = Scene::machine(|kit| kit).await;
+    let connects = async |tool: &'static str, asked: &[&str], code: &str| {
+        let mut call = call(&scene, V2026_07_28, tool, true).await;
+        let mut browser = scene.browser();
+        let link = call.link().await;
+        let page = browser.get(&link).await;
+        for scope in asked {
+            page.says(200, &format!("<code>{scope}</code>"));
+        }
+        let provider = browser.agree(&link).await;
+        let mut pairs = provider.query_pairs();
+        let scopes = pairs.find(|(name, _)| name == "scope").unwrap().1;
+        let mut scopes: Vec<_> = scopes.split(' ').collect();
+        scopes.sort_unstable();
+        assert_eq!(scopes, asked);
+        let provider = provider.clone();
+        browser.come_back(&provider, code).await;
+        call.said.await.unwrap()
+    };
+    let said = connects("stars", &["gist", "repo"], "octocat").await;
+    assert_eq!(said, "200 octocat");
+    let wider = ["gist", "repo", "write"];
+    let said = connects("writes", &wider, "octocat-writes").await;
+    assert_eq!(said, "octocat");
+    for (tool, said) in [("stars", "200 octocat"), ("writes", "octocat")] {
+        let mut again = call(&scene, V2026_07_28, tool, true).await;
+        assert_eq!(again.said.await.unwrap(), said);
+        assert!(again.links.try_recv().is_err());
     }
 }
 

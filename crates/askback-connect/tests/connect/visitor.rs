@@ -211,11 +211,15 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 "late" => clock.turn(60_000),
                 _ => {}
             }
-            let scope = if code == "fewer" { "repo" } else { "repo gist" };
+            let (account, scope) = match &*code {
+                "fewer" => ("fewer", "repo"),
+                "octocat-writes" => ("octocat", "repo gist write"),
+                account => (account, "repo gist"),
+            };
             Reply::Json(
                 200,
                 json!({
-                    "access_token": format!("canary-access-{code}"),
+                    "access_token": format!("canary-access-{account}"),
                     "refresh_token": "canary-refresh", "token_type": "bearer", "scope": scope,
                 }),
             )
