@@ -166,6 +166,32 @@ impl AskSecret {
         self
     }
 
+    /// Notes that this secret, which was had, is of no use, such as one that was mistyped: it is kept no more, and the next
+    /// call that asks for it asks the person. One that they gave meanwhile is left.
+    ///
+    /// ```
+    /// # use askback::{Ctx, Error, Result};
+    /// # use askback_connect::ConnectExt as _;
+    /// async fn charge(ctx: Ctx) -> Result<String> {
+    ///     let key = ctx.ask_secret("stripe_key").await?;
+    ///     if !key.expose().starts_with("sk_") {
+    ///         ctx.ask_secret("stripe_key").rejected(&key).await?;
+    ///         return Err(Error::new("that is no key of Stripe: call again to give another"));
+    ///     }
+    ///     Ok("charged".to_owned())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the vault.
+    pub async fn rejected(self, secret: &Secret) -> Result<()> {
+        let desk = Desk::new(&self.ctx)?;
+        let wanted = Wanted::new(&desk.caller, &self.name);
+        let forgotten = desk.kit.vault.forget_secret(&wanted, secret).await;
+        forgotten.map_err(|error| not_had(error, &self.name))
+    }
+
     async fn secret(self) -> Result<Secret> {
         let desk = Desk::new(&self.ctx)?;
         if desk.kit.providers.get(&self.name).is_some() {

@@ -4,6 +4,7 @@ use askback_core::{
     ask::{Millis, keys::Key},
     auth::Scopes,
 };
+use askback_oauth::Secret;
 use zeroize::Zeroizing;
 
 use super::account::{AccountState, Holder};
@@ -90,6 +91,25 @@ impl Vault {
             [record] => record.scopes.clone(),
             _ => Scopes::new(),
         })
+    }
+
+    /// Keeps a secret that the person entered no more, if it is still that one.
+    pub(crate) async fn forget_secret(
+        &self,
+        wanted: &Wanted,
+        secret: &Secret,
+    ) -> Result<(), VaultError> {
+        let record = match self.inner.find(wanted).await {
+            Err(VaultError::NotConnected) => return Ok(()),
+            found => found?,
+        };
+        let kept = self.inner.secret(&record).await?;
+        if record.is_api_key && kept.is_some_and(|kept| kept.expose() == secret.expose()) {
+            let account = &record.account;
+            let audit = AuditRecord::of(account, AuditEvent::TokenRejected, self.now());
+            self.inner.store.remove(account, None, &audit).await?;
+        }
+        Ok(())
     }
 
     /// Creates a line of the audit about a person and a provider.

@@ -64,6 +64,17 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         ctx.ask_page("Pay the deposit.", "/deposit?order=7").await?;
         Ok("paid")
     };
+    let charge = async |ctx: Ctx| -> Result<&'static str> {
+        let secret = ctx.ask_secret("sk_key").await?;
+        if !secret.expose().starts_with("sk_") {
+            ctx.ask_secret("sk_key").rejected(&secret).await?;
+            return Err(askback::Error::new("that is no key"));
+        }
+        // Another one was refused, once.
+        let other = Secret::new("mistyped");
+        ctx.ask_secret("sk_key").rejected(&other).await?;
+        Ok("charged")
+    };
     let writes = async |ctx: Ctx| -> Result<String> {
         let git = ctx.connect("git").scopes(["write"]).await?;
         Ok(git.account().await?.to_owned())
@@ -81,6 +92,7 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         .tool(Tool::new("both", both));
     let server = server
         .tool(Tool::new("deposit", deposit))
+        .tool(Tool::new("charge", charge))
         .tool(Tool::new("writes", writes))
         .tool(Tool::new("pay", pay));
     server.build().unwrap()
@@ -261,6 +273,28 @@ async fn tools_with_other_scopes_leave_one_another_what_they_have() {
     for (tool, said) in [("stars", "200 octocat"), ("writes", "octocat")] {
         let mut again = call(&scene, V2026_07_28, tool, true).await;
         assert_eq!(again.said.await.unwrap(), said);
+        assert!(again.links.try_recv().is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_of_no_use_is_asked_for_again() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        for (typed, said) in [("mistyped", "error: that is no key"), ("sk_1", "charged")] {
+            let mut asked = call(&scene, revision, "charge", true).await;
+            let (link, mut browser) = (asked.link().await, scene.browser());
+            let page = browser.get(&link).await;
+            let form = [
+                ("token", &*page.token()),
+                ("answer", "yes"),
+                ("secret", typed),
+            ];
+            browser.post(&link, &form).await.says(200, "Saved");
+            assert_eq!(asked.said.await.unwrap(), said, "{revision}");
+        }
+        let mut again = call(&scene, revision, "charge", true).await;
+        assert_eq!(again.said.await.unwrap(), "charged");
         assert!(again.links.try_recv().is_err());
     }
 }
