@@ -62,6 +62,14 @@ pub(super) async fn added(stores: Stores) -> Kept {
     expect("once one is closed", room, true)?;
     let ended = other.intent([1; 16]).await?;
     expect("the one that has ended for long", ended, None)?;
+    let mut busy = second;
+    (busy.version, busy.busy_until) = (2, NOW + 12);
+    one.advance_intent(&busy, 1, &granted()).await?;
+    let sixth = intent(6, "ada", NOW + 30);
+    for (at, wanted) in [(NOW + 11, false), (NOW + 12, true)] {
+        let room = other.add_intent(&sixth, 2, at, NOW + 10).await?;
+        expect("once one was cut off", room, wanted)?;
+    }
     Ok(())
 }
 

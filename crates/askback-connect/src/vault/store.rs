@@ -161,7 +161,8 @@ pub trait VaultStore: Send + Sync + 'static {
     ) -> VaultFuture<'a, bool>;
 
     /// Adds an intent whose id is not there, for a person who has fewer than `most` that are open and end after `now`,
-    /// and removes those of anybody that had ended at `before`. Returns whether it did.
+    /// and removes those of anybody that had ended at `before`. Returns whether it did. One that was busy and is not done is
+    /// not counted: its process is gone.
     fn add_intent<'a>(
         &'a self,
         intent: &'a IntentRow,

@@ -23,7 +23,7 @@ pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, $11, $12
          WHERE (SELECT count(*) FROM askback_vault_intents
              WHERE tenant = $2 AND issuer = $3 AND subject = $4 AND is_open = 1
-                 AND expires > $10) < $9
+                 AND expires > $10 AND (busy_until = 0 OR busy_until > $10)) < $9
          ON CONFLICT (id) DO NOTHING",
         values,
     );
