@@ -10,7 +10,7 @@ use super::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, Holder, IntentRow, Vault, VaultError};
 
 /// How often something is noted that others change at the same time.
-const TRIES: usize = 8;
+pub(crate) const TRIES: usize = 8;
 
 /// An intent as it was read, which may be put in place of what was read.
 pub(crate) struct Kept {

@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 
 use crate::vault::Holder;
 
-pub(crate) use kept::{Kept, Unkept};
+pub(crate) use kept::{Kept, TRIES, Unkept};
 
 /// The account under which a secret is kept that belongs to no provider.
 pub(crate) const OWN_SECRET: &str = "secret";

@@ -14,7 +14,7 @@ use super::html::{
 };
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Unkept, Visitor};
+use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, TRIES, Unkept, Visitor};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
 
@@ -150,30 +150,36 @@ impl Visited<'_> {
     /// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
     pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Kept, Refused> {
         let vault = &self.kit.vault;
-        let kept = Kept::find(vault, id).await?;
         let now: Millis = vault.now();
         let visitor = visit.holder();
-        let mut kept = match kept {
-            Some(kept) if !kept.intent.is_over(now) => kept,
-            Some(Kept { intent, .. }) if intent.is_cut_off(now) && intent.holder == visitor => {
-                return Err(Refused::CutOff);
+        for _ in 0..TRIES {
+            let mut kept = match Kept::find(vault, id).await? {
+                Some(kept) if !kept.intent.is_over(now) => kept,
+                Some(Kept { intent, .. }) if intent.is_cut_off(now) && intent.holder == visitor => {
+                    return Err(Refused::CutOff);
+                }
+                _ => return Err(Refused::Over),
+            };
+            let is_person = kept.intent.holder == visitor;
+            let event = match kept.intent.opened_by(&visitor, visit.id) {
+                Visitor::Asked => return Ok(kept),
+                Visitor::Other if is_person => AuditEvent::WrongBrowser,
+                Visitor::Other => AuditEvent::WrongPerson,
+                Visitor::OtherAgain => AuditEvent::Burned,
+            };
+            match kept.write(vault, event).await {
+                // Others have opened it at the same time: each counts.
+                Err(Unkept::Changed) => continue,
+                written => written?,
             }
-            _ => return Err(Refused::Over),
-        };
-        let is_person = kept.intent.holder == visitor;
-        let event = match kept.intent.opened_by(&visitor, visit.id) {
-            Visitor::Asked => return Ok(kept),
-            Visitor::Other if is_person => AuditEvent::WrongBrowser,
-            Visitor::Other => AuditEvent::WrongPerson,
-            Visitor::OtherAgain => AuditEvent::Burned,
-        };
-        let provider = kept.intent.purpose.name().to_owned();
-        kept.write(vault, event).await?;
-        self.kit.notify();
-        if !is_person {
-            // The visitor's own audit has it, too.
-            let line = vault.line(&visitor, &provider, AuditEvent::WrongPerson);
-            vault.append(&line).await?;
+            self.kit.notify();
+            if !is_person {
+                // The visitor's own audit has it, too.
+                let provider = kept.intent.purpose.name();
+                let line = vault.line(&visitor, provider, AuditEvent::WrongPerson);
+                vault.append(&line).await?;
+            }
+            break;
         }
         Err(Refused::Wrong)
     }

@@ -92,15 +92,21 @@ async fn a_link_has_a_secret_of_its_own_and_is_for_the_first_browser() {
 }
 
 #[tokio::test]
-async fn of_two_browsers_at_once_one_has_the_link() {
+async fn of_several_browsers_at_once_one_has_the_link() {
     let asked = Asked::new("stars").await;
-    let [mut one, mut other] = [asked.scene.browser(), asked.scene.browser()];
-    let (first, second) = tokio::join!(one.get(&asked.link), other.get(&asked.link));
-    let mut found = [first.status, second.status];
+    let mut opening = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (mut browser, link) = (asked.scene.browser(), asked.link.clone());
+        opening.spawn(async move { browser.get(&link).await.status });
+    }
+    let mut found = opening.join_all().await;
     found.sort_unstable();
-    assert_eq!(found, [200, 403]);
+    assert_eq!(found, [200, 403, 403, 403]);
     let events = asked.events().await;
     assert_eq!(count(&events, AuditEvent::Opened), 1, "{events:?}");
+    // Each of the others counts.
+    let wrong = count(&events, AuditEvent::WrongBrowser);
+    assert_eq!(wrong, 3, "{events:?}");
 }
 
 #[tokio::test]
