@@ -444,10 +444,8 @@ impl VaultStore for MemoryVault {
         self.with(move |tables| {
             let intents = &mut tables.intents;
             intents.retain(|_, it| it.expires > before);
-            let is_cut_off = |it: &IntentRow| it.busy_until != 0 && it.busy_until <= now;
-            let is_open = |it: &&IntentRow| it.is_open && it.expires > now && !is_cut_off(it);
-            let of_person = intents.values().filter(is_open);
-            let of_person = of_person.filter(|it| it.holder == intent.holder);
+            let of_person = intents.values().filter(|it| it.holder == intent.holder);
+            let of_person = of_person.filter(|it| it.is_open_at(now));
             let is_new = of_person.count() < most && !intents.contains_key(&intent.id);
             if is_new {
                 intents.insert(intent.id, intent.clone());
