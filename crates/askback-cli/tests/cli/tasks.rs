@@ -68,7 +68,7 @@ cases:
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// What the server was told to cancel.
+/// The tasks that the server was told to cancel, a line each.
 fn cancelled(scratch: &Scratch) -> String {
     fs::read_to_string(scratch.path("cancelled")).unwrap_or_default()
 }

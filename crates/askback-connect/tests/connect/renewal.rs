@@ -9,11 +9,12 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AccountKey, AccountState, AuditEvent, Granted, RenewalError, Renewer, Vault, VaultError,
+    AccountKey, AccountState, AuditEvent, Credential, Granted, RenewalError, Renewer, Vault,
+    VaultError,
 };
 use askback_core::{ask::Millis, auth::Scopes, clock::Clock, future::BoxFuture};
 use askback_oauth::Secret;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::stage::{HOUR, Hands, Provider, Stage, ada, tokens, until, wanted};
 
@@ -26,6 +27,12 @@ async fn with_token(stage: &Stage, lasts: Millis) -> Vault {
     let granted = tokens(0).expires(stage.clock.now() + lasts);
     vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
     vault
+}
+
+/// Asks a vault for the credential, which has the provider renew it.
+fn getting(vault: &Vault, provider: &Arc<Provider>) -> JoinHandle<Result<Credential, VaultError>> {
+    let (vault, renewer) = (vault.clone(), provider.renewer());
+    tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,10 +70,7 @@ async fn a_token_that_is_still_good_is_used_while_another_comes() {
         let vault = with_token(&stage, HOUR).await;
         let provider = Provider::held(&stage);
         stage.clock.turn(HOUR - 30_000);
-        let renewal = {
-            let (vault, renewer) = (vault.clone(), provider.renewer());
-            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
-        };
+        let renewal = getting(&vault, &provider);
         until(|| provider.requests() == 1).await;
         let other = stage.vault().await;
         let given = other
@@ -86,10 +90,7 @@ async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
     for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::held(&stage);
-        let call = {
-            let (vault, renewer) = (vault.clone(), provider.renewer());
-            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
-        };
+        let call = getting(&vault, &provider);
         until(|| provider.requests() == 1).await;
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
@@ -253,10 +254,7 @@ async fn a_late_writer_changes_nothing() {
     for stage in Stage::all().await {
         let vault = with_token(&stage, 0).await;
         let (late, quick) = (Provider::held(&stage), Provider::new(&stage));
-        let call = {
-            let (vault, renewer) = (vault.clone(), late.renewer());
-            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
-        };
+        let call = getting(&vault, &late);
         until(|| late.requests() == 1).await;
         stage.clock.turn(30_000);
         // The lease is over, and another machine has renewed.
@@ -276,10 +274,7 @@ async fn tokens_that_a_new_grant_overtakes_are_given_back() {
         let vault = with_token(&stage, 0).await;
         let provider = Provider::held(&stage);
         *provider.is_single.lock().unwrap() = true;
-        let call = {
-            let (vault, renewer) = (vault.clone(), provider.renewer());
-            tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
-        };
+        let call = getting(&vault, &provider);
         until(|| provider.requests() == 1).await;
         // The person connects the account again while its tokens are being renewed.
         let granted = tokens(5).expires(stage.clock.now() + HOUR);

@@ -20,7 +20,7 @@ fn test(name: &str, recorded: &str) -> Ran {
     run.run()
 }
 
-const RECORD: [&str; 2] = ["--record", "recorded.yaml"];
+pub(super) const RECORD: [&str; 2] = ["--record", "recorded.yaml"];
 
 #[test]
 fn a_call_is_recorded_with_its_questions_and_passes_again() {
@@ -163,9 +163,9 @@ fn the_query_of_a_url_is_left_out() {
     );
 }
 
+/// A call that is recorded, with secrets in its arguments and its answer.
 #[cfg(unix)]
-#[test]
-fn secrets_are_left_out() {
+pub(super) fn login(name: &str) -> Run {
     let answers = "answers: [{accept: {user: ada, password: hush-hush}}]";
     let words = [
         "call",
@@ -176,10 +176,15 @@ fn secrets_are_left_out() {
         "--protocol",
         "2025-11-25",
     ];
-    let run = Run::new("record-secret", &words)
-        .and(&RECORD)
-        .answers(answers);
+    let run = Run::new(name, &words).and(&RECORD).answers(answers);
     run.scratch.file("zoo.sh", super::zoo::ZOO);
+    run
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_are_left_out() {
+    let run = login("record-secret");
     let ran = run
         .and(&["--", "sh", "zoo.sh", "--token=hush-token"])
         .run()

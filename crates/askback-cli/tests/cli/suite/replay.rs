@@ -2,13 +2,12 @@
 
 use std::fs;
 
+use super::record::{RECORD, login};
 use crate::{
     end_to_end::Agency,
     run::{ASKBACK, Ran, Run},
     wire::is_private,
 };
-
-const RECORD: [&str; 2] = ["--record", "recorded.yaml"];
 
 const REVISIONS: [&str; 5] = [
     "2024-11-05",
@@ -231,20 +230,7 @@ fn a_recording_of_messages_is_not_written_over() {
 #[cfg(unix)]
 #[test]
 fn secrets_are_in_no_message() {
-    let answers = "answers: [{accept: {user: ada, password: hush-hush}}]";
-    let words = [
-        "call",
-        "login",
-        "apiKey=hush-key",
-        "cookie=hush-cookie",
-        "path=ghp_hush-path",
-        "--protocol",
-        "2025-11-25",
-    ];
-    let run = Run::new("replay-secret", &words)
-        .and(&RECORD)
-        .answers(answers);
-    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let run = login("replay-secret");
     let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
     let [suite, messages] = recorded(&ran.prints("hush-hush"));
     assert!(!messages.contains("hush"), "{messages}");
