@@ -1,9 +1,8 @@
 //! The replay of a recording: the server's messages are played back, and the client's are compared
 //! with those that were recorded.
 //!
-//! What is played back is decided call by call, and without a clock: a message of the server follows
-//! once the client has sent all that it sent before it in the same call. Calls that are not made again
-//! are left out.
+//! The replay goes call by call, and without a clock: a message of the server follows once the client
+//! has sent all that it sent before it in the same call. Calls that are not made again are left out.
 
 mod compare;
 mod play;

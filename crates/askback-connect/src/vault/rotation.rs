@@ -52,7 +52,8 @@ impl Vault {
     /// Makes a new data key for a tenant and [sweeps](Self::sweep) it, where somebody may have one of the keys before. With
     /// `None`, no cookie of the pages opens any more that is sealed under those, in any process: everybody signs in again.
     ///
-    /// What is to be revoked stays sealed under its key until it is.
+    /// A token that its provider is still to take back stays sealed under the key before, until the provider has heard. That
+    /// may be long where it waits for others to disconnect the same account.
     ///
     /// # Errors
     ///

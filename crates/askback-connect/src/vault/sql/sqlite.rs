@@ -22,8 +22,9 @@ use crate::vault::store::VaultFuture;
 
 /// Keeps the vault's records in an SQLite file, which the processes of one machine share.
 ///
-/// The file is its owner's alone (0600), and is refused otherwise. What is deleted is overwritten. One thread does the
-/// work; what was begun is done even if its future is dropped, and dropping the vault waits for it.
+/// The file is its owner's alone (0600), and is refused otherwise. Deleted records are overwritten when the file takes over
+/// its log: at once for tokens that are disconnected and for deleted tenants, and otherwise when SQLite does so by itself.
+/// One thread does the work; what was begun is done even if its future is dropped, and dropping the vault waits for it.
 pub struct SqliteVault {
     path: Arc<Path>,
     /// Taken when the vault is dropped, which ends the thread.
@@ -199,7 +200,7 @@ fn make(path: &Path) -> Result<(), VaultError> {
 fn connect(path: &Path) -> Result<Connection, VaultError> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // What is deleted is overwritten.
+    // Deleted records leave nothing in the pages of the file.
     connection.pragma_update(None, "secure_delete", "ON")?;
     turn_to_wal(&connection)?;
     // A refresh token that is lost to a power failure cannot be had again.
