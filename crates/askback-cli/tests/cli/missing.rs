@@ -3,6 +3,7 @@
 use crate::{
     hostile::Seat,
     run::{Ran, Run},
+    scratch::Scratch,
 };
 
 /// A server with a tool and a prompt, which answer with the arguments that they were given.
@@ -34,7 +35,9 @@ const PROTOCOL: [&str; 2] = ["--protocol", "2025-11-25"];
 #[track_caller]
 fn at_a_terminal(words: &[&str], lines: &[&str]) -> (Option<i32>, Vec<String>) {
     let server = SERVER.map(str::to_owned);
-    let mut seat = Seat::take(&[words, &PROTOCOL].concat(), &server, 80, false);
+    let scratch = Scratch::new("missing-at-a-terminal");
+    let words = [words, &PROTOCOL].concat();
+    let mut seat = Seat::take(&scratch, &words, &server, 80, false);
     let mut lines = lines.iter();
     while seat.prompt().is_some() {
         let Some(line) = lines.next() else {

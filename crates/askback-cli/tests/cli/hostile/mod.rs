@@ -41,10 +41,13 @@ const ANSWERS: [&str; 12] = [
     "yes",
     "ada@example.com",
     "2026-06-15",
-    "/lines\nsome text\n.",
+    LINES,
     "/decline",
     "no",
 ];
+
+/// The answer that begins a text of several lines, where one is wanted.
+const LINES: &str = "/lines";
 
 /// How long anything may take before the test gives it up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,17 +62,25 @@ pub(crate) struct Seat {
     /// The row that had no end then.
     begun: Vec<u8>,
     width: u16,
+    /// The command prompt at which the person wrote, until the line is seen to be taken.
+    at: Option<String>,
     /// All rows so far.
     pub(crate) rows: Vec<String>,
 }
 
 impl Seat {
-    pub(crate) fn take(words: &[&str], server: &[String], width: u16, styled: bool) -> Self {
+    pub(crate) fn take(
+        scratch: &Scratch,
+        words: &[&str],
+        server: &[String],
+        width: u16,
+        styled: bool,
+    ) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
             .args(["--plain", "--name", "bank", "--timeout", "30", "--"])
             .args(server)
-            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
+            .env("XDG_STATE_HOME", scratch.path("state"));
         Self::run(command, width, styled)
     }
 
@@ -86,7 +97,7 @@ impl Seat {
     fn report(scratch: &Scratch, words: &[&str], server: &[String], width: u16) -> Vec<String> {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
-            .args(["--credentials", "nowhere", "--timeout", "1"])
+            .args(["--credentials", "nowhere", "--timeout", "2"])
             .args(server)
             .env("XDG_STATE_HOME", scratch.path("state"));
         Self::run(command, width, true).talk(&[], &[])
@@ -105,19 +116,26 @@ impl Seat {
             fresh: Vec::new(),
             begun: Vec::new(),
             width,
+            at: None,
             rows: Vec::new(),
         }
     }
 
     /// Reads until the person may write, or the program has ended: the words before the sign.
+    ///
+    /// What a server says at any time leaves the command prompt behind and has it written again, which is
+    /// no other one: where a line is taken, the program goes back to the left edge first.
     pub(crate) fn prompt(&mut self) -> Option<String> {
         loop {
             let shown = plain(&String::from_utf8_lossy(&self.fresh));
             let last = shown.rsplit('\n').next().unwrap_or_default();
             if let Some(to) = last.strip_suffix("> ") {
                 let to = to.rsplit('\r').next().unwrap_or_default().to_owned();
-                if !to.starts_with('|') {
+                let is_taken = || shown.replace("\r\n", "\n").contains('\r');
+                let is_again = self.at.as_ref() == Some(&to) && !is_taken();
+                if !to.starts_with('|') && !is_again {
                     self.look();
+                    self.at = (!to.is_empty()).then(|| to.clone());
                     return Some(to);
                 }
             }
@@ -161,11 +179,12 @@ impl Seat {
         resized.expect("it has a size");
     }
 
-    /// Whether what is wanted is a text that ends with a line of its own.
-    fn wants_lines(&self) -> bool {
-        let last: String = self.rows[self.rows.len().saturating_sub(20)..].concat();
+    /// The words before the sign at which the person answers, without spaces.
+    fn hint(&self) -> String {
+        let last = self.rows[self.rows.len().saturating_sub(20)..].concat();
         let last = last.replace([' ', '\u{a0}'], "");
-        last.ends_with("onlyadotendsit·/decline·/cancel>")
+        let hint = last.trim_end_matches('>').rsplit('>').next();
+        hint.unwrap_or_default().to_owned()
     }
 
     /// Holds a conversation of these commands, and of the same answers to whatever is asked. The
@@ -189,11 +208,17 @@ impl Seat {
                 self.write(command.map_or("/quit", String::as_str));
                 continue;
             }
-            let answer = ANSWERS.get(answered).copied();
+            let answer = ANSWERS.get(answered).copied().unwrap_or("/cancel");
             answered += 1;
+            let hint = self.hint();
+            // Lines are written ahead only where each of them is taken for the same text.
             match answer {
-                Some(_) if self.wants_lines() => self.write("Take the 08:10.\n."),
-                answer => self.write(answer.unwrap_or("/cancel")),
+                "/cancel" => self.write(answer),
+                _ if hint.ends_with("onlyadotendsit·/decline·/cancel") => {
+                    self.write("Take the 08:10.\n.");
+                }
+                LINES if !hint.contains("changesthatfield") => self.write("/lines\nsome text\n."),
+                _ => self.write(answer),
             }
         }
         assert_eq!(commands.next(), None, "{}", self.rows.join("\n"));
@@ -317,7 +342,7 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
     let scratch = Scratch::new(&format!("hostile-{name}"));
     let server = Server::start(&scratch, revision, way);
     let words = ["open", "--protocol", revision.as_str()];
-    let seat = Seat::take(&words, &server.command, width, width > 40);
+    let seat = Seat::take(&scratch, &words, &server.command, width, width > 40);
     let rows = seat.talk(&commands(), widths);
     check_shown(&rows);
     if way == Way::Readable && width >= 80 && widths.is_empty() {
@@ -336,6 +361,13 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
                 rows.join("\n")
             );
         }
+        // And no line was taken for another than it was written for.
+        let mut written = commands();
+        written.push("/quit".to_owned());
+        written.dedup();
+        let typed = std::fs::read_to_string(scratch.path("state/askback/history"));
+        let typed = typed.expect("the program keeps the lines");
+        assert_eq!(typed.lines().collect::<Vec<_>>(), written);
     }
     server.end();
 }
@@ -391,7 +423,7 @@ fn no_server_speaks_outside_its_gutter_in_a_single_command() {
             let width = WIDTHS[index % WIDTHS.len()];
             let scratch = Scratch::new(&format!("hostile-single-{index}-{way:?}"));
             let server = Server::start(&scratch, Revision::V2025_11_25, way);
-            let seat = Seat::take(words, &server.command, width, true);
+            let seat = Seat::take(&scratch, words, &server.command, width, true);
             check_shown(&seat.talk(&[], &[]));
             server.end();
         }
@@ -469,7 +501,7 @@ fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
 fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
     let scratch = Scratch::new("hostile-flood");
     let server = Server::start(&scratch, Revision::V2025_11_25, Way::Flooding);
-    let seat = Seat::take(&["open"], &server.command, 80, false);
+    let seat = Seat::take(&scratch, &["open"], &server.command, 80, false);
     let commands = ["/tools", "/help", "/prompts", "/roots"].map(str::to_owned);
     let rows = seat.talk(&commands, &[]);
     server.end();
@@ -516,7 +548,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     let server = ["sh", "-c", SWAPPING, "sh", &gate.display().to_string()];
     let server = server.map(str::to_owned);
     let words = ["call", "pay", "--protocol", "2025-06-18"];
-    let mut seat = Seat::take(&words, &server, 80, false);
+    let mut seat = Seat::take(&scratch, &words, &server, 80, false);
     assert_eq!(seat.prompt().as_deref(), Some(""));
     // Begun, and seen on the terminal, when the server asks something else.
     let _ = seat.pty.write_all(b"yes");
