@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{
     leaf::{Did, Leaf},
-    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Step, Why},
+    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Said, Step, Why},
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     remarks::{Remark, Remarks},
@@ -26,7 +26,7 @@ pub struct Unattended {
     script: Option<ScriptRun>,
     /// The question that was answered last, or waits for its answer.
     answered: Option<u64>,
-    /// The answer that it waits for.
+    /// The answer that is given to it later.
     later: Option<Later>,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     page: Page,
@@ -38,7 +38,15 @@ pub struct Unattended {
 struct Later {
     due: Pin<Box<Sleep>>,
     reply: Reply,
-    rule: usize,
+    told: Told,
+}
+
+/// The words about an answer that is given after a while.
+enum Told {
+    /// A rule wanted it so, which is told when it is given.
+    Then(usize),
+    /// The link was agreed to, and the server should have said by then that its page is done.
+    Overdue,
 }
 
 impl Unattended {
@@ -83,7 +91,7 @@ impl Unattended {
                 return Err(Later {
                     due: Box::pin(sleep(after)),
                     reply,
-                    rule,
+                    told: Told::Then(rule),
                 });
             }
             Answer::Unwanted(reply, rule) => {
@@ -127,7 +135,17 @@ impl Unattended {
             return Poll::Pending;
         }
         let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
-        tell(&mut excerpt, question, &later.reply, Some(later.rule));
+        match later.told {
+            Told::Then(rule) => tell(&mut excerpt, question, &later.reply, Some(rule)),
+            Told::Overdue => {
+                let minutes = self.limits.host.link.as_secs_f64() / 60.0;
+                let words = words!(
+                    "the server did not say within {} min that the page is done; it is called again",
+                    minutes
+                );
+                excerpt.page().note(Style::Warning, words);
+            }
+        }
         excerpt.end(LEFT_OUT);
         Poll::Ready(Did::Answered(later.reply))
     }
@@ -144,7 +162,21 @@ impl Leaf for Unattended {
             Some(front) if matches!(front.step, Step::Running(_)) => Poll::Pending,
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
+                self.later = None;
                 match self.answer(desk.asker(), front.question) {
+                    Ok(Reply::Link) if front.question.is_of_error() => {
+                        self.page.note(
+                            Style::Dim,
+                            "    until the server says that the page is done",
+                        );
+                        self.later = Some(Later {
+                            due: Box::pin(sleep(self.limits.host.link)),
+                            reply: Reply::Link,
+                            told: Told::Overdue,
+                        });
+                        // Once more where the link is warned of.
+                        Poll::Ready(Did::Said(vec![Said::Yes, Said::Yes]))
+                    }
                     Ok(reply) => Poll::Ready(Did::Answered(reply)),
                     Err(later) => {
                         self.later = Some(later);
@@ -166,7 +198,8 @@ impl Leaf for Unattended {
                 notice @ (Notice::Refused(_)
                 | Notice::RefusedMore
                 | Notice::NoModel
-                | Notice::ModelFailed(..)),
+                | Notice::ModelFailed(..)
+                | Notice::LinkDone),
             ) = effect
             {
                 question::notice(&mut self.page, desk.asker(), notice);

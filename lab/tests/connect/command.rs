@@ -40,6 +40,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The revision in which a call goes on when its client asks for it again, and can be parked.
 const IN_ROUNDS: &str = "2026-07-28";
 
+/// The revision in which a client is asked by a request of the server's own, or told by an error.
+const BY_QUESTION: &str = "2025-11-25";
+
 /// How often a page is loaded again before it is given up.
 const MOST_LOOKS: usize = 200;
 
@@ -273,6 +276,25 @@ async fn converse(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Resul
     Ok(std::mem::take(&mut terminal.wrote))
 }
 
+/// A person at a terminal is told of the link by an error: the call goes on once the server says that the page is done.
+async fn be_told(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Result<Vec<u8>> {
+    let scene = desk.scene;
+    let mut terminal = desk.open()?;
+    sign_in(&mut terminal, desk, browser).await?;
+    scene.visit(ada, "ada").await?;
+    let link = call(&mut terminal, desk).await?;
+    terminal.until("[Enter] I have finished").await?;
+    scene.agree(ada, &link).await?;
+    scene.allow(ada, "ada").await?;
+    ada.sees("Airline is connected").await?;
+    terminal.until("desk says that the link is done.").await?;
+    terminal.until(&said()).await?;
+    terminal.until(HOME).await?;
+    terminal.press(CTRL_D)?;
+    assert_eq!(terminal.end().await?, Some(0));
+    Ok(std::mem::take(&mut terminal.wrote))
+}
+
 /// A script calls with the sign-in of that person, who opens the link that it agrees to.
 async fn script(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     let scene = desk.scene;
@@ -341,13 +363,16 @@ fn said() -> String {
 }
 
 /// The makers are of the issuer that signs persons in, and of the airline's.
-async fn check(name: &'static str, [signs_in, maker]: [Maker; 2], revision: &str) -> Result<()> {
-    let Some(browser) = browser().await? else {
-        return Ok(());
-    };
-    let plan = Plan {
+const fn between(name: &'static str, signs_in: Maker, maker: Maker) -> Plan {
+    Plan {
         signs_in,
         ..Plan::new(name, maker)
+    }
+}
+
+async fn check(plan: Plan, revision: &str) -> Result<()> {
+    let Some(browser) = browser().await? else {
+        return Ok(());
     };
     let Some(scene) = Scene::set(plan).await? else {
         return Ok(());
@@ -355,14 +380,21 @@ async fn check(name: &'static str, [signs_in, maker]: [Maker; 2], revision: &str
     scene.airline.credit("ada", MILES);
     let mut desk = Desk::new(&scene, revision)?;
     let ada = browser.person("ada").await?;
-    let wrote = converse(&mut desk, browser, &ada).await?;
+    let wrote = match plan.by_error {
+        true => be_told(&mut desk, browser, &ada).await?,
+        false => converse(&mut desk, browser, &ada).await?,
+    };
     script(&mut desk, &ada).await?;
     if revision == IN_ROUNDS {
         park(&mut desk, &ada).await?;
     }
     let events = scene.events("ada").await?;
-    let declined = events.iter().filter(|it| **it == AuditEvent::Declined);
-    assert_eq!(declined.count(), 2, "{events:?}");
+    let count = |event| events.iter().filter(|it| **it == event).count();
+    match plan.by_error {
+        // One link for the terminal, and one for the script.
+        true => assert_eq!(count(AuditEvent::Asked), 2, "{events:?}"),
+        false => assert_eq!(count(AuditEvent::Declined), 2, "{events:?}"),
+    }
 
     let canary = Canary::of(&scene).await?;
     canary.hold_none("the terminal", &wrote, "Airline");
@@ -376,24 +408,37 @@ async fn check(name: &'static str, [signs_in, maker]: [Maker; 2], revision: &str
 
 #[tokio::test(flavor = "multi_thread")]
 async fn askback_is_asked_between_two_of_oidc_provider() -> Result<()> {
-    let makers = [Maker::OidcProvider, Maker::OidcProvider];
-    check("askback-oidc-oidc", makers, "2025-11-25").await
+    let plan = between(
+        "askback-oidc-oidc",
+        Maker::OidcProvider,
+        Maker::OidcProvider,
+    );
+    check(plan, BY_QUESTION).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn askback_is_asked_between_two_of_authlib() -> Result<()> {
-    let makers = [Maker::Authlib, Maker::Authlib];
-    check("askback-authlib-authlib", makers, "2025-11-25").await
+    let plan = between("askback-authlib-authlib", Maker::Authlib, Maker::Authlib);
+    check(plan, BY_QUESTION).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn askback_goes_on_in_rounds_from_oidc_provider_to_authlib() -> Result<()> {
-    let makers = [Maker::OidcProvider, Maker::Authlib];
-    check("askback-oidc-authlib", makers, IN_ROUNDS).await
+    let plan = between("askback-oidc-authlib", Maker::OidcProvider, Maker::Authlib);
+    check(plan, IN_ROUNDS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn askback_goes_on_in_rounds_from_authlib_to_oidc_provider() -> Result<()> {
-    let makers = [Maker::Authlib, Maker::OidcProvider];
-    check("askback-authlib-oidc", makers, IN_ROUNDS).await
+    let plan = between("askback-authlib-oidc", Maker::Authlib, Maker::OidcProvider);
+    check(plan, IN_ROUNDS).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn askback_is_told_by_an_error_between_oidc_provider_and_authlib() -> Result<()> {
+    let plan = Plan {
+        by_error: true,
+        ..between("askback-by-error", Maker::OidcProvider, Maker::Authlib)
+    };
+    check(plan, BY_QUESTION).await
 }

@@ -17,6 +17,9 @@ pub struct HostLimits {
     /// The most questions that a host shows of those that were refused without asking the person: a
     /// form that cannot be drawn, or a question that the client did not declare.
     pub refusals: usize,
+    /// How long a link that came in an error (2025-11-25) waits for the server to say that its page is
+    /// done, where no person is asked; then the call is sent again all the same.
+    pub link: Duration,
     /// How long a model may take to reply.
     pub model: Duration,
     /// The longest reply of a model that is read, in bytes of JSON.
@@ -38,6 +41,7 @@ impl Default for HostLimits {
             questions_waiting: 16,
             message_shown: 4 << 10,
             refusals: 16,
+            link: Duration::from_secs(10 * MINUTE),
             model: Duration::from_secs(10 * MINUTE),
             model_bytes: 4 << 20,
             remarks: 64,

@@ -92,6 +92,22 @@ pub struct Question {
     pub ask: Ask,
 }
 
+impl Question {
+    /// Whether it is a link that came in an error (2025-11-25): nothing waits for the page behind it, and the
+    /// server may say when that is done.
+    pub(crate) fn is_of_error(&self) -> bool {
+        let is_link = matches!(
+            self.ask,
+            Ask::Link {
+                id: Some(_),
+                retried: true,
+                ..
+            }
+        );
+        is_link && self.key.is_none()
+    }
+}
+
 /// The question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {

@@ -313,6 +313,65 @@ fn what_must_not_be_asked_is_shown_in_full() {
 }
 
 #[test]
+fn a_link_of_an_error_waits_for_its_page() {
+    #[track_caller]
+    fn check(url: &str, done: Option<&str>, minutes: u64, told: &str) {
+        let file = "answers: [{when: {mode: url, host: travel.example}, accept: true}]";
+        let (relay, arrivals) = Relay::new();
+        let log = Log::default();
+        let script = Script::parse(file).expect("the file is one of answers");
+        let out = Box::new(log.clone());
+        let mut host = host(Some(script), travel(), None, arrivals, out);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build();
+        let link = ElicitUrlParams {
+            message: "Connect the airline.".to_owned(),
+            url: url.to_owned(),
+            elicitation_id: Some("one".to_owned()),
+            ..ElicitUrlParams::default()
+        };
+        let question = HostQuestion {
+            key: None,
+            ..asked(InputRequest::Elicit(ElicitParams::Url(link)))
+        };
+        let said = relay.clone();
+        let work = async {
+            let from = tokio::time::Instant::now();
+            let tell = async {
+                let Some(id) = done else { return };
+                tokio::time::sleep(Duration::from_mins(3)).await;
+                let elicitation_id = id.to_owned();
+                said.event(Event::UrlCompleted { elicitation_id });
+            };
+            let (answer, ()) = tokio::join!(answer(relay, question), tell);
+            (from.elapsed().as_secs() / 60, answer)
+        };
+        let asking = runtime.expect("the runtime starts");
+        let (took, answer) = asking
+            .block_on(host.attend(work))
+            .expect("nobody interrupts");
+        let answer = answer.expect("the link is agreed to");
+        assert_eq!(answer["action"], "accept", "{answer}");
+        assert_eq!(took, minutes, "{}", log.text());
+        assert!(log.text().contains(told), "{}", log.text());
+        assert!(
+            log.text()
+                .contains("    until the server says that the page is done\n")
+        );
+    }
+    let url = "https://travel.example/c/1";
+    let said = "travel says that the link is done.";
+    check(url, Some("one"), 3, said);
+    // This one is warned of.
+    check("http://travel.example/c/1", Some("one"), 3, said);
+    let overdue = "the server did not say within 10 min that the page is done; it is called again";
+    check(url, Some("another"), 10, overdue);
+    check(url, None, 10, overdue);
+}
+
+#[test]
 fn an_answer_may_take_its_time() {
     let file = "answers: [{accept: {confirm: true}, after: 90s, then: [{decline: true, after: 500ms}, {cancel: true}]}]";
     let (relay, arrivals) = Relay::new();
