@@ -2,7 +2,7 @@
 //! kept.
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -66,6 +66,23 @@ pub async fn open_if_made() -> Result<Option<Vault>, Error> {
         Ok(false) => Ok(None),
         Err(error) => Err(of_file(&path, error)),
     }
+}
+
+/// Opens the vault of a server for the user of this machine, which is there.
+///
+/// # Errors
+///
+/// A usage error where a file is missing or cannot be used, such as one that others can read.
+pub async fn open_files(vault: PathBuf, keys: PathBuf) -> Result<Vault, Error> {
+    let opened = tokio::task::spawn_blocking(move || {
+        // SQLite would make one.
+        fs::metadata(&vault).map_err(|error| of_file(&vault, error))?;
+        let keys = LocalKeys::file(keys).map_err(unusable)?;
+        Ok::<_, Error>((SqliteVault::open(&vault).map_err(unusable)?, keys))
+    });
+    let (store, keys) = opened.await.map_err(unusable)??;
+    let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default());
+    vault.await.map_err(unusable)
 }
 
 /// This user, as the vault knows them.

@@ -1,6 +1,8 @@
 //! `askback connections`: the accounts at third parties that this user has connected.
 
-use askback_connect::vault::{AccountState, ConnectedAccount};
+use std::path::PathBuf;
+
+use askback_connect::vault::{AccountState, ConnectedAccount, Vault};
 use askback_host::{
     page::{Page, Style, out},
     text::{PeerText, given},
@@ -10,19 +12,25 @@ use serde::Serialize;
 
 use super::print_as_json;
 use crate::{
-    connections::{open_if_made, unusable, user},
+    connections::{open_files, open_if_made, unusable, user},
     error::Error,
 };
 
 /// See which accounts you have connected to the servers of this program, and disconnect them
 ///
-/// `askback serve travel --connect` is such a server. No secret is shown.
+/// `askback serve travel --connect` is such a server; `--vault` names the accounts of another one. No secret is shown.
 #[derive(Debug, Clone, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ConnectionsArgs {
     /// Print them as JSON
     #[arg(long)]
     pub json: bool,
+    /// The accounts of another server on this machine: the file of its SQLite vault
+    #[arg(long, value_name = "FILE", requires = "keys", global = true)]
+    pub vault: Option<PathBuf>,
+    /// The file of the keys of that vault
+    #[arg(long, value_name = "FILE", requires = "vault", global = true)]
+    pub keys: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<ConnectionsCommand>,
 }
@@ -61,16 +69,20 @@ struct Row<'a> {
 ///
 /// Fails where the vault cannot be used, or has no such account.
 pub async fn run(args: ConnectionsArgs) -> Result<(), Error> {
+    let vault = match (args.vault, args.keys) {
+        (Some(vault), Some(keys)) => Some(open_files(vault, keys).await?),
+        _ => open_if_made().await?,
+    };
     match args.command {
-        None => list(args.json).await,
+        None => list(vault, args.json).await,
         Some(ConnectionsCommand::Disconnect { provider, account }) => {
-            disconnect(&provider, &account).await
+            disconnect(vault, &provider, &account).await
         }
     }
 }
 
-async fn list(json: bool) -> Result<(), Error> {
-    let accounts = match open_if_made().await? {
+async fn list(vault: Option<Vault>, json: bool) -> Result<(), Error> {
+    let accounts = match vault {
         Some(vault) => vault.accounts(&user()).await.map_err(unusable)?,
         None => Vec::new(),
     };
@@ -88,8 +100,8 @@ async fn list(json: bool) -> Result<(), Error> {
     Ok(out::print(&page.take().alone())?)
 }
 
-async fn disconnect(provider: &str, account: &str) -> Result<(), Error> {
-    let was_connected = match open_if_made().await? {
+async fn disconnect(vault: Option<Vault>, provider: &str, account: &str) -> Result<(), Error> {
+    let was_connected = match vault {
         Some(vault) => {
             let disconnected = vault.disconnect(&user(), provider, account).await;
             disconnected.map_err(unusable)?

@@ -12,7 +12,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{run::ASKBACK, scratch::Scratch};
+use crate::{
+    run::ASKBACK,
+    scratch::{Scratch, is_in_wrapped},
+};
 
 /// How often it is looked whether something has happened. Each time, the command is started.
 const LOOKS: usize = 1000;
@@ -331,6 +334,45 @@ fn an_account_outlives_the_agency() {
     assert_eq!(said, "Connected: the account FA-190317 at the airline.\n");
     let (stdout, _) = ran(&scratch, &[&["call", "my_miles"], &target[..]].concat(), 0);
     assert_eq!(stdout, "The account FA-190317 has 48210 miles.\n");
+
+    // The vault of any server is listed by the names of its files.
+    let moved = fs::rename(scratch.path("state/askback"), scratch.path("elsewhere"));
+    moved.expect("it is ours");
+    let elsewhere = |name: &str| scratch.path("elsewhere").join(name).display().to_string();
+    let (vault, keys) = (elsewhere("connections.db"), elsewhere("connections.key"));
+    let (stdout, _) = ran(&scratch, &["connections"], 0);
+    assert_eq!(stdout, "No account is connected.\n");
+    let files = ["--vault", &*vault, "--keys", &*keys];
+    let (stdout, _) = ran(&scratch, &[&["connections"], &files[..]].concat(), 0);
+    assert!(stdout.contains("account | FA-190317"), "{stdout}");
+    let check = |words: &[&str], told: &str| {
+        let (_, stderr) = ran(&scratch, &[&["connections"], words].concat(), 2);
+        assert!(is_in_wrapped(told, &stderr), "{stderr}");
+    };
+    check(&["--vault", &vault], "--keys <FILE>");
+    check(&["--keys", &keys], "--vault <FILE>");
+    let none = elsewhere("none");
+    check(&["--vault", &none, "--keys", &keys], "none: No such file");
+    assert!(!scratch.path("elsewhere/none").exists());
+    check(&["--vault", &vault, "--keys", &none], "there is no file");
+    let other = scratch.file("elsewhere/other", &"7".repeat(64));
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    check(
+        &["--vault", &vault, "--keys", &other],
+        "sealed under the key",
+    );
+    let disconnect = ["connections", "disconnect", "airline", "FA-190317"];
+    let (_, stderr) = ran(&scratch, &[&disconnect[..], &files].concat(), 0);
+    assert!(
+        stderr.contains("FA-190317 at airline is disconnected."),
+        "{stderr}"
+    );
+    let (stdout, _) = ran(
+        &scratch,
+        &[&["connections", "--json"], &files[..]].concat(),
+        0,
+    );
+    assert!(stdout.contains("revoking"), "{stdout}");
 }
 
 #[test]
