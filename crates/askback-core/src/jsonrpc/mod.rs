@@ -7,6 +7,7 @@
 //! stack. The `write_*` functions put a typed value straight into its envelope.
 
 mod error;
+mod long;
 mod read;
 mod walk;
 mod write;
@@ -27,6 +28,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 pub use error::ErrorObject;
+pub use long::KEPT_ENDS;
 pub use read::{ReadParams, parse, parse_request};
 pub(crate) use read::{is_short, text_within};
 pub(crate) use walk::Walk;

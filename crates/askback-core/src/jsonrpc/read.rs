@@ -19,7 +19,7 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
-    RequestId, Response, VERSION, Walk,
+    RequestId, Response, VERSION, Walk, long,
 };
 use crate::limits::WireLimits;
 
@@ -36,11 +36,9 @@ use crate::limits::WireLimits;
 /// message inside a batch costs only itself.
 pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, Malformed> {
     if bytes.len() > limits.message_bytes {
-        return Err(Malformed::invalid(format!(
-            "the message has {} bytes, more than the {} accepted here",
-            bytes.len(),
-            limits.message_bytes
-        )));
+        let mut malformed = long::malformed(bytes, limits.message_bytes);
+        malformed.id = malformed.id.filter(|id| is_short(id, limits));
+        return Err(malformed);
     }
     let text = core::str::from_utf8(bytes)
         .map_err(|error| Malformed::unreadable(format!("the message is not UTF-8: {error}")))?;

@@ -363,7 +363,7 @@ impl Drop for Process {
 
 /// Reads what the process writes to its standard error; what need not be text is made text.
 async fn listen(stderr: ChildStderr, said: mpsc::Sender<String>, most: usize) {
-    let mut stderr = LineReader::new(stderr, most);
+    let mut stderr = LineReader::of_text(stderr, most);
     while let Some(line) = stderr.line().await {
         let line = String::from_utf8_lossy(line).into_owned();
         if said.send(line).await.is_err() {

@@ -16,17 +16,20 @@ const WRITTEN_AT_ONCE: usize = 4096;
 
 /// The memory that a stream is read into, and out of which its lines are taken.
 ///
-/// A line longer than the limit is cut one byte after the limit; the rest of it is read over.
+/// Of a line longer than the limit one byte more than that is given: its beginning and its end, without what is between
+/// them.
 #[derive(Debug)]
 pub(super) struct ReadLines {
     /// How much of a line is given, in bytes.
     kept: usize,
+    /// How much of that is the end of a longer line.
+    end: usize,
     memory: Vec<u8>,
     /// Where in the memory is what was read and not given yet.
     read: Range<usize>,
     /// How much of that holds no end of a line.
     searched: usize,
-    /// The line that begins there is too long: only its beginning is kept.
+    /// The line that begins there is too long: only its beginning is kept, and the end of what was read of it.
     is_cut: bool,
 }
 
@@ -41,10 +44,13 @@ pub(super) struct UnwrittenLines {
 }
 
 impl ReadLines {
-    /// Lines of at most so many bytes. No memory is taken before something is read.
-    pub(super) fn new(most: usize) -> Self {
+    /// Lines of at most so many bytes, and at most so many of the end of a longer one. No memory is taken before
+    /// something is read.
+    pub(super) fn new(most: usize, end: usize) -> Self {
+        let kept = most.saturating_add(1);
         Self {
-            kept: most.saturating_add(1),
+            kept,
+            end: end.min(kept / 2),
             memory: Vec::new(),
             read: 0..0,
             searched: 0,
@@ -62,7 +68,7 @@ impl ReadLines {
                 if self.read.len() > self.kept {
                     self.is_cut = true;
                     self.searched = self.kept;
-                    self.read.end = self.read.start + self.kept;
+                    self.read.end = self.cut(self.read.start, self.read.end);
                 }
                 None
             }
@@ -74,16 +80,26 @@ impl ReadLines {
         (!self.read.is_empty()).then(|| self.give(self.read.end, 0))
     }
 
+    /// Cuts what is too much out of a line, before its end. Returns where it ends then.
+    fn cut(&mut self, start: usize, end: usize) -> usize {
+        let kept = start.saturating_add(self.kept);
+        if end <= kept {
+            return end;
+        }
+        self.memory
+            .copy_within(end - self.end..end, kept - self.end);
+        kept
+    }
+
     /// Gives the line up to here.
     fn give(&mut self, end: usize, newline: usize) -> Range<usize> {
         let start = mem::replace(&mut self.read.start, end + newline);
         self.searched = 0;
         let is_cut = mem::take(&mut self.is_cut);
-        let mut line = start..end;
-        if newline > 0 && !is_cut && self.memory[line.clone()].ends_with(b"\r") {
+        let mut line = start..self.cut(start, end);
+        if newline > 0 && !is_cut && line.end == end && self.memory[line.clone()].ends_with(b"\r") {
             line.end -= 1;
         }
-        line.end = line.end.min(start.saturating_add(self.kept));
         line
     }
 
@@ -200,8 +216,8 @@ mod tests {
     use super::{ReadLines, UnwrittenLines, WRITTEN_AT_ONCE};
 
     /// The lines of a stream that is read in pieces of these lengths.
-    fn lines(bytes: &[u8], pieces: &[usize], most: usize) -> Vec<Vec<u8>> {
-        let (mut lines, mut given) = (ReadLines::new(most), Vec::new());
+    fn lines(bytes: &[u8], pieces: &[usize], most: usize, end: usize) -> Vec<Vec<u8>> {
+        let (mut lines, mut given) = (ReadLines::new(most, end), Vec::new());
         let (mut left, mut pieces) = (bytes, pieces.iter().cycle());
         loop {
             while let Some(line) = lines.next() {
@@ -223,22 +239,28 @@ mod tests {
     }
 
     /// The same, as it is written down: the whole stream is cut at each end of a line.
-    fn oracle(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
+    fn oracle(bytes: &[u8], most: usize, end: usize) -> Vec<Vec<u8>> {
+        let kept = most + 1;
+        let end = end.min(kept / 2);
         let mut all: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         let last = all.pop().filter(|last| !last.is_empty());
-        let ended = all.into_iter();
-        let ended = ended.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        ended
-            .chain(last)
-            .map(|line| line[..line.len().min(most + 1)].to_vec())
-            .collect()
+        let cut = |line: &[u8]| [&line[..kept - end], &line[line.len() - end..]].concat();
+        let ended = all.into_iter().map(|line| match line.len() > kept {
+            true => cut(line),
+            false => line.strip_suffix(b"\r").unwrap_or(line).to_vec(),
+        });
+        let last = last.map(|line| match line.len() > kept {
+            true => cut(line),
+            false => line.to_vec(),
+        });
+        ended.chain(last).collect()
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             Just(b"\n".to_vec()),
             Just(b"\r".to_vec()),
-            vec(b'a'..=b'c', 0..12),
+            vec(b'a'..=b'z', 0..12),
             (1_usize..40_000).prop_map(|length| vec![b'x'; length]),
         ];
         vec(part, 0..12).prop_map(|parts| parts.concat())
@@ -250,9 +272,10 @@ mod tests {
             bytes in text(),
             pieces in vec(1_usize..20_000, 1..8),
             most in prop_oneof![0_usize..10, 10_000_usize..50_000],
+            end in 0_usize..10,
         ) {
-            let given = lines(&bytes, &pieces, most);
-            prop_assert_eq!(given, oracle(&bytes, most));
+            let given = lines(&bytes, &pieces, most, end);
+            prop_assert_eq!(given, oracle(&bytes, most, end));
         }
 
         #[test]

@@ -9,6 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use askback_core::jsonrpc::KEPT_ENDS;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::mpsc,
@@ -40,6 +41,8 @@ pub(crate) struct LineReader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
     /// The longest line, in bytes.
     most: usize,
+    /// How much is given of the end of a longer one.
+    end: usize,
     lines: ReadLines,
     ended: bool,
 }
@@ -53,12 +56,23 @@ pub(crate) struct LineWriter {
 }
 
 impl LineReader {
-    /// Reads lines of at most so many bytes: of a longer one, one byte more is given.
+    /// Reads messages of at most so many bytes: of a longer one, one byte more is given, with its end.
     pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> Self {
+        Self::ending(stream, most, KEPT_ENDS)
+    }
+
+    /// Reads text, in lines of at most so many bytes: of a longer one, its beginning is given, and one byte more.
+    #[cfg(all(feature = "client", feature = "stdio"))]
+    pub(super) fn of_text(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> Self {
+        Self::ending(stream, most, 0)
+    }
+
+    fn ending(stream: impl AsyncRead + Send + Unpin + 'static, most: usize, end: usize) -> Self {
         Self {
             stream: Box::new(stream),
             most,
-            lines: ReadLines::new(most),
+            end,
+            lines: ReadLines::new(most, end),
             ended: false,
         }
     }
@@ -107,7 +121,7 @@ impl LineReader {
             self.ended = bytes == 0;
             if read.is_err() {
                 self.ended = true;
-                self.lines = ReadLines::new(self.most);
+                self.lines = ReadLines::new(self.most, self.end);
             }
         }
     }
@@ -261,10 +275,10 @@ mod tests {
         check("{}\r\n\r\n \n[]\n", &["{}", "[]"]).await;
         check("{}\n[]", &["{}", "[]"]).await;
         check("12345678\n", &["12345678"]).await;
-        // One byte over the limit is enough to see that it was too long.
+        // One byte over the limit is enough to see that it was too long; its end may say whose it is.
         check("123456789\n", &["123456789"]).await;
-        check("1234567890123456789\n{}\n", &["123456789", "{}"]).await;
-        check("123456789012345", &["123456789"]).await;
+        check("123456789abcdefg\n{}\n", &["12345defg", "{}"]).await;
+        check("123456789abcde", &["12345bcde"]).await;
     }
 
     #[tokio::test]

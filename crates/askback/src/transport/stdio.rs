@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use askback_core::engine::server::Place;
+use askback_core::{engine::server::Place, jsonrpc::KEPT_ENDS};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -115,7 +115,7 @@ fn threads(
 
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.
 fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: usize) {
-    let mut lines = ReadLines::new(most);
+    let mut lines = ReadLines::new(most, KEPT_ENDS);
     let put_line = |line: &[u8]| {
         let is_blank = line.trim_ascii().is_empty();
         if is_blank { Ok(()) } else { put(line.to_vec()) }

@@ -852,6 +852,63 @@ async fn a_server_that_asks_and_does_not_read_is_not_listened_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_too_long_ends_its_call() {
+    let most = 8 << 10;
+    let (near, far) = duplex(1000);
+    let (reader, writer) = tokio::io::split(near);
+    let builder = builder(Some(Revision::V2025_11_25));
+    let builder = builder.limits(limits(|limits| limits.wire.message_bytes = most));
+    let serving = async {
+        let (reader, mut writer) = tokio::io::split(far);
+        let mut said = BufReader::new(reader).lines();
+        let mut calls = 0;
+        while let Some(line) = said.next_line().await.unwrap() {
+            let asked: Value = serde_json::from_str(&line).unwrap();
+            let (id, text) = (&asked["id"], "é".repeat(most));
+            let content = json!({"content": [{"type": "text", "text": text, "id": 0}]});
+            let answer = match asked["method"].as_str().unwrap() {
+                "initialize" => format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+                ),
+                "tools/call" => {
+                    calls += 1;
+                    match calls {
+                        1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{content}}}"#),
+                        2 => format!(r#"{{"result":{content},"jsonrpc":"2.0","id":{id}}}"#),
+                        _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#),
+                    }
+                }
+                _ => continue,
+            };
+            writer
+                .write_all(format!("{answer}\n").as_bytes())
+                .await
+                .unwrap();
+        }
+    };
+    let calling = async {
+        let client = builder
+            .connect(transport::lines(reader, writer, most))
+            .await
+            .unwrap();
+        let began = tokio::time::Instant::now();
+        for _ in 0..2 {
+            let error = client.call_tool("t", ()).await.unwrap_err();
+            let ClientError::Protocol(why) = error else {
+                panic!("{error:?}")
+            };
+            let told =
+                "its response is malformed: the message has more than the 8192 bytes accepted here";
+            assert_eq!(why, told);
+        }
+        assert_eq!(client.call_tool("t", ()).await.unwrap().content, []);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        client.close().await;
+    };
+    tokio::join!(serving, calling);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_mute_server_is_given_up_after_probe_and_handshake() {
     let (near, far) = transport::memory();
     let Err(error) = builder(None).connect(near).await else {

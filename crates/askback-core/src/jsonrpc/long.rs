@@ -1,0 +1,169 @@
+//! Messages that are too long to be read: whose they are.
+
+use alloc::format;
+
+use super::{ErrorObject, INVALID_REQUEST, Malformed, RequestId, Walk};
+
+/// How many bytes are looked at, at either end of a message that is too long to be read: its id stands in one of them,
+/// as nearly all messages are written. A transport that gives such a message without its middle keeps so much.
+pub const KEPT_ENDS: usize = 512;
+
+/// The members at the beginning of a message, up to the one that may be long.
+#[derive(Default)]
+struct Beginning {
+    id: Option<RequestId>,
+    has_method: bool,
+    has_outcome: bool,
+}
+
+/// The error for a message that has more than so many bytes. All that need be there of it are its ends.
+pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
+    let beginning = Beginning::of(bytes);
+    let id = beginning.id.or_else(|| last_id(bytes));
+    let reason = format!("the message has more than the {most} bytes accepted here");
+    Malformed {
+        response: beginning.has_outcome && !beginning.has_method,
+        notification: beginning.has_method && id.is_none(),
+        id,
+        error: ErrorObject::new(INVALID_REQUEST, reason),
+    }
+}
+
+impl Beginning {
+    fn of(bytes: &[u8]) -> Self {
+        let mut beginning = Self::default();
+        let mut walk = Walk::new(text(&bytes[..bytes.len().min(KEPT_ENDS)]));
+        // It ends within one of its members.
+        let _ = walk.object(|walk, name| match name {
+            "jsonrpc" => walk.string().map(drop),
+            "id" => {
+                beginning.id = Some(walk.request_id()?);
+                Some(())
+            }
+            "method" => {
+                beginning.has_method = true;
+                walk.string().map(drop)
+            }
+            "result" | "error" => {
+                beginning.has_outcome = true;
+                None
+            }
+            _ => None,
+        });
+        beginning
+    }
+}
+
+/// The id behind the member that is long. What ends with the one brace that ends the message is a member of the message.
+fn last_id(bytes: &[u8]) -> Option<RequestId> {
+    let end = bytes.len().saturating_sub(KEPT_ENDS);
+    let end = bytes[end..].utf8_chunks().last()?.valid();
+    let at = end.rfind(r#""id""#)?;
+    let (before, members) = end.split_at(at);
+    before.trim_end().ends_with(',').then_some(())?;
+    let members = format!("{{{members}");
+    let (mut id, mut walk) = (None, Walk::new(&members));
+    walk.object(|walk, name| match name {
+        "id" => {
+            id = Some(walk.request_id()?);
+            Some(())
+        }
+        "jsonrpc" | "method" => walk.string().map(drop),
+        _ => None,
+    })?;
+    walk.end()?;
+    id
+}
+
+/// The text that these bytes begin with.
+fn text(bytes: &[u8]) -> &str {
+    bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::String, vec::Vec};
+
+    use super::{KEPT_ENDS as ENDS, malformed};
+    use crate::jsonrpc::RequestId;
+
+    /// Checks whose a message is that has this in place of `…`, whole and with its middle cut out.
+    #[track_caller]
+    fn check(message: &str, id: Option<RequestId>, response: bool, notification: bool) {
+        let long = message.replace('…', &"\\\"id\\\":9}é".repeat(ENDS));
+        let cut = [
+            &long.as_bytes()[..ENDS],
+            &long.as_bytes()[long.len() - ENDS..],
+        ]
+        .concat();
+        for bytes in [long.into_bytes(), cut] {
+            let found = malformed(&bytes, 0);
+            let known = (found.id, found.response, found.notification);
+            let shown = String::from_utf8_lossy(&bytes[..ENDS.min(80)]);
+            assert_eq!(known, (id.clone(), response, notification), "{shown}");
+        }
+    }
+
+    #[test]
+    fn its_id_stands_at_one_of_its_ends() {
+        let seven = || Some(RequestId::Number(7));
+        check(
+            r#"{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}"#,
+            seven(),
+            true,
+            false,
+        );
+        check(
+            r#"{"result":{"a":"…"},"jsonrpc":"2.0","id":7}"#,
+            seven(),
+            true,
+            false,
+        );
+        check(
+            r#" { "error" : {"a":"…"}, "id" : 7 , "jsonrpc" : "2.0" } "#,
+            seven(),
+            true,
+            false,
+        );
+        check(
+            r#"{"id":7,"error":{"message":"…"},"jsonrpc":"2.0"}"#,
+            seven(),
+            true,
+            false,
+        );
+        let request = r#"{"jsonrpc":"2.0","id":"a","method":"x","params":{"a":"…"}}"#;
+        check(request, Some(RequestId::from("a")), false, false);
+        let request = r#"{"method":"x","params":{"a":"…"},"jsonrpc":"2.0","id":7}"#;
+        check(request, seven(), false, false);
+        let notification = r#"{"jsonrpc":"2.0","method":"x","params":{"a":"…"}}"#;
+        check(notification, None, false, true);
+    }
+
+    #[test]
+    fn an_id_in_another_place_is_not_its_own() {
+        check(
+            r#"{"jsonrpc":"2.0","result":{"a":"…","id":7}}"#,
+            None,
+            true,
+            false,
+        );
+        check(
+            r#"{"result":["…",{"b":1,"id":7}],"jsonrpc":"2.0"}"#,
+            None,
+            true,
+            false,
+        );
+        check(r#"{"result":"…,\"id\":7}"}"#, None, true, false);
+        check(
+            r#"[{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}]"#,
+            None,
+            false,
+            false,
+        );
+        check("…", None, false, false);
+        let nobody: Vec<u8> = Vec::new();
+        assert_eq!(malformed(&nobody, 0).id, None);
+        let long = format!(r#"{{"id":"{}","result":{{"a":"…"}}}}"#, "i".repeat(ENDS));
+        check(&long, None, false, false);
+    }
+}
