@@ -208,6 +208,27 @@ fn sqlite(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
+/// The generators of random numbers beside the operating system's that a package which makes IDs and keys could take
+/// them from. The one of a cryptographic library is no crate of its own.
+fn generators(metadata: &Value) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        for dependency in dependencies.filter(|dependency| dependency["kind"] != "dev") {
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let is_of_ids = ["cuid", "nanoid", "ulid", "uuid"]
+                .iter()
+                .any(|id| used.contains(id));
+            if is_of_ids || used.contains("rand") && used != "getrandom" {
+                problems.push(format!("{name} makes random numbers by {used}"));
+            }
+        }
+    }
+    problems
+}
+
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output = Command::new(cargo)
@@ -242,6 +263,24 @@ fn dependencies_point_down() {
         "askback-extra stands",
     ];
     assert_found(&floors(&bad), &wanted);
+}
+
+// Shows BP25-03.
+#[test]
+fn random_numbers_are_those_of_the_operating_system() {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    assert_none(generators(&serde_json::from_str(&metadata).expect("JSON")));
+
+    let uses = |used: &str, kind: Option<&str>| json!({"name": "askback", "dependencies": [{"name": used, "kind": kind}]});
+    let bad = json!({"packages": [
+        uses("getrandom", None),
+        uses("rand", Some("dev")),
+        uses("rand", None),
+        uses("fastrand", None),
+        uses("uuid", None),
+    ]});
+    let wanted = ["by rand", "by fastrand", "by uuid"];
+    assert_found(&generators(&bad), &wanted);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Servers with sessions.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -387,6 +390,103 @@ async fn the_stream_that_is_listened_on_is_opened_again() {
     let client = connect_as(&server, builder).await.unwrap();
     heard.notified().await;
     client.close().await;
+}
+
+// Shows HT25-21.
+#[tokio::test]
+async fn the_stream_that_is_listened_on_is_opened_again_when_the_server_says() {
+    let server = Server::start(|asked, before| match (asked.what(), before) {
+        ("GET", 0) => Reply::events("id: 7\nretry: 3\ndata:\n\n"),
+        ("GET", _) => {
+            assert_eq!(asked.header("last-event-id"), Some("7"));
+            Reply::events("").then(Piece::Hang)
+        }
+        _ => session(asked),
+    })
+    .await;
+    let mut limits = impatient();
+    limits.http.stream_retry = Duration::from_secs(3600);
+    limits.http.stream_retry_most = Duration::from_secs(3600);
+    let http = Http::new(&server.url).unwrap();
+    let client = builder(None).limits(limits).connect(http).await.unwrap();
+    let again = timeout(PATIENCE, server.until("GET", 2)).await;
+    assert!(
+        again.is_ok(),
+        "it waits as long as if the server had said nothing"
+    );
+    client.close().await;
+}
+
+// Shows TA25-23.
+#[tokio::test]
+async fn a_task_asks_on_any_stream() {
+    const ROOTS: &str = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}"#;
+    let task = |status: &str| {
+        let at = "2026-01-01T00:00:00Z";
+        json!({
+            "taskId": "t1", "status": status, "createdAt": at, "lastUpdatedAt": at, "ttl": 60_000,
+            "pollInterval": 1,
+        })
+    };
+    for asks in ["GET", "tasks/get", "tasks/result"] {
+        let answered = Arc::new(Notify::new());
+        let wait = Arc::clone(&answered);
+        let is_answered = Arc::new(AtomicBool::new(false));
+        let server = Server::start(move |asked, before| {
+            let status = match (is_answered.load(Ordering::SeqCst), asks) {
+                (true, _) => "completed",
+                (false, "tasks/result") => "input_required",
+                (false, _) => "working",
+            };
+            match (asked.what(), before) {
+                ("initialize", _) => {
+                    let result = json!({
+                        "protocolVersion": "2025-11-25",
+                        "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}},
+                        "serverInfo": {"name": "s", "version": "1"},
+                    });
+                    let reply = Reply::json(200, asked.response(result));
+                    reply.header("Mcp-Session-Id", "session-1")
+                }
+                ("tools/call", _) => {
+                    let created = json!({"task": task("working")});
+                    Reply::json(200, asked.response(created))
+                }
+                ("GET", 0) if asks == "GET" => {
+                    Reply::events(&event(ROOTS)).then(Piece::Hang)
+                }
+                ("tasks/get", 0) if asks == "tasks/get" => Reply::events(&event(ROOTS))
+                    .then(Piece::Wait(Arc::clone(&wait)))
+                    .and(&event(&asked.response(task("working")))),
+                ("tasks/get", _) => Reply::json(200, asked.response(task(status))),
+                ("tasks/result", _) if asks == "tasks/result" => Reply::events(&event(ROOTS))
+                    .then(Piece::Wait(Arc::clone(&wait)))
+                    .and(&event(&asked.response(said("done")))),
+                ("tasks/result", _) => Reply::json(200, asked.response(said("done"))),
+                ("POST", _) => {
+                    is_answered.store(true, Ordering::SeqCst);
+                    answered.notify_one();
+                    Reply::empty(202)
+                }
+                _ => session(asked),
+            }
+        })
+        .await;
+        let host = Scripted::new(|_| Ok(InputResponse::Roots(ListRootsResult::default())));
+        let client = connect_as(&server, builder(None).host(host)).await.unwrap();
+        let tool = json!({
+            "name": "t", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"},
+        });
+        let tool = serde_json::from_value(tool).unwrap();
+        let called = timeout(PATIENCE, client.call_as_task(&tool, ())).await;
+        let result = called.expect(asks).unwrap().raw;
+        assert!(result.get().contains("done"), "{asks}: {}", result.get());
+        let answer = server.last("POST").body;
+        assert_eq!(answer["id"], "q", "{asks}");
+        let related = &answer["result"]["_meta"]["io.modelcontextprotocol/related-task"];
+        assert_eq!(related["taskId"], "t1", "{asks}: {answer}");
+        client.close().await;
+    }
 }
 
 // Shows HT25-33.
