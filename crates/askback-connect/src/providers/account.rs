@@ -47,7 +47,7 @@ impl AccountSource {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the URL may not be used.
+    /// [`ConnectError::Setting`] where the URL may not be used.
     pub fn document(url: &str, pointer: impl Into<String>) -> Result<Self, ConnectError> {
         Self::at(url, None, vec![pointer.into()])
     }
@@ -91,7 +91,7 @@ impl AccountSource {
         body: Option<Value>,
         pointers: Vec<String>,
     ) -> Result<Self, ConnectError> {
-        let url = operators("where the account is named", url)?;
+        let url = operators("the URL where the account is named", url)?;
         Ok(Self(Place::Document {
             url,
             body,

@@ -43,9 +43,9 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the URL may not be used.
+    /// [`ConnectError::Setting`] where the URL may not be used.
     pub fn page(mut self, url: &str) -> Result<Self, ConnectError> {
-        self.page = Some(operators("where a key is made", url)?);
+        self.page = Some(operators("the URL where a key is made", url)?);
         Ok(self)
     }
 
@@ -55,19 +55,19 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the URL or the header may not be used.
+    /// [`ConnectError::Setting`] where the URL or the header may not be used.
     pub fn check(
         mut self,
         url: &str,
         header: &str,
         prefix: impl Into<String>,
     ) -> Result<Self, ConnectError> {
-        let header = header.parse().map_err(|_| ConnectError::Description {
-            provider: "the check of a key".to_owned(),
+        let header = header.parse().map_err(|_| ConnectError::Setting {
+            what: "the header of a key",
             why: format!("{header:?} is no name of a header"),
         })?;
         self.check = Some(Check {
-            url: operators("where a key is checked", url)?,
+            url: operators("the URL where a key is checked", url)?,
             header,
             prefix: prefix.into(),
         });

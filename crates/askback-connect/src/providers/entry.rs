@@ -105,6 +105,21 @@ struct AccountEntry {
     pointers: Vec<String>,
 }
 
+/// A fault of a table: the key that it is of, if it is of one, and what is wrong with it.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) key: Option<&'static str>,
+    pub(super) why: ConnectError,
+}
+
+/// Makes the error of a key a fault.
+fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
+    move |error| Fault {
+        key: Some(key),
+        why: error.into(),
+    }
+}
+
 impl Entry {
     /// Sets the tenant.
     pub(super) fn tenant(mut self, tenant: &str) -> Self {
@@ -113,31 +128,25 @@ impl Entry {
     }
 
     /// Returns the third party with an authorization server whose endpoints are all given.
-    pub(super) fn party(
-        &self,
-        name: &str,
-        client: RegisteredClient,
-    ) -> Result<ThirdParty, ConnectError> {
-        let lacks = |what: &str| ConnectError::Description {
-            provider: name.to_owned(),
-            why: format!("it has no `{what}`"),
-        };
+    pub(super) fn party(&self, name: &str, client: RegisteredClient) -> Result<ThirdParty, Fault> {
         let url = |what: &'static str, url: &Option<String>| {
-            let url = url.as_deref().ok_or_else(|| lacks(what))?;
+            let url = url.as_deref().ok_or_else(|| Fault {
+                key: None,
+                why: description(name, &format!("it has no `{what}`")),
+            })?;
             self.with_tenant(name, url)
         };
-        let mut provider = Provider::new(
-            url("issuer", &self.issuer)?,
-            &url("authorization_endpoint", &self.authorization_endpoint)?,
-            &url("token_endpoint", &self.token_endpoint)?,
-        )?;
-        if let Some(device) = &self.device_endpoint {
-            provider = provider.device_endpoint(&self.with_tenant(name, device)?)?;
-        }
-        if let Some(revocation) = &self.revocation_endpoint {
-            provider = provider.revocation_endpoint(&self.with_tenant(name, revocation)?)?;
-        }
-        self.with_provider(name, provider, client)
+        let authorization = url("authorization_endpoint", &self.authorization_endpoint);
+        let token = url("token_endpoint", &self.token_endpoint);
+        let issuer = url("issuer", &self.issuer)?;
+        let (authorization, token) = (authorization?, token?);
+        let provider = Provider::new(issuer, &authorization, &token);
+        // One of the two is at fault.
+        let key = match Provider::new("", &authorization, &authorization) {
+            Ok(_) => "token_endpoint",
+            Err(_) => "authorization_endpoint",
+        };
+        self.with_provider(name, provider.map_err(of(key))?, client)
     }
 
     /// Returns the third party whose authorization server describes itself, where no endpoints are given.
@@ -146,7 +155,7 @@ impl Entry {
         fetcher: &Fetcher,
         name: &str,
         client: RegisteredClient,
-    ) -> Result<ThirdParty, ConnectError> {
+    ) -> Result<ThirdParty, Fault> {
         match (
             &self.issuer,
             &self.authorization_endpoint,
@@ -154,28 +163,29 @@ impl Entry {
         ) {
             (Some(issuer), None, None) => {
                 let issuer = self.with_tenant(name, issuer)?;
-                let provider = Provider::discover(fetcher, &issuer).await?;
-                self.with_provider(name, provider, client)
+                let provider = Provider::discover(fetcher, &issuer).await;
+                self.with_provider(name, provider.map_err(of("issuer"))?, client)
             }
             _ => self.party(name, client),
         }
     }
 
     /// Returns the third party with a page for a key.
-    pub(super) fn key_party(&self, name: &str, key: &KeyEntry) -> Result<ThirdParty, ConnectError> {
+    pub(super) fn key_party(&self, name: &str, key: &KeyEntry) -> Result<ThirdParty, Fault> {
         let mut api_key = ApiKey::new();
         if let Some(hint) = &key.hint {
             api_key = api_key.hint(hint);
         }
         if let Some(page) = &key.page {
-            api_key = api_key.page(page)?;
+            api_key = api_key.page(page).map_err(of("api_key.page"))?;
         }
         if let Some(check) = &key.check {
-            api_key = api_key.check(&check.url, &check.header, &check.prefix)?;
+            let checked = api_key.check(&check.url, &check.header, &check.prefix);
+            api_key = checked.map_err(of("api_key.check"))?;
         }
         let title = self.title.as_deref().unwrap_or(name);
-        let party = ThirdParty::api_key(name, title, api_key)?;
-        self.with_account(party)
+        let party = ThirdParty::api_key(name, title, api_key);
+        self.with_account(party.map_err(|why| Fault { key: None, why })?)
     }
 
     fn with_provider(
@@ -183,7 +193,16 @@ impl Entry {
         name: &str,
         mut provider: Provider,
         client: RegisteredClient,
-    ) -> Result<ThirdParty, ConnectError> {
+    ) -> Result<ThirdParty, Fault> {
+        // An endpoint that is written down comes before one of the metadata.
+        if let Some(device) = &self.device_endpoint {
+            let device = provider.device_endpoint(&self.with_tenant(name, device)?);
+            provider = device.map_err(of("device_endpoint"))?;
+        }
+        if let Some(revocation) = &self.revocation_endpoint {
+            let revocation = provider.revocation_endpoint(&self.with_tenant(name, revocation)?);
+            provider = revocation.map_err(of("revocation_endpoint"))?;
+        }
         if let Some(methods) = &self.client_methods {
             provider = provider.client_methods(methods.iter().cloned());
         }
@@ -200,9 +219,12 @@ impl Entry {
             provider = provider.token_type(kind);
         }
         let title = self.title.as_deref().unwrap_or(name);
-        let mut party = ThirdParty::oauth(name, title, provider, client)?
-            .scopes(Scopes::of(&self.scopes)?)
-            .unlisted_scopes(Scopes::of(&self.unlisted_scopes)?)
+        let scopes = Scopes::of(&self.scopes).map_err(of("scopes"))?;
+        let unlisted = Scopes::of(&self.unlisted_scopes).map_err(of("unlisted_scopes"))?;
+        let mut party = ThirdParty::oauth(name, title, provider, client)
+            .map_err(|why| Fault { key: None, why })?
+            .scopes(scopes)
+            .unlisted_scopes(unlisted)
             .scope_parameter(
                 self.scope_parameter.as_deref().unwrap_or("scope"),
                 self.scope_separator.unwrap_or(' '),
@@ -225,21 +247,21 @@ impl Entry {
         if self.revokes_singly {
             party = party.revokes_singly();
         }
-        party = match &self.revocation {
-            None => party,
-            Some(RevocationEntry::Bearer { url }) => party.revocation(RevocationWay::bearer(url)?),
-            Some(RevocationEntry::Client { url }) => {
-                party.revocation(RevocationWay::by_client(url)?)
-            }
-        };
+        if let Some(entry) = &self.revocation {
+            let way = match entry {
+                RevocationEntry::Bearer { url } => RevocationWay::bearer(url),
+                RevocationEntry::Client { url } => RevocationWay::by_client(url),
+            };
+            party = party.revocation(way.map_err(of("revocation.url"))?);
+        }
         if self.single_user_device_flow {
             party = party.single_user_device_flow();
         }
         self.with_account(party)
     }
 
-    fn with_account(&self, party: ThirdParty) -> Result<ThirdParty, ConnectError> {
-        let party = party.api(&self.api)?;
+    fn with_account(&self, party: ThirdParty) -> Result<ThirdParty, Fault> {
+        let party = party.api(&self.api).map_err(of("api"))?;
         let source = match &self.account {
             None => return Ok(party),
             Some(AccountEntry {
@@ -253,29 +275,37 @@ impl Entry {
                 url: Some(url),
                 body,
                 pointers,
-            }) if !pointers.is_empty() => AccountSource::at(url, body.clone(), pointers.clone())?,
+            }) if !pointers.is_empty() => {
+                let source = AccountSource::at(url, body.clone(), pointers.clone());
+                source.map_err(of("account.url"))?
+            }
             Some(_) => {
-                return Err(ConnectError::Description {
-                    provider: party.name().to_owned(),
-                    why: "`account` has either a `claim`, or a `url` and `pointers`".to_owned(),
-                });
+                let why = "it must have either a `claim`, or a `url` and `pointers`";
+                return Err(of("account")(description(party.name(), why)));
             }
         };
         Ok(party.account(source))
     }
 
-    fn with_tenant(&self, name: &str, url: &str) -> Result<String, ConnectError> {
+    fn with_tenant(&self, name: &str, url: &str) -> Result<String, Fault> {
         if !url.contains(TENANT) {
             return Ok(url.to_owned());
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
         let is_fit = |it: &&str| it.bytes().all(is_plain) && it.bytes().any(|it| it != b'.');
         let tenant = self.tenant.as_deref().filter(is_fit);
-        let tenant = tenant.ok_or_else(|| ConnectError::Description {
-            provider: name.to_owned(),
-            why: "it needs a `tenant`: its id or its domain, or `common`".to_owned(),
+        let tenant = tenant.ok_or_else(|| {
+            let why = "its tenant must be an id, a domain, or `common`";
+            of("tenant")(description(name, why))
         })?;
         Ok(url.replace(TENANT, tenant))
+    }
+}
+
+fn description(provider: &str, why: &str) -> ConnectError {
+    ConnectError::Description {
+        provider: provider.to_owned(),
+        why: why.to_owned(),
     }
 }
 

@@ -71,6 +71,14 @@ pub enum ConnectError {
         /// The fault, and what to do.
         why: String,
     },
+    /// A part of a third party cannot be as it is given, such as a URL. The operator is to blame.
+    #[error("{what} cannot be used: {why}")]
+    Setting {
+        /// The part.
+        what: &'static str,
+        /// The fault.
+        why: String,
+    },
     /// Scopes cannot be asked for.
     #[error(transparent)]
     Scopes(#[from] BadScopes),
@@ -88,4 +96,14 @@ pub enum ConnectError {
     /// The authorization server refused, or its answer was not accepted.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),
+}
+
+impl ConnectError {
+    /// The fault alone, for a sentence that names what it is of.
+    pub(super) fn fault(&self) -> String {
+        match self {
+            Self::Description { why, .. } | Self::Setting { why, .. } => why.clone(),
+            other => other.to_string(),
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! The file in which an operator describes third parties.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
 use serde::Deserialize as _;
-use toml::{Table, Value};
+use toml::{Table, Value, de::DeTable};
 
-use super::entry::{Entry, FileKey, SecretPlace};
+use super::entry::{Entry, Fault, FileKey, SecretPlace};
 use super::error::ConnectError;
 use super::presets::PRESETS;
 use super::set::Providers;
@@ -15,8 +15,8 @@ use super::third_party::ThirdParty;
 /// The largest file that is read, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// A file of providers that cannot be used; whoever wrote it is to blame. No message quotes a value of the file, since
-/// a secret may have been written there by mistake.
+/// A file of providers that cannot be used; whoever wrote it is to blame. No message quotes a secret, even where one was
+/// written there by mistake.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadProvidersFile {
@@ -29,30 +29,50 @@ pub enum BadProvidersFile {
         why: io::Error,
     },
     /// It is no such file.
-    #[error("line {line} of the file of providers is wrong: {why}")]
+    #[error("{path}, line {line}: {why}")]
     Line {
+        /// The path.
+        path: String,
         /// The number of the line, from 1.
         line: usize,
-        /// The fault.
+        /// The fault, and what is expected.
         why: String,
     },
     /// A table of it cannot be used.
-    #[error("the provider {provider:?} of the file cannot be used: {why}")]
+    #[error("{}: {why}", place(.path, *.line, .provider, .key.as_deref()))]
     Provider {
+        /// The path.
+        path: String,
+        /// The number of the line, from 1.
+        line: usize,
         /// The name of the table.
         provider: String,
-        /// The fault, and what to do.
+        /// The key, such as `account.url`, where it is the fault of one.
+        key: Option<String>,
+        /// The fault, and what is expected.
         why: String,
     },
     /// The third party that a table describes cannot be used.
-    #[error("the provider {provider:?} of the file cannot be used: {why}")]
+    #[error("{}: {}", place(.path, *.line, .provider, .key.as_deref()), .why.fault())]
     ThirdParty {
+        /// The path.
+        path: String,
+        /// The number of the line, from 1.
+        line: usize,
         /// The name of the table.
         provider: String,
+        /// The key, such as `account.url`, where it is the fault of one.
+        key: Option<String>,
         /// The fault.
         #[source]
         why: ConnectError,
     },
+}
+
+/// The beginning of an error: where in the file it is.
+fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
+    let key = key.map_or_else(String::new, |key| format!(", `{key}`"));
+    format!("{path}, line {line}, provider {provider:?}{key}")
 }
 
 /// The key of a table that holds words for scopes.
@@ -101,174 +121,276 @@ impl Providers {
         path: impl AsRef<Path>,
     ) -> Result<Self, BadProvidersFile> {
         let path = path.as_ref();
-        let text = Secret::new(read(path)?);
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let text = read(path, false).map_err(|why| BadProvidersFile::Unreadable {
+            path: path.display().to_string(),
+            why,
+        })?;
+        let text = Secret::new(text);
         let variables = |name: &str| std::env::var(name).ok();
-        Self::from_text(fetcher, text.expose(), folder, &variables).await
+        Self::from_text(fetcher, text.expose(), path, &variables).await
     }
 
     async fn from_text(
         fetcher: Fetcher,
         text: &str,
-        folder: &Path,
+        path: &Path,
         variables: Variables<'_>,
     ) -> Result<Self, BadProvidersFile> {
-        // Read as what it must be first: then a fault has a line.
-        let own: BTreeMap<String, Entry> =
-            toml::from_str(text).map_err(|error| at_line(text, &error))?;
-        let tables: Table = toml::from_str(text).map_err(|error| at_line(text, &error))?;
-        let presets: Table = toml::from_str(PRESETS).map_err(|error| at_line(PRESETS, &error))?;
+        let read = ReadFile::new(path, text)?;
+        let presets: Table = toml::from_str(PRESETS).map_err(|error| read.unread(&error))?;
         let mut providers = Self::new(fetcher);
-        for (name, own) in &own {
+        for (name, own) in &read.entries {
             let entry = match &own.preset {
-                Some(preset) => filled(name, preset, &presets, &tables)?,
+                Some(preset) => read.filled(name, preset, &presets)?,
                 None => own.clone(),
             };
-            let party = party(providers.fetcher(), name, &entry, folder, variables).await?;
+            let party = read
+                .party(providers.fetcher(), name, &entry, variables)
+                .await?;
             let with = providers.with(party);
-            providers = with.map_err(|why| BadProvidersFile::ThirdParty {
-                provider: name.clone(),
-                why,
-            })?;
+            providers = with.map_err(|why| read.fault(name, Fault { key: None, why }))?;
         }
         Ok(providers)
     }
 }
 
-/// Returns a table with what its preset fills in.
-fn filled(
-    name: &str,
-    preset: &str,
-    presets: &Table,
-    tables: &Table,
-) -> Result<Entry, BadProvidersFile> {
-    let wrong = |why: String| BadProvidersFile::Provider {
-        provider: name.to_owned(),
-        why,
-    };
-    let known = presets.get(preset).and_then(|it| it.as_table()).cloned();
-    let mut table = known.ok_or_else(|| {
-        let names: Vec<_> = presets.keys().map(String::as_str).collect();
-        wrong(format!(
-            "there is no such preset; there are {}",
-            names.join(", ")
-        ))
-    })?;
-    let own = tables.get(name).and_then(|it| it.as_table()).cloned();
-    let mut own = own.unwrap_or_default();
-    // Words for more scopes are beside those of the preset.
-    if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
-        && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
-    {
-        let own = std::mem::replace(words, known);
-        words.extend(own);
-    }
-    table.extend(own);
-    Entry::deserialize(table).map_err(|_| wrong("it does not fit its preset".to_owned()))
+/// A file whose keys are known, and whose values are of the types that they must be.
+struct ReadFile<'a> {
+    path: &'a Path,
+    text: &'a str,
+    /// Its tables, with their places.
+    placed: DeTable<'a>,
+    /// The same, to be filled in by presets.
+    tables: Table,
+    entries: BTreeMap<String, Entry>,
 }
 
-async fn party(
-    fetcher: &Fetcher,
-    name: &str,
-    entry: &Entry,
-    folder: &Path,
-    variables: Variables<'_>,
-) -> Result<ThirdParty, BadProvidersFile> {
-    let wrong = |why: &str| BadProvidersFile::Provider {
-        provider: name.to_owned(),
-        why: why.to_owned(),
-    };
-    let party = match (&entry.api_key, &entry.client_id) {
-        (Some(key), None) => entry.key_party(name, key),
-        (Some(_), Some(_)) => {
-            return Err(wrong("it has a `client_id` and an `api_key`: take one out"));
-        }
-        (None, None) => return Err(wrong("it has neither a `client_id` nor an `api_key`")),
-        (None, Some(id)) => {
-            let mut client = RegisteredClient::new(id);
-            if let Some(place) = &entry.client_secret {
-                client = client.with_secret(secret(name, place, folder, variables)?);
-            }
-            entry.found(fetcher, name, client).await
-        }
-    };
-    party.map_err(|why| BadProvidersFile::ThirdParty {
-        provider: name.to_owned(),
-        why,
-    })
-}
-
-/// Returns the secret that is at a place.
-fn secret(
-    provider: &str,
-    place: &SecretPlace,
-    folder: &Path,
-    variables: Variables<'_>,
-) -> Result<Secret, BadProvidersFile> {
-    let wrong = |why: String| BadProvidersFile::Provider {
-        provider: provider.to_owned(),
-        why,
-    };
-    let secret = match place {
-        SecretPlace::File(place) => {
-            let file = place.get(&FileKey::File);
-            let file = file.ok_or_else(|| wrong("its `client_secret` names no file".to_owned()))?;
-            let text = Secret::new(read(&folder.join(file))?);
-            Secret::new(text.expose().lines().next().unwrap_or_default().trim())
-        }
-        SecretPlace::Text(text) => {
-            let name = text.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
-            let is_name = |it: &&str| {
-                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-                !it.is_empty() && it.bytes().all(is_plain)
-            };
-            let name = name.filter(is_name).ok_or_else(|| {
-                wrong(
-                    "its `client_secret` is written into the file: write \"${NAME}\" for a \
-                     variable of the environment, or { file = \"…\" }"
-                        .to_owned(),
-                )
+impl<'a> ReadFile<'a> {
+    fn new(path: &'a Path, text: &'a str) -> Result<Self, BadProvidersFile> {
+        let mut read = Self {
+            path,
+            text,
+            placed: DeTable::new(),
+            tables: Table::new(),
+            entries: BTreeMap::new(),
+        };
+        let placed = DeTable::parse(text).map_err(|error| read.unread(&error))?;
+        read.placed = placed.into_inner();
+        for (name, value) in &read.placed {
+            let at = name.span().start;
+            let name = name.get_ref();
+            let table = value.get_ref().as_table();
+            let table = table.ok_or_else(|| BadProvidersFile::Line {
+                path: read.path(),
+                line: read.line(at),
+                why: format!("`{name}` must be a table, which begins with [{name}]"),
             })?;
-            let value = variables(name);
-            Secret::new(value.ok_or_else(|| wrong(format!("the variable {name} is not set")))?)
+            let checked = keys::check(table, value.span());
+            checked.map_err(|bad| BadProvidersFile::Provider {
+                path: read.path(),
+                line: read.line(bad.at),
+                provider: name.to_string(),
+                key: bad.key,
+                why: bad.why,
+            })?;
         }
-    };
-    match secret.expose().is_empty() {
-        true => Err(wrong("its `client_secret` is empty".to_owned())),
-        false => Ok(secret),
+        read.tables = toml::from_str(text).map_err(|error| read.unread(&error))?;
+        read.entries = toml::from_str(text).map_err(|error| read.unfit(&error))?;
+        Ok(read)
+    }
+
+    /// Returns a table with what its preset fills in.
+    fn filled(&self, name: &str, preset: &str, presets: &Table) -> Result<Entry, BadProvidersFile> {
+        let wrong = |why: String| self.wrong(name, Some("preset"), why);
+        let known = presets.get(preset).and_then(|it| it.as_table()).cloned();
+        let mut table = known.ok_or_else(|| {
+            let names: Vec<_> = presets.keys().map(String::as_str).collect();
+            wrong(format!(
+                "there is no such preset; there are {}",
+                names.join(", ")
+            ))
+        })?;
+        let own = self.tables.get(name).and_then(|it| it.as_table()).cloned();
+        let mut own = own.unwrap_or_default();
+        // Words for more scopes are beside those of the preset.
+        if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
+            && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
+        {
+            let own = std::mem::replace(words, known);
+            words.extend(own);
+        }
+        table.extend(own);
+        Entry::deserialize(table).map_err(|_| wrong("the table does not fit it".to_owned()))
+    }
+
+    async fn party(
+        &self,
+        fetcher: &Fetcher,
+        name: &str,
+        entry: &Entry,
+        variables: Variables<'_>,
+    ) -> Result<ThirdParty, BadProvidersFile> {
+        let party = match (&entry.api_key, &entry.client_id) {
+            (Some(key), None) => entry.key_party(name, key),
+            (Some(_), Some(_)) => {
+                let why = "it has a `client_id` and an `api_key`: take one out";
+                return Err(self.wrong(name, None, why.to_owned()));
+            }
+            (None, None) => {
+                let why = "it has neither a `client_id` nor an `api_key`: add one";
+                return Err(self.wrong(name, None, why.to_owned()));
+            }
+            (None, Some(id)) => {
+                let mut client = RegisteredClient::new(id);
+                if let Some(place) = &entry.client_secret {
+                    client = client.with_secret(self.secret(name, place, variables)?);
+                }
+                entry.found(fetcher, name, client).await
+            }
+        };
+        party.map_err(|fault| self.fault(name, fault))
+    }
+
+    /// Returns the secret that is at a place.
+    fn secret(
+        &self,
+        provider: &str,
+        place: &SecretPlace,
+        variables: Variables<'_>,
+    ) -> Result<Secret, BadProvidersFile> {
+        let wrong = |why: String| self.wrong(provider, Some("client_secret"), why);
+        let secret = match place {
+            SecretPlace::File(place) => {
+                let file = place.get(&FileKey::File);
+                let file = file.ok_or_else(|| wrong("it names no file".to_owned()))?;
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let file = folder.join(file);
+                let text = read(&file, true);
+                let text =
+                    text.map_err(|why| wrong(format!("{} cannot be read: {why}", file.display())))?;
+                let text = Secret::new(text);
+                Secret::new(text.expose().lines().next().unwrap_or_default().trim())
+            }
+            SecretPlace::Text(text) => {
+                let name = text.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
+                let is_name = |it: &&str| {
+                    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+                    !it.is_empty() && it.bytes().all(is_plain)
+                };
+                let name = name.filter(is_name).ok_or_else(|| {
+                    wrong(
+                        "the secret is written into the file: write \"${NAME}\" for a variable of \
+                         the environment, or { file = \"…\" }"
+                            .to_owned(),
+                    )
+                })?;
+                let value = variables(name);
+                Secret::new(value.ok_or_else(|| wrong(format!("the variable {name} is not set")))?)
+            }
+        };
+        match secret.expose().is_empty() {
+            true => Err(wrong("the secret is empty".to_owned())),
+            false => Ok(secret),
+        }
+    }
+
+    /// The error of a provider, or of a key of it.
+    fn wrong(&self, provider: &str, key: Option<&str>, why: String) -> BadProvidersFile {
+        BadProvidersFile::Provider {
+            path: self.path(),
+            line: self.line_of(provider, key),
+            provider: provider.to_owned(),
+            key: key.map(str::to_owned),
+            why,
+        }
+    }
+
+    fn fault(&self, provider: &str, fault: Fault) -> BadProvidersFile {
+        BadProvidersFile::ThirdParty {
+            path: self.path(),
+            line: self.line_of(provider, fault.key),
+            provider: provider.to_owned(),
+            key: fault.key.map(str::to_owned),
+            why: fault.why,
+        }
+    }
+
+    /// The error of a table that fits its keys, and cannot be read all the same. What the reader says may quote a value.
+    fn unfit(&self, error: &toml::de::Error) -> BadProvidersFile {
+        BadProvidersFile::Line {
+            path: self.path(),
+            line: self.line(error.span().map_or(0, |span| span.start)),
+            why: "a value cannot be used: see the keys of the file in the guide".to_owned(),
+        }
+    }
+
+    /// The error of a text that is no TOML. What the parser says has no value in it.
+    fn unread(&self, error: &toml::de::Error) -> BadProvidersFile {
+        BadProvidersFile::Line {
+            path: self.path(),
+            line: self.line(error.span().map_or(0, |span| span.start)),
+            why: format!("this is no TOML: {}", error.message()),
+        }
+    }
+
+    /// The line of a key, or where the table does not have it, of the table.
+    fn line_of(&self, provider: &str, key: Option<&str>) -> usize {
+        let found = self.placed.get_key_value(provider);
+        let at = found.map_or(0, |(name, value)| {
+            let table = value.get_ref().as_table();
+            let key = key.and_then(|key| keys::place(table?, key));
+            key.unwrap_or(name.span().start)
+        });
+        self.line(at)
+    }
+
+    fn line(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    fn path(&self) -> String {
+        self.path.display().to_string()
     }
 }
 
-fn read(path: &Path) -> Result<String, BadProvidersFile> {
-    let text = || {
-        let size = fs::metadata(path)?.len();
-        if size > MOST {
-            let why = format!("it is larger than {MOST} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
-        }
-        fs::read_to_string(path)
-    };
-    text().map_err(|why| BadProvidersFile::Unreadable {
-        path: path.display().to_string(),
-        why,
-    })
+/// Reads a file; one with a secret must be its owner's alone.
+fn read(path: &Path, is_secret: bool) -> io::Result<String> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    if found.len() > MOST {
+        let why = format!("it is larger than {MOST} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    if is_secret {
+        check_mode(&found, path)?;
+    }
+    io::read_to_string(file)
 }
 
-/// The line of a fault, and what it is where that can be told without a value.
-fn at_line(text: &str, error: &toml::de::Error) -> BadProvidersFile {
-    const OF_KEYS: [&str; 3] = ["unknown field", "missing field", "duplicate key"];
-    let before = error.span().map_or(0, |span| span.start);
-    let before = text.get(..before).unwrap_or_default();
-    let message = error.message();
-    let is_of_keys = OF_KEYS.iter().any(|it| message.starts_with(it));
-    BadProvidersFile::Line {
-        line: before.matches('\n').count() + 1,
-        why: match is_of_keys {
-            true => message.to_owned(),
-            false => "it is no table of a provider, or a value is of another type".to_owned(),
-        },
+#[cfg(unix)]
+fn check_mode(found: &std::fs::Metadata, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = found.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
     }
+    let why = format!(
+        "it is open to other users (mode {mode:03o}): run `chmod 600 {}`, and put a new secret in it if somebody may \
+         have seen this one",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
+
+/// Where files have no such mode, their folder has to keep others away.
+#[cfg(not(unix))]
+fn check_mode(_: &std::fs::Metadata, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+mod keys;
 
 #[cfg(test)]
 mod tests;

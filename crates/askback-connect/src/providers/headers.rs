@@ -27,23 +27,23 @@ pub(super) fn basic(name: &str, password: &Secret) -> Option<HeaderValue> {
 }
 
 /// Reads a URL that the operator wrote: `https`, or of this machine.
-pub(super) fn operators(what: &str, url: &str) -> Result<Url, ConnectError> {
+pub(super) fn operators(what: &'static str, url: &str) -> Result<Url, ConnectError> {
     Reach::anywhere()
         .url(url)
-        .ok_or_else(|| ConnectError::Description {
-            provider: what.to_owned(),
+        .ok_or_else(|| ConnectError::Setting {
+            what,
             why: format!("the URL {url:?} is neither https nor on this machine"),
         })
 }
 
 /// Reads an origin that the operator wrote: the scheme, the host and the port of such a URL, and no more.
 pub(super) fn origin(text: &str) -> Result<Origin, ConnectError> {
-    let url = operators("the API", text)?;
+    let url = operators("the origin of the API", text)?;
     let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     match is_bare && url.username().is_empty() && url.password().is_none() {
         true => Ok(url.origin()),
-        false => Err(ConnectError::Description {
-            provider: "the API".to_owned(),
+        false => Err(ConnectError::Setting {
+            what: "the origin of the API",
             why: format!("{text:?} is no origin: leave out what comes after the host"),
         }),
     }

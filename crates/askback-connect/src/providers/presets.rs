@@ -19,7 +19,7 @@ impl ThirdParty {
     ///
     /// None with the tables of this crate.
     pub fn github(client: RegisteredClient) -> Result<Self, ConnectError> {
-        preset("github")?.party("github", client)
+        party("github", None, client)
     }
 
     /// Creates Google. Refresh tokens are asked for, so that the person consents each time.
@@ -28,7 +28,7 @@ impl ThirdParty {
     ///
     /// None with the tables of this crate.
     pub fn google(client: RegisteredClient) -> Result<Self, ConnectError> {
-        preset("google")?.party("google", client)
+        party("google", None, client)
     }
 
     /// Creates Linear.
@@ -37,7 +37,7 @@ impl ThirdParty {
     ///
     /// None with the tables of this crate.
     pub fn linear(client: RegisteredClient) -> Result<Self, ConnectError> {
-        preset("linear")?.party("linear", client)
+        party("linear", None, client)
     }
 
     /// Creates Microsoft, for the accounts of a tenant: its id or its domain, or `common`, `organizations` or
@@ -47,8 +47,7 @@ impl ThirdParty {
     ///
     /// [`ConnectError::Description`] where the tenant has other characters than those of a domain.
     pub fn microsoft(tenant: &str, client: RegisteredClient) -> Result<Self, ConnectError> {
-        let microsoft = preset("microsoft")?.tenant(tenant);
-        microsoft.party("microsoft", client)
+        party("microsoft", Some(tenant), client)
     }
 
     /// Creates Slack, for tokens of persons, not of bots.
@@ -57,8 +56,21 @@ impl ThirdParty {
     ///
     /// None with the tables of this crate.
     pub fn slack(client: RegisteredClient) -> Result<Self, ConnectError> {
-        preset("slack")?.party("slack", client)
+        party("slack", None, client)
     }
+}
+
+fn party(
+    name: &str,
+    tenant: Option<&str>,
+    client: RegisteredClient,
+) -> Result<ThirdParty, ConnectError> {
+    let preset = preset(name)?;
+    let preset = match tenant {
+        Some(tenant) => preset.tenant(tenant),
+        None => preset,
+    };
+    preset.party(name, client).map_err(|fault| fault.why)
 }
 
 fn preset(name: &str) -> Result<Entry, ConnectError> {
@@ -87,7 +99,7 @@ mod tests {
             assert!(page.starts_with("https://"), "{name}: {page:?}");
             let client = RegisteredClient::new("c-1").with_secret(Secret::new("s"));
             let party = entry.tenant("common").party(&name, client);
-            let party = party.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let party = party.unwrap_or_else(|error| panic!("{name}: {error:?}"));
             assert!(!party.api_origins().is_empty(), "{name}");
             let begun = party.begin(&Scopes::new(), "https://tools.example/connected");
             assert!(begun.is_ok(), "{name}: {begun:?}");

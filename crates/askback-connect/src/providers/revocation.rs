@@ -48,9 +48,12 @@ impl RevocationWay {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the URL may not be used.
+    /// [`ConnectError::Setting`] where the URL may not be used.
     pub fn bearer(url: &str) -> Result<Self, ConnectError> {
-        Ok(Self(Way::Bearer(operators("the revocation", url)?)))
+        Ok(Self(Way::Bearer(operators(
+            "the URL of the revocation",
+            url,
+        )?)))
     }
 
     /// By a DELETE of a URL as the client, with its secret (`Authorization: Basic`) and the access token in JSON.
@@ -58,9 +61,9 @@ impl RevocationWay {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the URL may not be used.
+    /// [`ConnectError::Setting`] where the URL may not be used.
     pub fn by_client(url: &str) -> Result<Self, ConnectError> {
-        operators("the revocation", &url.replace(CLIENT_ID, "c-1"))?;
+        operators("the URL of the revocation", &url.replace(CLIENT_ID, "c-1"))?;
         Ok(Self(Way::Client(url.to_owned())))
     }
 

@@ -183,7 +183,7 @@ impl ThirdParty {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] for what is no origin: `https`, or `http` on this machine, and a host, and nothing
+    /// [`ConnectError::Setting`] for what is no origin: `https`, or `http` on this machine, and a host, and nothing
     /// after it.
     pub fn api<T: AsRef<str>>(
         self,

@@ -1,5 +1,7 @@
 //! Files of providers, and what is told of their faults.
 
+use std::fs;
+
 use askback_core::{auth::Scopes, limits::Limits};
 use askback_oauth::{Reach, Route};
 
@@ -16,10 +18,25 @@ async fn read_text(text: &str) -> Result<Providers, BadProvidersFile> {
         _ => None,
     };
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("a.secret"), format!("{SECRET}\n")).expect("a file");
+    for (name, mode) in [("a.secret", 0o600), ("open.secret", 0o644)] {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("{SECRET}\n")).expect("a file");
+        set_mode(&path, mode);
+    }
+    let path = folder.path().join("providers.toml");
     let fetcher = fetcher.expect("HTTP");
-    Providers::from_text(fetcher, text, folder.path(), &variables).await
+    Providers::from_text(fetcher, text, &path, &variables).await
 }
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) {}
 
 const OWN: &str = r#"
 [files]
@@ -105,78 +122,213 @@ async fn files_name_presets_and_providers_of_their_own() {
     assert!(!format!("{providers:?}").contains(SECRET));
 }
 
+/// Checks what is said of a file.
+async fn check(text: &str, expected: &str) {
+    let error = read_text(text).await.expect_err(text);
+    let told = error.to_string();
+    assert!(told.contains(expected), "{text}\n  {told}\n  {expected}");
+    assert!(told.contains("providers.toml, line "), "{told}");
+    assert!(!format!("{told} {error:?}").contains(SECRET), "{told}");
+}
+
+#[tokio::test]
+async fn a_value_of_another_type_is_told_by_its_key() {
+    for (line, key, expected) in [
+        (
+            "scopes = 'canary-secret'",
+            "scopes",
+            "a list of texts, and is a text",
+        ),
+        (
+            "scopes = [1]",
+            "scopes",
+            "a list of texts, and is a list of others",
+        ),
+        (
+            "api = 'https://a.example'",
+            "api",
+            "a list of texts, and is a text",
+        ),
+        ("title = 7", "title", "a text, and is a number"),
+        (
+            "title = 1979-05-27",
+            "title",
+            "a text, and is a date or a time",
+        ),
+        (
+            "title = ['canary-secret']",
+            "title",
+            "a text, and is a list",
+        ),
+        (
+            "revokes_singly = 'yes'",
+            "revokes_singly",
+            "true or false, and is a text",
+        ),
+        ("page = true", "page", "a text, and is true or false"),
+        (
+            "parameters = { a = 1 }",
+            "parameters",
+            "a table of texts, and is a table of others",
+        ),
+        (
+            "parameters = ['a']",
+            "parameters",
+            "a table of texts, and is a list",
+        ),
+        (
+            "scope_separator = ', '",
+            "scope_separator",
+            "a text of one character, and is another text",
+        ),
+        (
+            "implied_scopes = { repo = 'a' }",
+            "implied_scopes",
+            "a table of lists of texts, and is a table of others",
+        ),
+        (
+            "client_secret = ['canary-secret']",
+            "client_secret",
+            "\"${NAME}\" for a variable, or { file = \"…\" }, and is a list",
+        ),
+        (
+            "client_secret = { file = 1 }",
+            "client_secret.file",
+            "a text, and is a number",
+        ),
+        (
+            "account = 'canary-secret'",
+            "account",
+            "a table of `claim`, `url`, `body`, `pointers`, and is a text",
+        ),
+        (
+            "account = { url = 'https://a.example', pointers = '/a' }",
+            "account.pointers",
+            "a list of texts, and is a text",
+        ),
+        (
+            "revocation = { by = 'canary-secret', url = 'https://a.example' }",
+            "revocation.by",
+            "\"bearer\" or \"client\", and is another text",
+        ),
+        (
+            "api_key = { check = { url = 1 } }",
+            "api_key.check.url",
+            "a text, and is a number",
+        ),
+    ] {
+        let told = format!("line 7, provider \"files\", `{key}`: it must be {expected}");
+        check(&format!("{OWN}{line}\n"), &told).await;
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_told_with_the_nearest() {
+    for (line, expected) in [
+        (
+            "scpoes = ['a']",
+            "`scpoes` is no key of it: did you mean `scopes`?",
+        ),
+        (
+            "clientsecret = 'canary-secret'",
+            "`clientsecret` is no key of it: did you mean `client_secret`?",
+        ),
+        (
+            "API = ['https://a.example']",
+            "`API` is no key of it; its keys are preset, title,",
+        ),
+        (
+            "colour = 'canary-secret'",
+            "`colour` is no key of it; its keys are preset, title,",
+        ),
+        (
+            "account = { pointer = ['/a'] }",
+            "`account.pointer` is no key of it: did you mean `pointers`?",
+        ),
+        (
+            "api_key = { check = { urls = 'a' } }",
+            "`api_key.check.urls` is no key of it: did you mean `url`?",
+        ),
+        (
+            "client_secret = { path = 'canary-secret' }",
+            "`client_secret.path` is no key of it; its keys are file",
+        ),
+    ] {
+        let told = format!("line 7, provider \"files\": {expected}");
+        check(&format!("{OWN}{line}\n"), &told).await;
+    }
+    check(
+        "client_id = 'c'\n[files]\n",
+        "line 1: `client_id` must be a table",
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn a_fault_is_told_without_a_value() {
     let own = |line: &str| format!("{OWN}{line}\n");
     for (text, expected) in [
         (
-            own("colour = 'canary-secret'"),
-            "line 7 of the file of providers is wrong: unknown field `colour`",
-        ),
-        (
             own("client_secret = 'canary-secret'"),
-            "its `client_secret` is written into the file",
+            "line 7, provider \"files\", `client_secret`: the secret is written into the file",
         ),
+        (own("client_secret = 'x${THERE}'"), "the secret is written into the file"),
+        (own("client_secret = '${canary-secret}'"), "the secret is written into the file"),
+        (own("client_secret = '${MISSING}'"), "`client_secret`: the variable MISSING is not set"),
+        (own("client_secret = '${EMPTY}'"), "`client_secret`: the secret is empty"),
+        (own("client_secret = {}"), "`client_secret`: it has no `file`"),
+        (own("client_secret = { file = 'missing' }"), "missing cannot be read: "),
+        #[cfg(unix)]
         (
-            own("client_secret = 'x${THERE}'"),
-            "its `client_secret` is written into the file",
+            own("client_secret = { file = 'open.secret' }"),
+            "open.secret cannot be read: it is open to other users (mode 644): run `chmod 600 ",
         ),
-        (
-            own("client_secret = '${canary-secret}'"),
-            "its `client_secret` is written into the file",
-        ),
-        (
-            own("client_secret = '${MISSING}'"),
-            "the variable MISSING is not set",
-        ),
-        (
-            own("client_secret = '${EMPTY}'"),
-            "its `client_secret` is empty",
-        ),
-        (
-            own("client_secret = { file = 'missing' }"),
-            "missing cannot be read",
-        ),
-        (
-            own("client_secret = ['canary-secret']"),
-            "line 7 of the file of providers is wrong: it is no table",
-        ),
-        (
-            own("client_secret = 'canary-secret"),
-            "line 7 of the file of providers is wrong: it is no table",
-        ),
-        (
-            own("scopes = 'canary-secret'"),
-            "line 7 of the file of providers is wrong: it is no table",
-        ),
-        (own("api_key = {}"), "a `client_id` and an `api_key`"),
+        (own("client_secret = 'canary-secret"), "line 7: this is no TOML: "),
+        (own("title = 'a'\ntitle = 'b'"), "line 8: this is no TOML: duplicate key"),
+        (own("scopes"), "line 7: this is no TOML: "),
+        (own("scopes = [\"a b\"]"), "line 7, provider \"files\", `scopes`: "),
+        (own("revocation = { by = 'bearer' }"), "`revocation`: it has no `url`"),
+        (own("revocation = { by = 'bearer', url = 'http://a.example' }"), "`revocation.url`: the URL"),
+        (own("revocation_endpoint = 'http://a.example'"), "line 7, provider \"files\", `revocation_endpoint`: the URL"),
+        (own("device_endpoint = 'http://a.example'"), "`device_endpoint`: the URL"),
+        (own("api = ['https://a.example/path']"), "line 7, provider \"files\", `api`: \"https://a.example/path\" is no origin"),
+        (own("api_key = {}"), "line 2, provider \"files\": it has a `client_id` and an `api_key`"),
         (
             own("account = { url = 'https://files.example/me' }"),
-            "`account` has either",
+            "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and `pointers`",
         ),
-        (own("parameters = { a = 1 }"), "line 7 "),
-        ("[a]\n".to_owned(), "neither a `client_id` nor an `api_key`"),
-        ("[a]\nclient_id = 'c'\n".to_owned(), "it has no `issuer`"),
+        (
+            own("account = { url = 'http://files.example/me', pointers = ['/a'] }"),
+            "`account.url`: the URL \"http://files.example/me\" is neither https nor on this machine",
+        ),
+        ("[a]\n".to_owned(), "line 1, provider \"a\": it has neither a `client_id` nor an `api_key`"),
+        ("[a]\nclient_id = 'c'\n".to_owned(), "line 1, provider \"a\": it has no `issuer`"),
         (
             "[a]\nclient_id = 'c'\npreset = 'b'\n".to_owned(),
-            "there are github, google, linear, microsoft, slack",
+            "line 3, provider \"a\", `preset`: there is no such preset; there are github, google, linear, microsoft, slack",
         ),
         (
             "[a]\nclient_id = 'c'\npreset = 'microsoft'\n".to_owned(),
-            "it needs a `tenant`",
+            "line 1, provider \"a\", `tenant`: its tenant must be an id, a domain, or `common`",
         ),
         (
-            "[A]\nclient_id = 'c'\npreset = 'github'\n".to_owned(),
-            "a name has small letters",
+            "[a]\nclient_id = 'c'\npreset = 'microsoft'\ntenant = '/'".to_owned(),
+            "line 4, provider \"a\", `tenant`: its tenant must be",
+        ),
+        ("[A]\nclient_id = 'c'\npreset = 'github'\n".to_owned(), "line 1, provider \"A\": a name has small letters"),
+        (
+            "[a.account]\nclaim = 'c'\nurl = 'https://a.example'\n[a]\nclient_id = 'c'\npreset = 'github'".to_owned(),
+            "line 1, provider \"a\", `account`: it must have",
         ),
         (
             OWN.replace("https://files.example/token", "http://files.example/token"),
-            "the URL of the token endpoint",
+            "line 5, provider \"files\", `token_endpoint`: the URL of the token endpoint",
+        ),
+        (
+            OWN.replace("https://files.example/authorize", "http://files.example/authorize"),
+            "line 4, provider \"files\", `authorization_endpoint`: the URL of the authorization endpoint",
         ),
     ] {
-        let error = read_text(&text).await.expect_err(&text);
-        let told = error.to_string();
-        assert!(told.contains(expected), "{text}: {told}");
-        assert!(!format!("{told} {error:?}").contains(SECRET), "{told}");
+        check(&text, expected).await;
     }
 }
