@@ -119,10 +119,7 @@ impl Connection {
             return Ok(read);
         }
         let named: Vec<_> = origins.iter().map(Origin::ascii_serialization).collect();
-        let apis = match named.is_empty() {
-            true => "it has none".to_owned(),
-            false => named.join(", "),
-        };
+        let apis = named.join(", ");
         let origin = origin.ascii_serialization();
         let origin = Quoted(&origin);
         Err(Error::internal(format!(

@@ -89,6 +89,15 @@ pub enum BadConnections {
         /// The provider.
         provider: String,
     },
+    /// Nobody knows where the tokens of a provider may be sent.
+    #[error(
+        "the provider {provider:?} has no API that its tokens may be sent to: name its origins with \
+         `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers"
+    )]
+    NoApi {
+        /// The provider.
+        provider: String,
+    },
     /// The host of the URL cannot be one.
     #[error(transparent)]
     Host(#[from] BadName),
@@ -228,13 +237,19 @@ impl ConnectionsBuilder {
     /// # Errors
     ///
     /// [`BadConnections`] where the URL is none for pages: `https`, or `http` at a loopback address of this machine,
-    /// without a query, a fragment or a user.
+    /// without a query, a fragment or a user; and where a provider has no [`api`](ThirdParty::api), before any person is
+    /// asked for an account that no handler could use.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
         let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
         if let Some(party) = self.providers.iter().find(is_device) {
             let provider = party.name().to_owned();
             return Err(BadConnections::DeviceFlow { provider });
+        }
+        let has_no_api = |party: &&ThirdParty| party.api_origins().is_empty();
+        if let Some(party) = self.providers.iter().find(has_no_api) {
+            let provider = party.name().to_owned();
+            return Err(BadConnections::NoApi { provider });
         }
         Ok(Connections(Arc::new(Kit {
             vault: self.vault,

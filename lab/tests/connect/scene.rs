@@ -393,7 +393,8 @@ async fn providers(third: &Issuer, airline: &Airline) -> Result<Providers> {
     let key = key.page("https://pay.example/settings/keys")?;
     let party = party.scope_words(SCOPE, "Read how many miles you have");
     let providers = Providers::new(fetcher()?).with(party)?;
-    Ok(providers.with(ThirdParty::api_key("pay", "Pay", key)?)?)
+    let pay = ThirdParty::api_key("pay", "Pay", key)?;
+    Ok(providers.with(pay.api(["https://pay.example"])?)?)
 }
 
 fn server(kit: Connections, airline: &Airline, had: &Arc<Had>) -> Result<Server> {

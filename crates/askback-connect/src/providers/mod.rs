@@ -21,7 +21,8 @@
 //!     "https://files.example/token",
 //! )?;
 //! let files = ThirdParty::oauth("files", "Files", provider, RegisteredClient::new("askback"))?
-//!     .account(AccountSource::document("https://files.example/me", "/email")?);
+//!     .account(AccountSource::document("https://files.example/me", "/email")?)
+//!     .api(["https://files.example"])?;
 //!
 //! let key = ApiKey::new().hint("A key that may read").page("https://invoices.example/keys")?;
 //! let invoices = ThirdParty::api_key("invoices", "Invoices", key)?;

@@ -179,7 +179,7 @@ impl ThirdParty {
     }
 
     /// Adds origins of its API, such as `https://api.example`: a [`Connection`](crate::Connection) sends the token to no
-    /// other. Without one it sends none.
+    /// other. [`Connections`](crate::Connections) are not built with a third party that has none.
     ///
     /// # Errors
     ///

@@ -92,7 +92,7 @@ impl ScriptedPages {
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] where a provider is connected by the device flow, or there are no random bytes.
+    /// [`BadConnections`] where a provider is connected by the device flow or has no API, or there are no random bytes.
     pub async fn build(self) -> Result<Connections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));

@@ -1,16 +1,20 @@
 //! Accounts that are connected at a third party, and everything that can go wrong with it.
 
+use std::fs;
+
 use askback_connect::{
     providers::{
-        AccountSource, ApiKey, ConnectError, Connected, PendingConnection, ThirdParty, Way,
+        AccountSource, ApiKey, ConnectError, Connected, PendingConnection, Providers, ThirdParty,
+        Way,
     },
-    vault::GrantedKind,
+    vault::{GrantedKind, Holder, Revoker as _, TokenKind},
 };
 use askback_core::auth::Scopes;
 use askback_oauth::{Provider, RegisteredClient, Secret};
 use serde_json::{Value, json};
 
 use crate::issuer::{Issuer, Reply, Request, fetcher, impatient, signed};
+use crate::stage::ada;
 
 const REDIRECT: &str = "https://tools.example/connected/git";
 
@@ -462,4 +466,50 @@ async fn a_third_party_describes_itself() {
     let begun = device.begin_device(&fetcher(), &Scopes::new(), 0).await;
     let told = begun.expect_err("a no").to_string();
     assert!(told.contains("unauthorized_client"), "{told}");
+}
+
+#[tokio::test]
+async fn an_endpoint_of_the_file_comes_before_that_of_the_metadata() {
+    let issuer = Issuer::start(|own, request| match &*request.line {
+        "GET /.well-known/oauth-authorization-server" => Reply::Json(
+            200,
+            json!({
+                "issuer": own,
+                "authorization_endpoint": format!("{own}/authorize"),
+                "token_endpoint": format!("{own}/token"),
+                "revocation_endpoint": format!("{own}/theirs"),
+                "device_authorization_endpoint": format!("{own}/theirs"),
+            }),
+        ),
+        _ => Reply::Json(400, json!({"error": "unauthorized_client"})),
+    });
+    let issuer = issuer.await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("providers.toml");
+    for (more, expected) in [
+        ("", "POST /theirs"),
+        (
+            "revocation_endpoint = '{own}/own'\ndevice_endpoint = '{own}/own'",
+            "POST /own",
+        ),
+    ] {
+        let more = more.replace("{own}", &issuer.url);
+        let text = format!(
+            "[git]\nissuer = '{}'\nclient_id = 'c-1'\nsingle_user_device_flow = true\n{more}\n",
+            issuer.url
+        );
+        fs::write(&path, text).expect("a file");
+        let providers = Providers::from_file(fetcher(), &path).await;
+        let providers = providers.expect("a file of providers");
+        let device = providers.get("git").expect("it is there");
+        let begun = device.begin_device(&fetcher(), &Scopes::new(), 0).await;
+        assert!(begun.is_err());
+        let account = Holder::from(&ada()).account("git", "octocat");
+        let token = Secret::new("canary-access");
+        let revoked = providers.revoke(&account, &token, TokenKind::Access).await;
+        assert!(revoked.is_err());
+        let asked = issuer.asked();
+        let last: Vec<_> = asked.iter().rev().take(2).map(|it| &*it.line).collect();
+        assert_eq!(last, [expected; 2]);
+    }
 }

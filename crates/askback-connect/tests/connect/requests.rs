@@ -166,17 +166,33 @@ async fn a_token_goes_to_the_api_alone() {
     assert!(said.starts_with("Git could not be asked: "), "{said}");
     assert_eq!(desk.third.asked().len(), before + 1);
 
-    let unnamed = Desk::new(|party, _| party).await;
-    unnamed.connect(None).await;
-    let said = unnamed.fetch(&unnamed.third.at("/user")).await;
+    let other = Desk::new(|party, _| party.api(["https://api.example"]).unwrap()).await;
+    other.connect(None).await;
+    let said = other.fetch(&other.third.at("/user")).await;
     assert!(said.contains("failed"), "{said}");
-    assert!(unnamed.third.asked().is_empty());
+    assert!(other.third.asked().is_empty());
     // Nor is the credential taken from the vault for it, but by `connect`.
-    let lines = unnamed.vault.audit(None, 0, 99).await.unwrap();
+    let lines = other.vault.audit(None, 0, 99).await.unwrap();
     let used = lines
         .iter()
         .filter(|it| it.record.event == AuditEvent::Used);
     assert_eq!(used.count(), 2);
+}
+
+#[tokio::test]
+async fn a_third_party_without_an_api_is_found_before_anybody_is_asked() {
+    let vault = Stage::in_memory().vault().await;
+    let key = ThirdParty::api_key("invoices", "Invoices", ApiKey::new()).unwrap();
+    let github = ThirdParty::github(RegisteredClient::new("c-1")).unwrap();
+    let providers = Providers::new(fetcher()).with(github).unwrap();
+    let built = Connections::on_this_machine(MACHINE, vault.clone(), providers.clone()).build();
+    assert!(built.is_ok(), "{built:?}");
+    let providers = providers.with(key).unwrap();
+    let built = Connections::on_this_machine(MACHINE, vault, providers).build();
+    let error = built.unwrap_err().to_string();
+    let told = "the provider \"invoices\" has no API that its tokens may be sent to: name its origins with \
+                `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers";
+    assert_eq!(error, told);
 }
 
 #[test]

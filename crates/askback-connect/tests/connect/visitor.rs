@@ -267,7 +267,7 @@ fn providers(git: &Issuer) -> Providers {
         .unwrap();
     let providers = providers.with(party("other", "Other")).unwrap();
     let pay = ThirdParty::api_key("pay", "Pay", key).unwrap();
-    providers.with(pay).unwrap()
+    providers.with(pay.api([&git.url]).unwrap()).unwrap()
 }
 
 /// A browser of one person.
