@@ -403,6 +403,14 @@ impl Desk {
             End::Late => Err(Error::new(format!(
                 "the page for {title} was not finished in time: call again to be given another link"
             ))),
+            End::Misconfigured => Err(Error::new(format!(
+                "no {title} account can be connected: the `account` setting of `{name}`, which says where accounts are \
+                 named, is wrong. The operator of the server has to correct it; its log says what is wrong"
+            ))),
+            End::Burned => Err(Error::new(format!(
+                "the link for {title} was opened by others too often, in another browser or by another person, and was \
+                 given up: call again to be given another link, and open it in one browser alone"
+            ))),
         }
     }
 
@@ -455,9 +463,16 @@ fn is_path(path: &str) -> bool {
 /// How a page ended.
 #[derive(Serialize, Deserialize)]
 enum End {
-    Done { account: Option<String> },
+    Done {
+        account: Option<String>,
+    },
     Declined,
+    /// It was not done in time.
     Late,
+    /// Others have opened its link too often.
+    Burned,
+    /// The operator has to correct a setting first.
+    Misconfigured,
 }
 
 /// Reads how a page has ended. A link that the person declined to open does nothing any more.
@@ -491,7 +506,9 @@ async fn end_of(
             account: kept.intent.account,
         },
         Stage::Declined => End::Declined,
-        _ => End::Late,
+        Stage::Burned => End::Burned,
+        Stage::Misconfigured => End::Misconfigured,
+        Stage::Open | Stage::Redirected { .. } | Stage::Exchanging => End::Late,
     })
 }
 

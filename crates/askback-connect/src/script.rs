@@ -6,7 +6,7 @@ use askback::Principal;
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 
-use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Unkept};
+use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
 use crate::providers::Providers;
 use crate::vault::{AuditEvent, Granted, Vault, VaultError};
 
@@ -102,6 +102,6 @@ async fn finish(
         let name = kept.intent.purpose.name();
         vault.put(&caller, name, account, granted).await?;
     }
-    kept.settle(vault, true, account, AuditEvent::Connected)
+    kept.settle(vault, Stage::Done, account, AuditEvent::Connected)
         .await
 }

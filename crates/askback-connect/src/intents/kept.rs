@@ -120,17 +120,17 @@ impl Kept {
         }))
     }
 
-    /// Notes that what was taken is done, with the account that was connected, or that the person may try again. What
-    /// others note of the same intent at the same time stays.
+    /// Notes what came of what was taken: that it is done, with the account that was connected, that the person may try
+    /// again, or that nobody can. What others note of the same intent at the same time stays.
     pub(crate) async fn settle(
         &mut self,
         vault: &Vault,
-        is_done: bool,
+        to: Stage,
         account: Option<&str>,
         event: AuditEvent,
     ) -> Result<(), Unkept> {
         for _ in 0..TRIES {
-            if !self.intent.exchanged(is_done, vault.now()) {
+            if !self.intent.exchanged(to.clone(), vault.now()) {
                 return Err(Unkept::Changed);
             }
             self.intent.account = account.map(str::to_owned);

@@ -8,6 +8,7 @@
 //! | exchanging | done, or open | the provider gives tokens, or does not |
 //! | open | exchanging | the person has done it on the page itself, and it is being kept or paid |
 //! | open, redirected | declined | the person declines |
+//! | exchanging | misconfigured | the account cannot be named as the operator has set it up |
 //! | any of these | burned | others have opened it five times |
 //!
 //! On one machine, nobody signs in. There the browser that opens a link first has it: the visit is written into the
@@ -122,6 +123,8 @@ pub(crate) enum Stage {
     Declined,
     /// Others have opened it too often.
     Burned,
+    /// The operator has to correct a setting first.
+    Misconfigured,
 }
 
 /// The standing of whoever opens a link.
@@ -173,7 +176,10 @@ impl Purpose {
 impl Stage {
     /// Whether nothing can happen any more.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Done | Self::Declined | Self::Burned)
+        match self {
+            Self::Done | Self::Declined | Self::Burned | Self::Misconfigured => true,
+            Self::Open | Self::Redirected { .. } | Self::Exchanging => false,
+        }
     }
 }
 
@@ -297,15 +303,12 @@ impl Intent {
         is_expected
     }
 
-    /// Notes that it is done, or that the provider gave nothing and the person may try again. Returns whether it was
-    /// being exchanged, and its link is not over.
-    pub(crate) fn exchanged(&mut self, is_done: bool, now: Millis) -> bool {
+    /// Notes what came of an exchange: it is done, or it is open, as the provider gave nothing and the person may try
+    /// again, or misconfigured. Returns whether it was being exchanged, and its link is not over.
+    pub(crate) fn exchanged(&mut self, to: Stage, now: Millis) -> bool {
         let was = self.is_exchanged(now);
         if was {
-            self.stage = match is_done {
-                true => Stage::Done,
-                false => Stage::Open,
-            };
+            self.stage = to;
         }
         was
     }
@@ -368,12 +371,12 @@ mod tests {
         Intent::new(holder("t", "ada"), None, purpose, NOW)
     }
 
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone)]
     enum Do {
         Redirect(&'static str),
         Answer(&'static str),
         AnswerElsewhere(&'static str),
-        Exchange(bool),
+        Exchange(Stage),
         Claim,
         Decline,
     }
@@ -383,7 +386,7 @@ mod tests {
             Do::Redirect(state) => intent.redirect(state, VISIT),
             Do::Answer(state) => intent.answered(state, VISIT, NOW),
             Do::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
-            Do::Exchange(is_done) => intent.exchanged(is_done, NOW),
+            Do::Exchange(to) => intent.exchanged(to, NOW),
             Do::Claim => intent.claim(NOW),
             Do::Decline => intent.decline(),
         }
@@ -395,7 +398,7 @@ mod tests {
         for (step, taken) in steps {
             let before = intent.clone();
             assert_eq!(
-                done(&mut intent, *step),
+                done(&mut intent, step.clone()),
                 *taken,
                 "{step:?} after {before:?}"
             );
@@ -410,23 +413,33 @@ mod tests {
         use Do::*;
         let to_answer = [(Redirect("a"), true), (Answer("a"), true)];
         let then = |more: &[(Do, bool)]| [&to_answer, more].concat();
-        check(&then(&[(Exchange(true), true)]), Some(Stage::Done));
+        check(&then(&[(Exchange(Stage::Done), true)]), Some(Stage::Done));
+        check(
+            &then(&[
+                (Exchange(Stage::Misconfigured), true),
+                (Redirect("b"), false),
+            ]),
+            Some(Stage::Misconfigured),
+        );
         check(&then(&[(Answer("a"), false), (Decline, false)]), None);
         check(&then(&[(Redirect("b"), false), (Claim, false)]), None);
         check(
-            &then(&[(Exchange(true), true), (Exchange(true), false)]),
+            &then(&[
+                (Exchange(Stage::Done), true),
+                (Exchange(Stage::Done), false),
+            ]),
             Some(Stage::Done),
         );
         check(
-            &then(&[(Exchange(true), true), (Answer("a"), false)]),
+            &then(&[(Exchange(Stage::Done), true), (Answer("a"), false)]),
             Some(Stage::Done),
         );
         check(
-            &then(&[(Exchange(true), true), (Redirect("b"), false)]),
+            &then(&[(Exchange(Stage::Done), true), (Redirect("b"), false)]),
             Some(Stage::Done),
         );
         let again = [
-            (Exchange(false), true),
+            (Exchange(Stage::Open), true),
             (Answer("a"), false),
             (Redirect("b"), true),
         ];
@@ -443,7 +456,10 @@ mod tests {
             ],
             None,
         );
-        check(&[(Answer("a"), false), (Exchange(true), false)], None);
+        check(
+            &[(Answer("a"), false), (Exchange(Stage::Done), false)],
+            None,
+        );
         check(&[(Redirect("a"), true), (Claim, false)], None);
     }
 
@@ -452,7 +468,7 @@ mod tests {
         use Do::*;
         let others = [(Redirect("a"), false), (Claim, false), (Decline, false)];
         check(&[&[(Claim, true)], &others[..]].concat(), None);
-        let done = [(Claim, true), (Exchange(true), true)];
+        let done = [(Claim, true), (Exchange(Stage::Done), true)];
         check(&[&done, &others[..]].concat(), Some(Stage::Done));
         check(
             &[&[(Decline, true)], &others[..]].concat(),
@@ -558,8 +574,8 @@ mod tests {
         assert!(!claimed.is_over(last + LIFETIME - 1));
         assert!(claimed.is_over(last + LIFETIME));
         // It is noted even then: nobody is to pay twice.
-        assert!(claimed.clone().exchanged(true, last + 2 * LIFETIME));
-        assert!(claimed.exchanged(false, last + 2 * LIFETIME));
+        assert!(claimed.clone().exchanged(Stage::Done, last + 2 * LIFETIME));
+        assert!(claimed.exchanged(Stage::Open, last + 2 * LIFETIME));
         assert!(claimed.is_over(last + 2 * LIFETIME));
     }
 
@@ -580,12 +596,12 @@ mod tests {
             };
             assert!(!intent.is_cut_off(NOW + LIFETIME) && intent.claim(NOW + 1));
             assert!(!intent.is_over(NOW + EXCHANGE));
-            assert!(intent.clone().exchanged(true, NOW + EXCHANGE));
+            assert!(intent.clone().exchanged(Stage::Done, NOW + EXCHANGE));
             let late = NOW + EXCHANGE + 1;
             assert_eq!(intent.is_over(late), is_cut_off, "{:?}", intent.purpose);
             // What comes then is too late, and the link is not opened again.
-            assert_eq!(intent.clone().exchanged(true, late), !is_cut_off);
-            assert_eq!(intent.exchanged(false, late), !is_cut_off);
+            assert_eq!(intent.clone().exchanged(Stage::Done, late), !is_cut_off);
+            assert_eq!(intent.exchanged(Stage::Open, late), !is_cut_off);
         }
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, Uri};
 
 use super::browser::{Visit, is_own_form};
 use crate::connections::{Connections, Kit};
-use crate::intents::{IntentId, Kept, Purpose, Unkept, Visitor};
+use crate::intents::{IntentId, Kept, Purpose, Stage, Unkept, Visitor};
 use crate::vault::{AuditEvent, VaultError};
 
 /// The person who was asked, on a page of the author's.
@@ -163,7 +163,7 @@ impl PageClaim {
     /// Those of the vault.
     pub async fn done(mut self) -> Result<(), PageRefused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
-        self.kept.settle(vault, true, None, event).await?;
+        self.kept.settle(vault, Stage::Done, None, event).await?;
         self.kit.notify();
         Ok(())
     }
@@ -175,7 +175,7 @@ impl PageClaim {
     /// Those of the vault.
     pub async fn release(mut self) -> Result<(), PageRefused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
-        Ok(self.kept.settle(vault, false, None, event).await?)
+        Ok(self.kept.settle(vault, Stage::Open, None, event).await?)
     }
 }
 

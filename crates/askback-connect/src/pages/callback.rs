@@ -8,8 +8,8 @@ use super::html::{Frame, SaidPage, page};
 use super::link::Consented;
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept};
-use crate::providers::{ConnectError, Connected, PendingConnection};
+use crate::intents::{IntentId, Kept, Stage};
+use crate::providers::{ConnectError, Connected, PendingConnection, ThirdParty};
 use crate::vault::AuditEvent;
 
 impl Visited<'_> {
@@ -66,9 +66,7 @@ impl Visited<'_> {
         let connected = match finished {
             Ok(connected) => connected,
             Err(error) => {
-                return self
-                    .not_granted(kept, &visit, party.display_title(), error)
-                    .await;
+                return self.not_granted(kept, &visit, party, error).await;
             }
         };
         let Connected { account, granted } = connected;
@@ -84,12 +82,13 @@ impl Visited<'_> {
         }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
             let event = AuditEvent::NotGranted;
-            kept.settle(vault, false, None, event).await?;
+            kept.settle(vault, Stage::Open, None, event).await?;
             self.kit.revoke_aside();
             return Err(error.into());
         }
         let event = AuditEvent::Connected;
-        kept.settle(vault, true, Some(&account), event).await?;
+        kept.settle(vault, Stage::Done, Some(&account), event)
+            .await?;
         self.kit.notify();
         // The tokens that these take the place of.
         self.kit.revoke_aside();
@@ -117,7 +116,7 @@ impl Visited<'_> {
         &self,
         mut kept: Kept,
         visit: &Visit,
-        title: &str,
+        party: &ThirdParty,
         error: ConnectError,
     ) -> Shown {
         let event = match &error {
@@ -126,12 +125,13 @@ impl Visited<'_> {
                 tracing::info!(%error, "an account was not connected");
                 AuditEvent::NotGranted
             }
+            error if error.is_of_setting() => AuditEvent::NotGranted,
             _ => {
                 tracing::warn!(%error, "an account was not connected");
                 AuditEvent::CallbackRefused
             }
         };
-        let vault = &self.kit.vault;
+        let (vault, title) = (&self.kit.vault, party.display_title());
         let why = match &error {
             ConnectError::Declined { .. } => format!("{title} says that you declined."),
             ConnectError::FewerScopes { missing, .. } => {
@@ -146,12 +146,17 @@ impl Visited<'_> {
                 let Connected { account, granted } = *connected;
                 vault.discard(&caller, provider, &account, granted).await?;
             }
-            ConnectError::Incomplete { granted, .. } => {
+            ConnectError::Incomplete { granted, why } => {
                 vault.discard_unnamed(&caller, provider, *granted).await?;
+                if why.is_of_setting() {
+                    let said = self.misconfigured(kept, visit, party, &why).await;
+                    self.kit.revoke_aside();
+                    return said;
+                }
             }
             _ => {}
         }
-        kept.settle(vault, false, None, event).await?;
+        kept.settle(vault, Stage::Open, None, event).await?;
         // Until then, the provider may be giving tokens.
         self.kit.revoke_aside();
         let lines = [

@@ -14,7 +14,7 @@ use super::html::{
 };
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, TRIES, Unkept, Visitor};
+use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Stage, TRIES, Unkept, Visitor};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
 
@@ -304,6 +304,14 @@ impl Visited<'_> {
                 Err(ConnectError::KeyRefused { .. }) => {
                     "The provider does not take this key. Check that it was copied whole."
                 }
+                Err(error) if error.is_of_setting() => {
+                    let mut kept = kept;
+                    if !kept.intent.claim(self.kit.vault.now()) {
+                        return Err(Refused::Over);
+                    }
+                    kept.write(&self.kit.vault, AuditEvent::Consented).await?;
+                    return self.misconfigured(kept, visit, party, &error).await;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "a key could not be checked");
                     "The key could not be checked. Try again later."
@@ -311,6 +319,34 @@ impl Visited<'_> {
             }
         };
         self.key_page(&kept, visit, form, Some(problem)).await
+    }
+
+    /// Ends a link that nobody can finish before the operator has corrected a setting, and the call with it.
+    pub(super) async fn misconfigured(
+        &self,
+        mut kept: Kept,
+        visit: &Visit,
+        party: &ThirdParty,
+        error: &ConnectError,
+    ) -> Shown {
+        let provider = party.name();
+        tracing::error!(provider, %error, "no account can be connected before a setting is corrected");
+        let event = AuditEvent::NotGranted;
+        kept.settle(&self.kit.vault, Stage::Misconfigured, None, event)
+            .await?;
+        self.kit.notify();
+        let title = party.display_title();
+        let line = format!(
+            "This server looks for the name of your {title} account in a place where it is not: its setup is wrong, \
+             and its operator has to correct it."
+        );
+        let lines = [
+            &*line,
+            "Neither you nor the provider did anything wrong. Nothing was kept. You can close this page.",
+        ];
+        let said = ("Not connected", &lines[..]);
+        self.say(StatusCode::INTERNAL_SERVER_ERROR, Some(visit), said)
+            .await
     }
 
     /// Keeps a secret of no provider.
@@ -344,7 +380,7 @@ impl Visited<'_> {
         let caller = visit.principal(kept.intent.client.clone());
         if let Err(error) = vault.put(&caller, provider, account, granted).await {
             let event = AuditEvent::NotGranted;
-            kept.settle(vault, false, None, event).await?;
+            kept.settle(vault, Stage::Open, None, event).await?;
             let VaultError::Refused { what, why } = error else {
                 return Err(error.into());
             };
@@ -355,7 +391,8 @@ impl Visited<'_> {
                 .await;
         }
         let event = AuditEvent::Connected;
-        kept.settle(vault, true, Some(account), event).await?;
+        kept.settle(vault, Stage::Done, Some(account), event)
+            .await?;
         self.kit.notify();
         let said = (
             "Saved",

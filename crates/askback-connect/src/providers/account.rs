@@ -109,7 +109,12 @@ impl AccountSource {
             Place::Claim(name) => {
                 let token = tokens.id_token.as_ref();
                 let claims = token.and_then(claims).ok_or(Unnamed::NoIdToken)?;
-                named(claims.get(name))
+                named(claims.get(name)).map_err(|why| match why {
+                    Unnamed::Missing => {
+                        Unnamed::Setting(format!("the identity token has no claim `{name}`"))
+                    }
+                    why => why,
+                })
             }
             _ => {
                 let header = bearer(&tokens.access_token).ok_or(Unnamed::Missing)?;
@@ -125,20 +130,31 @@ impl AccountSource {
         fetcher: &Fetcher,
         headers: HeaderMap,
     ) -> Result<String, Unnamed> {
-        let pointers = match &self.0 {
+        let (url, pointers) = match &self.0 {
             Place::Constant(name) => return Ok(name.clone()),
             Place::Claim(_) => return Err(Unnamed::NoIdToken),
-            Place::Document { pointers, .. } => pointers,
+            Place::Document { url, pointers, .. } => (url, pointers),
         };
         let fetched = self.asked(fetcher, headers).await?;
         let fetched = fetched.ok_or(Unnamed::Missing)?;
+        let answered = |what: String| Unnamed::Setting(format!("{url} {what}"));
         match fetched.status {
             200..=299 => {
-                let json = fetched.json().unwrap_or_default();
-                let names = pointers.iter().map(|it| named(json.pointer(it)));
-                let names: Result<Vec<_>, _> = names.collect();
+                let json = fetched.json();
+                let json = json.ok_or_else(|| answered("answers with no JSON".to_owned()))?;
+                let name = |pointer: &String| match named(json.pointer(pointer)) {
+                    Err(Unnamed::Missing) => {
+                        let what = format!("answers with JSON that has no name at {pointer:?}");
+                        Err(answered(what))
+                    }
+                    named => named,
+                };
+                let names: Result<Vec<_>, _> = pointers.iter().map(name).collect();
                 Ok(names?.join(" / "))
             }
+            // What the third party does with the person, and not with the URL.
+            status @ (401 | 403 | 408 | 429) => Err(Unnamed::Status(status)),
+            status @ 400..=499 => Err(answered(format!("answers with status {status}"))),
             status => Err(Unnamed::Status(status)),
         }
     }
@@ -178,6 +194,9 @@ pub(super) enum Unnamed {
     Unfit,
     #[error("no identity token came with the tokens: ask for the scope `openid`")]
     NoIdToken,
+    /// It is looked for in the wrong place.
+    #[error("{0}")]
+    Setting(String),
 }
 
 impl fmt::Debug for AccountSource {

@@ -202,6 +202,10 @@ impl ThirdParty {
         let provider = self.inner.name.clone();
         match why {
             Unnamed::Fetch(why) => ConnectError::Fetch { provider, why },
+            Unnamed::Setting(_) | Unnamed::NoIdToken => ConnectError::AccountSetting {
+                provider,
+                why: why.to_string(),
+            },
             why => ConnectError::Account {
                 provider,
                 why: why.to_string(),

@@ -50,6 +50,15 @@ pub enum ConnectError {
         /// The fault.
         why: String,
     },
+    /// The account is named elsewhere than where the operator's setting says ([`AccountSource`](super::AccountSource), or
+    /// `account` in a file). The operator is to blame.
+    #[error("the `account` setting of {provider} is wrong: {why}")]
+    AccountSetting {
+        /// The third party, by its name.
+        provider: String,
+        /// The URL and what it answers, or the claim.
+        why: String,
+    },
     /// The third party does not take a key.
     #[error("{provider} does not take this key: check that it was copied whole")]
     KeyRefused {
@@ -99,6 +108,15 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
+    /// Whether nobody can connect an account before the operator has corrected a setting.
+    pub(crate) fn is_of_setting(&self) -> bool {
+        match self {
+            Self::AccountSetting { .. } => true,
+            Self::Incomplete { why, .. } => why.is_of_setting(),
+            _ => false,
+        }
+    }
+
     /// The fault alone, for a sentence that names what it is of.
     pub(super) fn fault(&self) -> String {
         match self {

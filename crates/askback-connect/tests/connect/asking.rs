@@ -83,7 +83,12 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         let pay = ctx.connect("pay").await?;
         Ok(format!("{pay:?}"))
     };
+    let ledger = async |ctx: Ctx| -> Result<String> {
+        let ledger = ctx.connect("ledger").await?;
+        ledger.account().await
+    };
     let server = Server::new("desk", "1").state(kit);
+    let server = server.tool(Tool::new("ledger", ledger));
     let server = server.tool(Tool::new("stars", move |ctx: Ctx| {
         stars(ctx, Arc::clone(&at))
     }));
@@ -691,5 +696,28 @@ async fn the_user_of_a_machine_is_the_one_who_is_named_over_http() {
                 None => assert_eq!(said, "200 x"),
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_key_whose_account_is_looked_for_elsewhere_ends_the_call() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let mut asked = call(&scene, revision, "ledger", true).await;
+        let (link, mut browser) = (asked.link().await, scene.browser());
+        let page = browser.get(&link).await;
+        let form = [
+            ("token", &*page.token()),
+            ("answer", "yes"),
+            ("secret", "canary-key"),
+        ];
+        let page = browser.post(&link, &form).await;
+        page.says(
+            500,
+            "its setup is wrong, and its operator has to correct it",
+        );
+        let said = asked.said.await.unwrap();
+        let told = "error: no Ledger account can be connected: the `account` setting of `ledger`";
+        assert!(said.starts_with(told), "{said}");
     }
 }

@@ -203,9 +203,20 @@ async fn each_fault_of_the_third_party_is_told_apart() {
         ),
         (
             account(json!({})),
-            "git does not say which account it is: its answer has no name",
+            "the `account` setting of git is wrong: http://127.0.0.1:",
         ),
-        (account(json!({"login": ""})), "its answer has no name"),
+        (
+            account(json!({"login": ""})),
+            "/user answers with JSON that has no name at \"/login\"",
+        ),
+        (
+            (Reply::Json(200, tokens()), Reply::Json(404, json!({}))),
+            "/user answers with status 404",
+        ),
+        (
+            (Reply::Json(200, tokens()), Reply::Text("octocat")),
+            "/user answers with no JSON",
+        ),
         (
             account(json!({"login": "octo\u{1b}[31m"})),
             "characters that cannot be shown",
@@ -316,7 +327,7 @@ async fn an_account_is_named_where_the_third_party_does() {
         (
             "claim",
             Some(id_token(json!({}))),
-            Err("its answer has no name"),
+            Err("the identity token has no claim `email`"),
         ),
         (
             "claim",

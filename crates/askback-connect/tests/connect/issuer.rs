@@ -14,6 +14,9 @@ use tokio::{
 };
 use url::form_urlencoded;
 
+/// The header of JSON.
+const JSON: &str = "Content-Type: application/json\r\n";
+
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -28,6 +31,8 @@ pub(crate) struct Request {
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Json(u16, Value),
+    /// A text that is no JSON.
+    Text(&'static str),
     /// That it is to be asked later: a status, and when (`Retry-After`).
     Later(u16, &'static str),
     /// Nothing, and the connection stays open.
@@ -55,21 +60,22 @@ impl Issuer {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let request = read(&mut stream).await;
                 log.lock().unwrap().push(request.clone());
-                let (status, later, body) = match answer(&own, &request) {
-                    Reply::Json(status, body) => (status, String::new(), body),
+                let (status, more, body) = match answer(&own, &request) {
+                    Reply::Json(status, body) => (status, JSON.to_owned(), body.to_string()),
+                    Reply::Text(body) => (200, String::new(), body.to_owned()),
                     Reply::Later(status, when) => {
-                        (status, format!("Retry-After: {when}\r\n"), Value::Null)
+                        let more = format!("{JSON}Retry-After: {when}\r\n");
+                        (status, more, Value::Null.to_string())
                     }
                     Reply::Silence => {
                         silent.push(stream);
                         continue;
                     }
                 };
-                let body = body.to_string();
                 let length = body.len();
                 let reply = format!(
                     "HTTP/1.1 {status} Reply\r\nContent-Length: {length}\r\n\
-                     Content-Type: application/json\r\n{later}Connection: close\r\n\r\n{body}"
+                     {more}Connection: close\r\n\r\n{body}"
                 );
                 let _ = stream.write_all(reply.as_bytes()).await;
             }

@@ -151,6 +151,8 @@ async fn a_link_that_others_open_again_and_again_ends() {
     assert_eq!(count(&events, AuditEvent::WrongBrowser), 4, "{events:?}");
     assert_eq!(count(&events, AuditEvent::Burned), 1, "{events:?}");
     let said = asked.call.said.await.unwrap();
+    let why = "the link for Git & Co was opened by others too often, in another browser or by another person";
+    assert!(said.contains(why), "{said}");
     assert!(said.contains("call again"), "{said}");
 }
 

@@ -214,7 +214,10 @@ async fn others_who_open_a_link_end_it() {
         .await
         .says(410, "This link is over");
     let said = asked.call.said.await.unwrap();
-    assert!(said.contains("was not finished in time"), "{said}");
+    assert!(
+        said.contains("opened by others too often, in another browser or by another person"),
+        "{said}"
+    );
 }
 
 // Shows BP-22.
@@ -841,11 +844,22 @@ async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn tokens_of_an_account_without_a_name_are_revoked() {
+async fn a_wrong_account_setting_ends_the_call_and_blames_the_operator() {
     let mut asked = Asked::new().await;
     let provider = asked.browser.agree(&asked.link).await;
     let nameless = asked.browser.come_back(&provider, "nameless").await;
-    nameless.says(403, "gave no account");
+    nameless
+        .says(
+            500,
+            "its setup is wrong, and its operator has to correct it",
+        )
+        .says(500, "your Git &#38; Co account");
+    let said = asked.call.said.await.unwrap();
+    let told = "error: no Git & Co account can be connected: the `account` setting of `git`";
+    assert!(said.starts_with(told), "{said}");
+    let over = asked.browser.get(&asked.link).await;
+    over.says(410, "This link is over");
+    // What came is given back.
     let revoked = asked.scene.revoked(2).await;
     assert_eq!(revoked, ["canary-refresh", "canary-access-nameless"]);
 }

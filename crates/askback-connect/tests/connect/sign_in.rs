@@ -349,7 +349,7 @@ async fn a_token_endpoint_that_fails_signs_nobody_in() {
         let redirected = format!("{REDIRECT}?state={}&code=x&iss={issuer}", pending.state());
         let fetcher = match reply {
             Reply::Silence => impatient(),
-            Reply::Json(..) | Reply::Later(..) => fetcher(),
+            Reply::Json(..) | Reply::Text(_) | Reply::Later(..) => fetcher(),
         };
         let came = sign_in.finish(&fetcher, pending, &redirected).await;
         let told = came.expect_err(fault).to_string();

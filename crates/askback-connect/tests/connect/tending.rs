@@ -72,7 +72,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
     ] {
         let fetcher = match reply {
             Reply::Silence => impatient(),
-            Reply::Json(..) | Reply::Later(..) => fetcher(),
+            Reply::Json(..) | Reply::Text(_) | Reply::Later(..) => fetcher(),
         };
         let issuer = Issuer::start(move |_, _| reply.clone()).await;
         let providers = Providers::new(fetcher).with(party(&issuer)).expect("one");

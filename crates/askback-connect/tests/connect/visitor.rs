@@ -266,6 +266,10 @@ fn providers(git: &Issuer) -> Providers {
         .with(party("git", "Git & Co"))
         .unwrap();
     let providers = providers.with(party("other", "Other")).unwrap();
+    // Its account is looked for where none is named.
+    let ledger = ThirdParty::api_key("ledger", "Ledger", key.clone()).unwrap();
+    let ledger = ledger.account(account.clone()).api([&git.url]).unwrap();
+    let providers = providers.with(ledger).unwrap();
     let pay = ThirdParty::api_key("pay", "Pay", key).unwrap();
     providers.with(pay.api([&git.url]).unwrap()).unwrap()
 }
