@@ -65,7 +65,7 @@ pub enum BadProvidersFile {
         key: Option<String>,
         /// The fault.
         #[source]
-        why: ConnectError,
+        why: Box<ConnectError>,
     },
 }
 
@@ -316,7 +316,7 @@ impl<'a> ReadFile<'a> {
             line: self.line_of(provider, fault.key),
             provider: provider.to_owned(),
             key: fault.key.map(str::to_owned),
-            why: fault.why,
+            why: Box::new(fault.why),
         }
     }
 
