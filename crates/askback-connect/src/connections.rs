@@ -340,6 +340,14 @@ impl Kit {
         }
     }
 
+    /// Has the script of a test know what is asked for.
+    #[cfg(feature = "testing")]
+    pub(crate) fn note(&self, purpose: &Purpose) {
+        if let Door::Scripted(script) = &self.door {
+            script.note(purpose);
+        }
+    }
+
     /// Whether visitors sign in.
     pub(crate) fn has_sign_in(&self) -> bool {
         matches!(self.door, Door::SignIn(_))

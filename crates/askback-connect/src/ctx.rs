@@ -324,6 +324,8 @@ impl Desk {
         purpose: Purpose,
         wanted: Option<Wanted>,
     ) -> Result<Option<String>> {
+        #[cfg(feature = "testing")]
+        self.kit.note(&purpose);
         if !self.ctx.can_elicit_url() {
             return Err(self.without_links(title, &purpose));
         }

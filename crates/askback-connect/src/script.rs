@@ -1,6 +1,9 @@
 //! The script of a test: it says beforehand how a person uses the pages.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
 
 use askback::Principal;
 use askback_core::auth::Scopes;
@@ -12,7 +15,11 @@ use crate::vault::{AuditEvent, Granted, Vault, VaultError};
 
 /// A deed for each page: by the provider, the name of the secret, or the path of a page of the author's.
 #[derive(Debug, Default)]
-pub(crate) struct Script(BTreeMap<String, Deed>);
+pub(crate) struct Script {
+    deeds: BTreeMap<String, Deed>,
+    /// The pages that handlers have asked for.
+    asked: Mutex<BTreeSet<String>>,
+}
 
 /// The use that a person makes of a page.
 #[derive(Debug)]
@@ -30,7 +37,24 @@ pub(crate) enum Deed {
 impl Script {
     /// Adds what is done on the page about this.
     pub(crate) fn add(&mut self, about: String, deed: Deed) {
-        self.0.insert(about, deed);
+        self.deeds.insert(about, deed);
+    }
+
+    /// Notes that a handler asks for a page, whether or not its client opens links.
+    pub(crate) fn note(&self, purpose: &Purpose) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(about(purpose).to_owned());
+    }
+
+    /// What no handler has asked for, in words; none where all of the script was used.
+    pub(crate) fn unused(&self) -> Option<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused = self.deeds.keys().filter(|it| !asked.contains(*it));
+        let unused = listed(unused)?;
+        let asked = listed(asked.iter()).unwrap_or_else(|| "nothing".to_owned());
+        Some(format!(
+            "the scripted pages of the test were never used for {unused}: the handlers asked for {asked}"
+        ))
     }
 
     /// Does on the page of a link what the script has for it.
@@ -43,11 +67,8 @@ impl Script {
         let Some(kept) = Kept::find(vault, id).await? else {
             return Ok(());
         };
-        let about = match &kept.intent.purpose {
-            Purpose::Page { path, .. } => path,
-            other => other.name(),
-        };
-        let done = match self.0.get(about) {
+        let about = about(&kept.intent.purpose);
+        let done = match self.deeds.get(about) {
             None => return Ok(()),
             Some(Deed::Declines) => decline(vault, kept).await,
             Some(Deed::Finishes) => finish(vault, kept, None).await,
@@ -71,6 +92,19 @@ impl Script {
             Err(Unkept::Vault(error)) => Err(error),
         }
     }
+}
+
+/// What a script calls the page for this.
+fn about(purpose: &Purpose) -> &str {
+    match purpose {
+        Purpose::Page { path, .. } => path,
+        other => other.name(),
+    }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 async fn decline(vault: &Vault, mut kept: Kept) -> Result<(), Unkept> {

@@ -13,7 +13,7 @@ use askback_core::{
     ask::{Millis, keys::KeyId},
     auth::Scopes,
 };
-pub use pages::ScriptedPages;
+pub use pages::{ScriptedConnections, ScriptedPages};
 use tokio::task::JoinSet;
 
 use crate::vault::{

@@ -1,6 +1,11 @@
 //! Pages without a browser.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    thread,
+};
 
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_oauth::Secret;
@@ -9,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::connections::{BadConnections, Connections, ConnectionsBuilder, Door};
 use crate::providers::Providers;
 use crate::script::{Deed, Script};
-use crate::vault::{LocalKeys, MemoryVault, Vault, VaultSettings, entropy};
+use crate::vault::{LocalKeys, MemoryVault, Vault, VaultError, VaultSettings, entropy};
 
 /// Connections for the tests of handlers: what the person does on the pages is said beforehand, and nothing is served or
 /// fetched for it.
@@ -18,7 +23,7 @@ use crate::vault::{LocalKeys, MemoryVault, Vault, VaultSettings, entropy};
 /// [agree](askback::testing::Person::agree). A page that the script does not name stays unfinished. The vault is in memory.
 ///
 /// ```
-/// use askback::{Ctx, Result, Server, Tool, Revision, testing::{self, Person}};
+/// use askback::{Ctx, Result, Server, Tool, testing::{Fixture, Person}};
 /// use askback_connect::{ConnectExt, providers::{Providers, ThirdParty}, testing::ScriptedPages};
 /// use askback_oauth::{Fetcher, Reach, RegisteredClient, Route, Secret};
 /// use serde_json::json;
@@ -32,13 +37,20 @@ use crate::vault::{LocalKeys, MemoryVault, Vault, VaultSettings, entropy};
 /// # async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &askback::Limits::default())?;
 /// let providers = Providers::new(fetcher).with(ThirdParty::github(RegisteredClient::new("c"))?)?;
-/// let pages = ScriptedPages::new(providers).connects("github", "octocat", Secret::new("token"));
-/// let connections = pages.build().await?;
-/// let server = move || Server::new("tools", "1").state(connections.clone()).tool(Tool::new("whose", whose));
+/// let pages = move || {
+///     let pages = ScriptedPages::new(providers.clone());
+///     let pages = pages.connects("github", "octocat", Secret::new("token"));
+///     pages.build().expect("the pages are built")
+/// };
 ///
-/// let ada = Person::new().agree("connect_github");
-/// let trial = testing::call(server, "whose", json!({})).with(ada);
-/// assert_eq!(trial.in_revision(Revision::V2026_07_28).await.text(), "octocat");
+/// // Each run has pages and a vault of its own.
+/// let server = Fixture::new(pages, |pages| {
+///     let server = Server::new("tools", "1").state(pages.connections());
+///     server.tool(Tool::new("whose", whose))
+/// });
+/// let trial = server.call("whose", json!({})).with(Person::new().agree("connect_github"));
+/// let report = trial.in_every_revision().await;
+/// assert_eq!(report.assert_same().text(), "octocat");
 /// # Ok(())
 /// # }
 /// ```
@@ -88,18 +100,63 @@ impl ScriptedPages {
         self
     }
 
-    /// Builds the state for the server, with an empty vault.
+    /// Builds the pages, with an empty vault.
     ///
     /// # Errors
     ///
     /// [`BadConnections`] where a provider is connected by the device flow or has no API, or there are no random bytes.
-    pub async fn build(self) -> Result<Connections, BadConnections> {
+    pub fn build(self) -> Result<ScriptedConnections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
         let store = Arc::new(MemoryVault::new());
-        let vault = Vault::open(store, Arc::new(keys), VaultSettings::default()).await?;
+        let opening = pin!(Vault::open(store, Arc::new(keys), VaultSettings::default()));
+        // A vault in memory waits for nothing, so that a test can build it in a closure.
+        let vault = match opening.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(vault) => vault?,
+            Poll::Pending => return Err(VaultError::store("a vault in memory waits").into()),
+        };
         let door = Door::Scripted(self.script);
         let url = "https://pages.test/connect".to_owned();
-        ConnectionsBuilder::new(url, door, vault, self.providers).build()
+        let built = ConnectionsBuilder::new(url, door, vault, self.providers).build();
+        built.map(ScriptedConnections)
     }
+}
+
+/// The pages of a test, for the servers that it starts.
+///
+/// # Panics
+///
+/// When it is dropped, if there is something in the script that no handler has asked for, such as a provider whose name is
+/// misspelt. In a test that panics already, it says so on standard error.
+#[derive(Debug)]
+#[must_use = "it fails the test if the script is not used"]
+pub struct ScriptedConnections(Connections);
+
+impl ScriptedConnections {
+    /// Returns the state of a server.
+    pub fn connections(&self) -> Connections {
+        self.0.clone()
+    }
+}
+
+impl Drop for ScriptedConnections {
+    fn drop(&mut self) {
+        let Door::Scripted(script) = &self.0.0.door else {
+            return;
+        };
+        match script.unused() {
+            None => {}
+            Some(unused) if thread::panicking() => tell(&unused),
+            Some(unused) => panic!("{unused}"),
+        }
+    }
+}
+
+/// Says why a test may have failed, where the runner of tests shows it.
+#[expect(
+    clippy::print_stderr,
+    reason = "a second panic would hide the first one"
+)]
+fn tell(unused: &str) {
+    eprintln!("{unused}");
 }

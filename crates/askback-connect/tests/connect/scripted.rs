@@ -1,13 +1,13 @@
 //! Handlers that connect, tested without a browser.
 
 use askback::{
-    Ctx, Limits, Principal, Result, Revision, Server, Tool,
-    testing::{self, Person},
+    Ctx, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
+    testing::{self, Fixture, Person},
 };
 use askback_connect::{
     ConnectExt,
     providers::{Providers, ThirdParty},
-    testing::ScriptedPages,
+    testing::{ScriptedConnections, ScriptedPages},
 };
 use askback_oauth::{Fetcher, Reach, RegisteredClient, Route, Secret};
 use serde_json::json;
@@ -37,6 +37,14 @@ fn pages() -> ScriptedPages {
     ScriptedPages::new(providers.expect("a name"))
 }
 
+fn server(pages: &ScriptedConnections) -> ServerBuilder {
+    Server::new("tools", "1")
+        .state(pages.connections())
+        .tool(Tool::new("whose", whose))
+        .tool(Tool::new("key", key))
+        .tool(Tool::new("pay", pay))
+}
+
 /// Checks what a tool says to a person who opens the link of this key, or declines to.
 async fn check(
     pages: impl Fn() -> ScriptedPages,
@@ -50,14 +58,8 @@ async fn check(
         (Revision::V2025_11_25, None),
         (Revision::V2026_07_28, Some(Principal::new("ada"))),
     ] {
-        let connections = pages().build().await.expect("a kit");
-        let server = move || {
-            Server::new("tools", "1")
-                .state(connections.clone())
-                .tool(Tool::new("whose", whose))
-                .tool(Tool::new("key", self::key))
-                .tool(Tool::new("pay", pay))
-        };
+        let pages = pages().build().expect("a kit");
+        let server = move || server(&pages);
         let person = match agrees {
             true => Person::new().agree(key),
             false => Person::new().decline(key),
@@ -98,9 +100,79 @@ async fn a_handler_hears_of_a_no() {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_that_is_not_named_is_not_finished() {
-    let others = || pages().finishes("/deposit?order=8").declines("slack");
-    check(others, "pay", "connect_page", true, "in time").await;
-    check(others, "whose", "connect_github", true, "in time").await;
+    check(pages, "pay", "connect_page", true, "in time").await;
+    check(pages, "whose", "connect_github", true, "in time").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_the_same_in_every_revision() {
+    let secret = || Secret::new("canary");
+    let all = move || {
+        let all = pages().connects("github", "octocat", secret());
+        all.build().expect("a kit")
+    };
+    let person = Person::new().agree("connect_github");
+    let trial = Fixture::new(all, server).call("whose", json!({}));
+    let report = trial.with(person).in_every_revision().await;
+    let run = report.assert_same();
+    assert_eq!(run.text(), "octocat may repo with canary");
+    assert_eq!(run.keys(), ["connect_github"]);
+    // A client that opens no links is told so, and the script counts as used.
+    let old = report.in_revision(Revision::V2025_06_18).text();
+    assert!(old.contains("cannot open links"), "{old}");
+}
+
+/// What the end of a test says of its script, after these tools were called.
+async fn end(pages: ScriptedPages, tools: &[&str]) -> String {
+    let pages = pages.build().expect("a kit");
+    for tool in tools {
+        let connections = pages.connections();
+        let server = move || {
+            let server = Server::new("tools", "1").state(connections.clone());
+            server
+                .tool(Tool::new("whose", whose))
+                .tool(Tool::new("pay", pay))
+        };
+        let person = Person::new().agree("connect_github").agree("connect_page");
+        let trial = testing::call(server, tool, json!({})).with(person);
+        trial.in_revision(Revision::V2026_07_28).await;
+    }
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(pages)));
+    let Err(panic) = dropped else {
+        return String::new();
+    };
+    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_script_that_is_not_used_fails_the_test() {
+    let connects = |name: &str| pages().connects(name, "octocat", Secret::new("canary"));
+    let unused = "the scripted pages of the test were never used for ";
+    for (script, tools, expected) in [
+        (connects("github"), &["whose"][..], String::new()),
+        (pages(), &["whose"], String::new()),
+        (
+            connects("githib"),
+            &["whose"],
+            format!("{unused}`githib`: the handlers asked for `github`"),
+        ),
+        (
+            connects("github"),
+            &[],
+            format!("{unused}`github`: the handlers asked for nothing"),
+        ),
+        (
+            connects("github")
+                .finishes("/deposit?order=8")
+                .declines("key"),
+            &["whose", "pay"],
+            format!(
+                "{unused}`/deposit?order=8`, `key`: the handlers asked for `/deposit?order=7`, `github`"
+            ),
+        ),
+    ] {
+        assert_eq!(end(script, tools).await, expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]
