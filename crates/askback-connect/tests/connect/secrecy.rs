@@ -1,11 +1,12 @@
 //! That no secret is where it should not be: in the file, in what is printed, in the audit.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
-use askback_connect::vault::{Granted, GrantedKind, SqliteVault};
+use askback_connect::vault::{AuditEvent, Granted, GrantedKind, Holder, SqliteVault, Vault};
+use askback_core::future::BoxFuture;
 use askback_oauth::Secret;
 
-use crate::stage::{Provider, Stage, ada, keys, person, tokens, wanted};
+use crate::stage::{HOUR, Provider, Stage, ada, keys, person, tokens, wanted};
 
 const CANARY: &str = "canary";
 
@@ -91,20 +92,160 @@ async fn what_is_printed_shows_neither_secrets_nor_persons() {
     }
 }
 
+/// Whether the file, or one beside it, holds these bytes.
+fn is_in_files(stage: &Stage, part: &[u8]) -> bool {
+    let files = fs::read_dir(stage.directory.path()).unwrap();
+    let mut files = files.map(|file| fs::read(file.unwrap().path()).unwrap());
+    files.any(|bytes| holds(&bytes, part))
+}
+
+/// The secrets of the one account at GitHub and of what is owed to it, and the keys of the tenant, as they are kept.
+async fn kept(stage: &Stage) -> Vec<Vec<u8>> {
+    let (store, holder) = (&stage.store, Holder::from(&ada()));
+    let records = store.records(&holder, None).await.unwrap();
+    let owed = store.revocations(&holder).await.unwrap();
+    let keys = store.tenant_keys(Some("acme")).await.unwrap();
+    let records = records.into_iter().map(|it| it.sealed);
+    let sealed = records.chain(owed.into_iter().map(|it| it.sealed));
+    let mut all: Vec<_> = sealed
+        .flat_map(|it| [Some(it.access), it.refresh])
+        .flatten()
+        .collect();
+    all.extend(keys.into_iter().map(|key| key.wrapped.bytes));
+    all
+}
+
+fn api_key(number: usize) -> Granted {
+    Granted::api_key(Secret::new(format!("canary-key-{number}")))
+}
+
+/// Does something to an account, after which so many secrets that were kept are kept no more.
+struct Removal {
+    what: &'static str,
+    granted: fn() -> Granted,
+    remove: for<'a> fn(&'a Vault, &'a Arc<Provider>) -> BoxFuture<'a, ()>,
+    gone: usize,
+}
+
+const REMOVALS: &[Removal] = &[
+    Removal {
+        what: "a key that is disconnected",
+        granted: || api_key(0),
+        remove: |vault, _| {
+            Box::pin(async {
+                vault.disconnect(&ada(), "github", "a").await.unwrap();
+            })
+        },
+        gone: 1,
+    },
+    Removal {
+        what: "a key that another takes the place of",
+        granted: || api_key(0),
+        remove: |vault, _| {
+            Box::pin(async {
+                vault.put(&ada(), "github", "a", api_key(1)).await.unwrap();
+            })
+        },
+        gone: 1,
+    },
+    Removal {
+        what: "tokens that are renewed",
+        granted: || tokens(0).expires(1),
+        remove: |vault, provider| {
+            Box::pin(async {
+                let wanted = wanted(&ada());
+                vault.get(&wanted, &provider.renewer()).await.unwrap();
+            })
+        },
+        gone: 2,
+    },
+    Removal {
+        what: "tokens that the provider has taken back",
+        granted: || tokens(0),
+        remove: |vault, provider| {
+            Box::pin(async {
+                vault.disconnect(&ada(), "github", "a").await.unwrap();
+                assert_eq!(vault.revoke_due(&**provider).await.unwrap(), 1);
+            })
+        },
+        gone: 2,
+    },
+    Removal {
+        what: "the tenant's key of before, and what was sealed under it",
+        granted: || tokens(0),
+        remove: |vault, _| {
+            Box::pin(async {
+                assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 1);
+            })
+        },
+        gone: 3,
+    },
+    Removal {
+        what: "a tenant",
+        granted: || tokens(0),
+        remove: |vault, _| {
+            Box::pin(async {
+                assert!(vault.delete_tenant(Some("acme")).await.unwrap());
+            })
+        },
+        gone: 3,
+    },
+];
+
 #[tokio::test]
-async fn the_key_of_a_deleted_tenant_is_gone_from_the_file() {
+async fn what_is_kept_no_more_is_gone_from_the_file() {
+    for removal in REMOVALS {
+        let stage = Stage::in_sqlite();
+        let (vault, provider, what) = (stage.vault().await, Provider::new(&stage), removal.what);
+        let granted = (removal.granted)();
+        vault.put(&ada(), "github", "a", granted).await.unwrap();
+        let before = kept(&stage).await;
+        let is_there = |part: &&Vec<u8>| is_in_files(&stage, part);
+        assert!(before.iter().all(|it| is_there(&it)), "{what}");
+        (removal.remove)(&vault, &provider).await;
+        let after = kept(&stage).await;
+        let gone = before.iter().filter(|it| !after.contains(it));
+        assert_eq!(gone.clone().count(), removal.gone, "{what}");
+        assert_eq!(gone.filter(is_there).count(), 0, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_gone_while_somebody_reads_the_file_is_overwritten_after_it() {
     let stage = Stage::in_sqlite();
     let vault = stage.vault().await;
-    vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
-    let keys = stage.store.tenant_keys(Some("acme")).await.unwrap();
-    let is_there = || {
-        let files = fs::read_dir(stage.directory.path()).unwrap();
-        let mut files = files.map(|file| fs::read(file.unwrap().path()).unwrap());
-        files.any(|bytes| holds(&bytes, &keys[0].wrapped.bytes))
-    };
-    assert!(is_there());
-    vault.delete_tenant(Some("acme")).await.unwrap();
-    assert!(!is_there());
+    vault.put(&ada(), "github", "a", api_key(0)).await.unwrap();
+    let before = kept(&stage).await.remove(0);
+    let mut backup = rusqlite::Connection::open(stage.directory.path().join("vault.db")).unwrap();
+    let reading = backup.transaction().unwrap();
+    let count = "SELECT count(*) FROM askback_vault_records";
+    let records: i64 = reading.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(records, 1);
+    vault.disconnect(&ada(), "github", "a").await.unwrap();
+    assert!(is_in_files(&stage, &before));
+    reading.commit().unwrap();
+    vault.put(&ada(), "weather", "a", api_key(1)).await.unwrap();
+    assert!(!is_in_files(&stage, &before));
+}
+
+#[tokio::test]
+async fn lines_of_the_audit_that_are_purged_are_gone_from_the_file() {
+    let stage = Stage::in_sqlite();
+    let vault = stage.vault().await;
+    let somebody = person("acme", "somebody-who-asks-to-be-forgotten");
+    let name = somebody.subject.as_bytes();
+    vault
+        .put(&somebody, "github", "a", api_key(0))
+        .await
+        .unwrap();
+    vault.disconnect(&somebody, "github", "a").await.unwrap();
+    assert!(is_in_files(&stage, name));
+    let lines = vault.audit(Some("acme"), 0, 9).await.unwrap();
+    assert_eq!(lines[0].record.event, AuditEvent::Granted);
+    stage.clock.turn(HOUR);
+    let purged = vault.purge_audit(lines[0].record.at + 1).await.unwrap();
+    assert_eq!(purged, 2);
+    assert!(!is_in_files(&stage, name));
 }
 
 #[test]

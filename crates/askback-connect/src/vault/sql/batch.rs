@@ -6,7 +6,20 @@ use crate::vault::account::AccountKey;
 use crate::vault::audit::AuditRecord;
 
 pub(super) fn statement(text: &'static str, values: Vec<Value>) -> Statement {
-    Statement { text, values }
+    Statement {
+        text,
+        values,
+        erases: false,
+    }
+}
+
+/// A statement that takes out secrets, keys or lines about persons.
+pub(super) fn erasing(text: &'static str, values: Vec<Value>) -> Statement {
+    Statement {
+        text,
+        values,
+        erases: true,
+    }
 }
 
 pub(super) fn batch(deciding: Statement) -> Batch {
@@ -31,6 +44,16 @@ impl Batch {
     pub(super) fn then(mut self, statement: Statement) -> Self {
         self.then.push(statement);
         self
+    }
+
+    /// Whether it takes something out that nobody is to read any more.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "PostgreSQL clears its files by itself")
+    )]
+    pub(super) fn erases(&self) -> bool {
+        let all = self.before.iter().chain([&self.deciding]).chain(&self.then);
+        all.into_iter().any(|statement| statement.erases)
     }
 
     pub(super) fn audited<D: Database>(mut self, audit: &AuditRecord) -> Self {

@@ -34,6 +34,8 @@ pub(super) enum Value {
 pub(super) struct Statement {
     text: &'static str,
     values: Vec<Value>,
+    /// Whether it takes something out that nobody is to read any more.
+    erases: bool,
 }
 
 /// The statements of one transaction.

@@ -2,7 +2,7 @@
 
 use askback_core::ask::Millis;
 
-use super::batch::{batch, count, of_account, statement};
+use super::batch::{batch, count, erasing, of_account, statement};
 use super::rows::{self, bytes, number, optional};
 use super::{Batch, Statement};
 use crate::vault::account::{AccountKey, Holder};
@@ -89,7 +89,7 @@ pub(super) fn renewed(revocation: &Revocation) -> Batch {
         optional(revocation.expires),
     ];
     values.extend(rows::sealed(&revocation.sealed));
-    batch(statement(
+    batch(erasing(
         "UPDATE askback_vault_revocations
          SET expires = $3, key_id = $4, access = $5, refresh = $6
          WHERE id = $1 AND attempts = $2",
@@ -106,7 +106,7 @@ pub(super) fn settled(id: [u8; 16], settled: Settled) -> Batch {
         )
     };
     batch(match settled {
-        Settled::Done => statement(
+        Settled::Done => erasing(
             "DELETE FROM askback_vault_revocations WHERE id = $1",
             vec![bytes(&id)],
         ),

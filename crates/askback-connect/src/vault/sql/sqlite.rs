@@ -22,9 +22,10 @@ use crate::vault::store::VaultFuture;
 
 /// Keeps the vault's records in an SQLite file, which the processes of one machine share.
 ///
-/// The file is its owner's alone (0600), and is refused otherwise. Deleted records are overwritten when the file takes over
-/// its log: at once for tokens that are disconnected and for deleted tenants, and otherwise when SQLite does so by itself.
-/// One thread does the work; what was begun is done even if its future is dropped, and dropping the vault waits for it.
+/// The file is its owner's alone (0600), and is refused otherwise. Sealed secrets and keys that are deleted or replaced, and
+/// lines of the audit that are purged, are overwritten at once, in the file and in its log. Where somebody is reading the
+/// file just then, that is done after the next change. One thread does the work; what was begun is done even if its future
+/// is dropped, and dropping the vault waits for it.
 pub struct SqliteVault {
     path: Arc<Path>,
     /// Taken when the vault is dropped, which ends the thread.
@@ -32,10 +33,20 @@ pub struct SqliteVault {
     worker: Option<JoinHandle<()>>,
 }
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type Job = Box<dyn FnOnce(&mut File) + Send>;
+
+/// The file, as the thread has it.
+struct File {
+    connection: Connection,
+    /// Whether its log may hold what was taken out of it.
+    is_log_due: bool,
+}
 
 /// How long one process waits for another to finish its transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a change waits for those who read the log of the file before it is emptied. A backup reads for longer.
+const LOG_TIMEOUT: Duration = Duration::from_millis(100);
 
 const DIALECT: Dialect = Dialect {
     text: "TEXT",
@@ -56,11 +67,15 @@ impl SqliteVault {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         let path = path.as_ref();
         let opened = make(path).and_then(|()| connect(path));
-        let mut connection = opened.map_err(|error| about(path, error))?;
+        let mut file = File {
+            connection: opened.map_err(|error| about(path, error))?,
+            // A process that was cut off may have left its log.
+            is_log_due: true,
+        };
         let (jobs, queue) = mpsc::channel::<Job>();
         let worker = thread::Builder::new()
             .name("askback-vault".to_owned())
-            .spawn(move || queue.into_iter().for_each(|job| job(&mut connection)))
+            .spawn(move || queue.into_iter().for_each(|job| job(&mut file)))
             .map_err(VaultError::store)?;
         Ok(Self {
             path: path.into(),
@@ -71,13 +86,13 @@ impl SqliteVault {
 
     fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, VaultError> + Send + 'static,
+        work: impl FnOnce(&mut File) -> Result<T, VaultError> + Send + 'static,
     ) -> VaultFuture<'_, T> {
         let (reply, result) = oneshot::channel();
         let path = Arc::clone(&self.path);
-        let job: Job = Box::new(move |connection| {
+        let job: Job = Box::new(move |file| {
             // Nobody may be waiting any more.
-            let _ = reply.send(work(connection).map_err(|error| about(&path, error)));
+            let _ = reply.send(work(file).map_err(|error| about(&path, error)));
         });
         let stopped = || VaultError::store("its thread has stopped");
         let sent = self
@@ -97,7 +112,7 @@ impl Database for SqliteVault {
     const TURN: Option<&'static str> = None;
 
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
-        self.run(move |connection| match changed(connection, &batch) {
+        self.run(move |file| match file.change(&batch) {
             Ok(rows) => Ok(Changed::Rows(rows)),
             Err(error) if is_foreign_key(&error) => Ok(Changed::ForeignKey),
             Err(error) => Err(error.into()),
@@ -105,8 +120,8 @@ impl Database for SqliteVault {
     }
 
     fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>> {
-        self.run(move |connection| {
-            let mut prepared = connection.prepare(statement.text)?;
+        self.run(move |file| {
+            let mut prepared = file.connection.prepare(statement.text)?;
             bind(&mut prepared, &statement.values)?;
             let columns = prepared.column_count();
             let mut found = Vec::new();
@@ -244,6 +259,31 @@ fn is_foreign_key(error: &rusqlite::Error) -> bool {
         .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
 }
 
+impl File {
+    fn change(&mut self, batch: &Batch) -> Result<u64, rusqlite::Error> {
+        let rows = changed(&mut self.connection, batch)?;
+        self.is_log_due |= rows > 0 && batch.erases();
+        if self.is_log_due {
+            self.is_log_due = !self.has_emptied_log();
+        }
+        Ok(rows)
+    }
+
+    /// Has the file take over its log and empties that, which still holds what was taken out of the file. Returns whether
+    /// nobody was reading there.
+    fn has_emptied_log(&self) -> bool {
+        let connection = &self.connection;
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let emptied = connection
+            .busy_timeout(LOG_TIMEOUT)
+            .and_then(|()| connection.query_row(checkpoint, [], |row| row.get(0)));
+        // SQLite refuses no timeout. Without one, the next change would fail where another process is at work.
+        let _ = connection.busy_timeout(BUSY_TIMEOUT);
+        let is_busy = emptied.unwrap_or(true);
+        !is_busy
+    }
+}
+
 fn changed(connection: &mut Connection, batch: &Batch) -> Result<u64, rusqlite::Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let execute = |statement: &Statement| {
@@ -262,11 +302,6 @@ fn changed(connection: &mut Connection, batch: &Batch) -> Result<u64, rusqlite::
         execute(statement)?;
     }
     transaction.commit()?;
-    if !batch.before.is_empty() {
-        // Something was taken out of the vault for good, and the log of the file still holds it. Where others are
-        // reading there, it goes later.
-        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    }
     Ok(rows as u64)
 }
 

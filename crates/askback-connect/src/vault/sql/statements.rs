@@ -2,7 +2,7 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
-use super::batch::{appended, batch, count, of_account, statement, turn};
+use super::batch::{appended, batch, count, erasing, of_account, statement, turn};
 use super::rows::{self, Row, bytes, name, number, text};
 use super::{Batch, Changed, Database, Statement};
 use super::{intents, outbox};
@@ -90,7 +90,7 @@ impl<D: Database> VaultStore for D {
             ),
             Some(version) => {
                 values.push(number(version));
-                statement(
+                erasing(
                     "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
                          failures = $9, scopes = $10, obtained = $11, expires = $12,
                          is_api_key = $13, key_id = $14, access = $15, refresh = $16,
@@ -135,7 +135,7 @@ impl<D: Database> VaultStore for D {
     ) -> VaultFuture<'a, Written> {
         let mut values = rows::record(record);
         values.extend([number(fence.version), bytes(&fence.lease)]);
-        let update = statement(
+        let update = erasing(
             "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
                  failures = $9, scopes = $10, obtained = $11, expires = $12,
                  is_api_key = $13, key_id = $14, access = $15, refresh = $16,
@@ -157,7 +157,7 @@ impl<D: Database> VaultStore for D {
         let others = [number(version), bytes(&from.0)];
         let mut values = of_account(account, others);
         values.extend(rows::sealed(sealed));
-        let update = statement(
+        let update = erasing(
             "UPDATE askback_vault_records SET key_id = $8, access = $9, refresh = $10
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
                  AND account = $5 AND version = $6 AND key_id = $7",
@@ -187,7 +187,7 @@ impl<D: Database> VaultStore for D {
         revocation: Option<([u8; 16], Millis)>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool> {
-        let delete = statement(
+        let delete = erasing(
             "DELETE FROM askback_vault_records
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
                  AND account = $5",
@@ -311,7 +311,7 @@ impl<D: Database> VaultStore for D {
         from: &'a Wrapped,
         to: &'a Wrapped,
     ) -> VaultFuture<'a, bool> {
-        let update = statement(
+        let update = erasing(
             "UPDATE askback_vault_keys SET kek_id = $5, wrapped = $6
              WHERE tenant = $1 AND id = $2 AND kek_id = $3 AND wrapped = $4",
             vec![
@@ -327,7 +327,7 @@ impl<D: Database> VaultStore for D {
     }
 
     fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool> {
-        let delete = statement(
+        let delete = erasing(
             "DELETE FROM askback_vault_keys WHERE tenant = $1 AND id = $2 AND number <
                  (SELECT max(number) FROM askback_vault_keys WHERE tenant = $1)",
             vec![name(tenant), bytes(&key.0)],
@@ -340,7 +340,7 @@ impl<D: Database> VaultStore for D {
         tenant: Option<&'a str>,
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool> {
-        let of_tenant = move |text| statement(text, vec![name(tenant)]);
+        let of_tenant = move |text| erasing(text, vec![name(tenant)]);
         let deletion = move || {
             batch(of_tenant(
                 "DELETE FROM askback_vault_keys WHERE tenant = $1",
@@ -461,7 +461,7 @@ impl<D: Database> VaultStore for D {
     }
 
     fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64> {
-        let delete = batch(statement(
+        let delete = batch(erasing(
             "DELETE FROM askback_vault_audit WHERE at < $1",
             vec![number(before)],
         ));
