@@ -135,6 +135,10 @@ const RULES: &[(&str, Rule)] = &[
         "tokens to be revoked are replaced by whoever took them last",
         |stores| Box::pin(outbox::renewed_to_revoke(stores)),
     ),
+    (
+        "tokens to be revoked are sealed anew while they are the same",
+        |stores| Box::pin(outbox::resealed(stores)),
+    ),
     ("a deleted tenant has nothing but its audit", |stores| {
         Box::pin(tenants::deleted(stores))
     }),

@@ -220,6 +220,87 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
     expect("the tokens", theirs.first(), Some(&wanted))
 }
 
+pub(super) async fn resealed(stores: Stores) -> Kept {
+    with_key(&stores).await?;
+    let (one, other) = (&stores.one, &stores.other);
+    let (before, anew) = (sealed(KEY, 1), sealed(OTHER_KEY, 5));
+    let bare = Revocation {
+        sealed: Sealed {
+            refresh: None,
+            ..before.clone()
+        },
+        ..revocation(2, NOW + 9)
+    };
+    one.add_revocation(&revocation(1, NOW)).await?;
+    one.add_revocation(&bare).await?;
+    let elsewhere = Revocation {
+        account: holder(None, Some("i"), "ada").account("github", "ada-l"),
+        ..revocation(3, NOW)
+    };
+    one.add_tenant_key(None, &key(KEY), None).await?;
+    one.add_revocation(&elsewhere).await?;
+    let unknown = one.reseal_revocation([1; 16], &before, &anew).await?;
+    expect(
+        "under a key that is not there",
+        unknown,
+        Written::UnknownKey,
+    )?;
+    one.add_tenant_key(Some("t"), &key(OTHER_KEY), Some(KEY))
+        .await?;
+    let ids = async |key: KeyId, most: usize| -> Result<_, VaultError> {
+        let there = other.revocations_sealed_otherwise(Some("t"), key, most);
+        let mut ids: Vec<_> = there.await?.iter().map(|it| it.id[0]).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    };
+    expect("under other keys", ids(OTHER_KEY, 9).await?, vec![1, 2])?;
+    expect("at most one", ids(OTHER_KEY, 1).await?.len(), 1)?;
+    expect("under no other key", ids(KEY, 9).await?, vec![])?;
+    let Some(taken) = one.take_revocation(NOW, NOW + 5).await? else {
+        return Err(Instead("nothing was taken".to_owned()));
+    };
+    let renewed = Revocation {
+        sealed: sealed(KEY, 7),
+        ..taken
+    };
+    one.renew_revocation(&renewed).await?;
+    let late = other.reseal_revocation([1; 16], &before, &anew).await?;
+    expect("tokens that were renewed since", late, Written::Conflict)?;
+    let missing = other.reseal_revocation([9; 16], &before, &anew).await?;
+    expect("a revocation that is done", missing, Written::Conflict)?;
+    let from = renewed.sealed.clone();
+    let done = other.reseal_revocation([1; 16], &from, &anew).await?;
+    expect("sealed anew", done, Written::Kept)?;
+    let again = other.reseal_revocation([1; 16], &from, &anew).await?;
+    expect("sealed anew twice", again, Written::Conflict)?;
+    let without = Sealed {
+        refresh: None,
+        ..anew.clone()
+    };
+    let done = one.reseal_revocation([2; 16], &bare.sealed, &without);
+    expect("one without a refresh token", done.await?, Written::Kept)?;
+    expect("under other keys, then", ids(OTHER_KEY, 9).await?, vec![])?;
+    let mut theirs = other.revocations(&account().holder).await?;
+    theirs.sort_by_key(|it| it.id);
+    let wanted = [
+        Revocation {
+            sealed: anew,
+            ..renewed.clone()
+        },
+        Revocation {
+            sealed: without,
+            ..bare
+        },
+    ];
+    expect("the revocations", theirs, wanted.to_vec())?;
+    let renewed = Revocation {
+        sealed: sealed(OTHER_KEY, 8),
+        ..renewed
+    };
+    let written = one.renew_revocation(&renewed).await?;
+    expect("renewed by whoever had taken it", written, Written::Kept)
+}
+
 pub(super) async fn audited(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);

@@ -1,7 +1,8 @@
 //! A vault's records in memory.
 
+mod outbox;
+
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{Mutex, PoisonError},
@@ -55,22 +56,6 @@ impl Tables {
         self.records.insert(record.account.clone(), record);
         self.append(audit);
         Written::Kept
-    }
-
-    /// Makes a revocation of a record that is there no more.
-    fn owe(&mut self, record: VaultRecord, revocation: Option<([u8; 16], Millis)>) {
-        if let Some((id, due)) = revocation {
-            let revocation = Revocation {
-                id,
-                account: record.account,
-                sealed: record.sealed,
-                expires: record.expires,
-                due,
-                attempts: 0,
-                is_spared: false,
-            };
-            self.revocations.insert(id, revocation);
-        }
     }
 
     fn append(&mut self, audit: &AuditRecord) {
@@ -260,52 +245,38 @@ impl VaultStore for MemoryVault {
     }
 
     fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
-        self.with(move |tables| {
-            let mut all: Vec<_> = tables.revocations.values().collect();
-            all.sort_by_key(|it| (it.attempts, Reverse(it.due), it.id));
-            let mut taken = 0;
-            let mut surplus: Vec<_> = all
-                .into_iter()
-                .filter(|it| {
-                    let refresh = it.sealed.refresh.as_ref().map_or(0, Vec::len);
-                    taken += (it.sealed.access.len() + refresh) as u64;
-                    taken > bytes
-                })
-                .cloned()
-                .collect();
-            surplus.reverse();
-            surplus.truncate(most);
-            surplus
-        })
+        self.with(move |tables| tables.surplus(bytes, most))
     }
 
     fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>> {
-        self.with(move |tables| {
-            let all = tables.revocations.values_mut();
-            let due = all.filter(|revocation| revocation.due <= now);
-            let next = due.min_by_key(|revocation| revocation.due)?;
-            next.due = until;
-            next.attempts += 1;
-            Some(next.clone())
-        })
+        self.with(move |tables| tables.take(now, until))
     }
 
     fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
+        self.with(move |tables| tables.renew(revocation))
+    }
+
+    fn revocations_sealed_otherwise<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<Revocation>> {
         self.with(move |tables| {
-            let tenant = revocation.account.holder.tenant.as_deref();
-            if !tables.has_key(tenant, revocation.sealed.key) {
-                return Written::UnknownKey;
-            }
-            let kept = tables.revocations.get_mut(&revocation.id);
-            match kept.filter(|kept| kept.attempts == revocation.attempts) {
-                Some(kept) => {
-                    kept.sealed = revocation.sealed.clone();
-                    kept.expires = revocation.expires;
-                    Written::Kept
-                }
-                None => Written::Conflict,
-            }
+            let all = tables.revocations.values();
+            let of = all
+                .filter(|it| it.account.holder.tenant.as_deref() == tenant && it.sealed.key != key);
+            of.take(most).cloned().collect()
         })
+    }
+
+    fn reseal_revocation<'a>(
+        &'a self,
+        id: [u8; 16],
+        from: &'a Sealed,
+        sealed: &'a Sealed,
+    ) -> VaultFuture<'a, Written> {
+        self.with(move |tables| tables.reseal(id, from, sealed))
     }
 
     fn settle_revocation<'a>(
@@ -314,20 +285,7 @@ impl VaultStore for MemoryVault {
         settled: Settled,
         audit: Option<&'a AuditRecord>,
     ) -> VaultFuture<'a, bool> {
-        self.with(move |tables| {
-            let Some(revocation) = tables.revocations.get_mut(&id) else {
-                return false;
-            };
-            revocation.is_spared = matches!(settled, Settled::Spared(_));
-            match settled {
-                Settled::Again(due) | Settled::Spared(due) => revocation.due = due,
-                Settled::Done => drop(tables.revocations.remove(&id)),
-            }
-            if let Some(audit) = audit {
-                tables.append(audit);
-            }
-            true
-        })
+        self.with(move |tables| tables.settle(id, settled, audit))
     }
 
     fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {

@@ -2,6 +2,7 @@
 
 use askback_core::ask::{Millis, keys::Key};
 
+use super::account::AccountKey;
 use super::aside::{COOKIES_END, cookies_end};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::GrantedKind;
@@ -9,7 +10,7 @@ use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
 use super::keys::add_key;
 use super::seal::Column;
-use super::store::{VaultRecord, Written};
+use super::store::{Revocation, Sealed, VaultRecord, Written};
 
 impl Vault {
     /// Wraps the data keys of all tenants by the active key-encryption key, and returns how many were wrapped by
@@ -52,9 +53,6 @@ impl Vault {
     /// Makes a new data key for a tenant and [sweeps](Self::sweep) it, where somebody may have one of the keys before. With
     /// `None`, no cookie of the pages opens any more that is sealed under those, in any process: everybody signs in again.
     ///
-    /// A token that its provider is still to take back stays sealed under the key before, until the provider has heard. That
-    /// may be long where it waits for others to disconnect the same account.
-    ///
     /// # Errors
     ///
     /// Those of the store and of the keys.
@@ -75,12 +73,12 @@ impl Vault {
         add_key(&*inner.store, &*inner.wrapper, tenant, newest, made).await
     }
 
-    /// Seals all records of a tenant under its newest data key, and drops the others. Returns how many records were
-    /// sealed anew. Whatever is written meanwhile is sealed under the newest key, too.
+    /// Seals all records of a tenant and all tokens that its providers are still to take back under its newest data key, and
+    /// drops the others. Returns how many of both were sealed anew. Whatever is written meanwhile is sealed under the newest
+    /// key, too.
     ///
-    /// A key stays for as long as something is to be revoked that is sealed under it. With `None`, cookies of the pages
-    /// are sealed under it, too: the key before stays until they have ended, an hour and five minutes after the newer one
-    /// was made. From then on it opens none, and a sweep drops it.
+    /// With `None`, cookies of the pages are sealed under a key, too: the key before stays until they have ended, an hour and
+    /// five minutes after the newer one was made. From then on it opens none, and a sweep drops it.
     ///
     /// # Errors
     ///
@@ -97,12 +95,19 @@ impl Vault {
                 return Ok(done);
             };
             let records = inner.store.sealed_otherwise(tenant, newest, BATCH).await?;
-            if records.is_empty() {
+            // After the records: one that is removed in between is among these.
+            let store = &inner.store;
+            let owed = store.revocations_sealed_otherwise(tenant, newest, BATCH);
+            let owed = owed.await?;
+            if records.is_empty() && owed.is_empty() {
                 break;
             }
             let mut resealed = 0;
             for record in &records {
                 resealed += usize::from(self.reseal(record).await?);
+            }
+            for revocation in &owed {
+                resealed += usize::from(self.reseal_owed(revocation).await?);
             }
             done += resealed;
             idle = if resealed > 0 { 0 } else { idle + 1 };
@@ -123,30 +128,63 @@ impl Vault {
 
     /// Seals a record under the newest key, and returns whether it was under another one.
     async fn reseal(&self, record: &VaultRecord) -> Result<bool, VaultError> {
-        let inner = &self.inner;
-        let Some(secret) = inner.secret(record).await? else {
+        let VaultRecord {
+            account, sealed, ..
+        } = record;
+        let Some(anew) = self.resealed(account, sealed, record.is_api_key).await? else {
             return Ok(false);
         };
-        let kind = match record.is_api_key {
+        let store = &self.inner.store;
+        let written = store.reseal(account, record.version, sealed.key, &anew);
+        Ok(self.is_kept(account, written.await?))
+    }
+
+    /// Seals the tokens of a revocation under the newest key, and returns whether they were under another one.
+    async fn reseal_owed(&self, revocation: &Revocation) -> Result<bool, VaultError> {
+        let Revocation {
+            account, sealed, ..
+        } = revocation;
+        let Some(anew) = self.resealed(account, sealed, false).await? else {
+            return Ok(false);
+        };
+        let store = &self.inner.store;
+        let written = store.reseal_revocation(revocation.id, sealed, &anew);
+        Ok(self.is_kept(account, written.await?))
+    }
+
+    /// Returns the secrets of an account sealed under the newest key, where they are under another one.
+    async fn resealed(
+        &self,
+        account: &AccountKey,
+        sealed: &Sealed,
+        is_api_key: bool,
+    ) -> Result<Option<Sealed>, VaultError> {
+        let inner = &self.inner;
+        let open = |column| inner.unsealed(account, sealed, column);
+        let first = match is_api_key {
+            true => Column::ApiKey,
+            false => Column::Access,
+        };
+        let Some(secret) = open(first).await? else {
+            return Ok(None);
+        };
+        let kind = match is_api_key {
             true => GrantedKind::ApiKey(secret),
             false => GrantedKind::Tokens {
                 access: secret,
-                refresh: inner.opened(record, Column::Refresh).await?,
+                refresh: open(Column::Refresh).await?,
             },
         };
-        let sealed = inner.sealed(&record.account, &kind).await?;
-        let from = record.sealed.key;
-        if sealed.key == from {
-            return Ok(false);
-        }
-        let store = &inner.store;
-        let written = store
-            .reseal(&record.account, record.version, from, &sealed)
-            .await?;
+        let anew = inner.sealed(account, &kind).await?;
+        Ok(Some(anew).filter(|anew| anew.key != sealed.key))
+    }
+
+    /// Whether something was kept; where its key is gone, others are looked for.
+    fn is_kept(&self, account: &AccountKey, written: Written) -> bool {
         if written == Written::UnknownKey {
-            inner.forget_keys(&record.account);
+            self.inner.forget_keys(account);
         }
-        Ok(written == Written::Kept)
+        written == Written::Kept
     }
 
     /// Deletes a tenant with its keys and all its records, at once: nothing of it can be opened any more. The providers

@@ -112,6 +112,23 @@ pub trait VaultStore: Send + Sync + 'static {
     /// since: its number of attempts is another one.
     fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
 
+    /// Returns revocations of a tenant whose tokens are sealed under other keys than this one, at most so many.
+    fn revocations_sealed_otherwise<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<Revocation>>;
+
+    /// Puts the same tokens, sealed under another key, into a revocation that has them sealed as in `from` still.
+    /// [`Written::Conflict`] where it does not, or is done.
+    fn reseal_revocation<'a>(
+        &'a self,
+        id: [u8; 16],
+        from: &'a Sealed,
+        sealed: &'a Sealed,
+    ) -> VaultFuture<'a, Written>;
+
     /// Removes a revocation that is done, or puts it off until a moment. Returns whether it was there.
     fn settle_revocation<'a>(
         &'a self,

@@ -18,7 +18,7 @@ use askback_core::{
     clock::Clock,
 };
 
-use crate::stage::{HOUR, NOW, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
+use crate::stage::{NOW, Provider, Stage, ada, keys, person, ring, tokens, until, wanted};
 
 async fn opened(stage: &Stage, keys: LocalKeys) -> Result<Vault, VaultError> {
     let store = Arc::clone(&stage.store);
@@ -341,25 +341,32 @@ async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
 }
 
 #[tokio::test]
-async fn an_old_key_stays_for_what_is_to_be_revoked() {
-    for stage in Stage::all().await {
-        let vault = stage.vault().await;
-        let provider = Provider::new(&stage);
-        vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
-        vault.disconnect(&ada(), "github", "a").await.unwrap();
-        assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 0);
-        assert_eq!(
-            stage.store.tenant_keys(Some("acme")).await.unwrap().len(),
-            2
-        );
-        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
-        assert_eq!(provider.revoked.lock().unwrap().len(), 2);
-        stage.clock.turn(HOUR);
-        vault.sweep(Some("acme")).await.unwrap();
-        assert_eq!(
-            stage.store.tenant_keys(Some("acme")).await.unwrap().len(),
-            1
-        );
+async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
+    for tenant in [Some("acme"), None] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            let ada = Principal {
+                tenant: tenant.map(str::to_owned),
+                ..ada()
+            };
+            // The first tokens are spared while the account is connected.
+            for number in 0..2 {
+                let put = vault.put(&ada, "github", "a", tokens(number));
+                put.await.unwrap();
+                assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+            }
+            let before = stage.store.tenant_keys(tenant).await.unwrap().remove(0);
+            assert_eq!(vault.rotate_compromised(tenant).await.unwrap(), 2);
+            let left = stage.store.tenant_keys(tenant).await.unwrap();
+            assert!(left.len() == 1 && left[0].id != before.id);
+            vault.disconnect(&ada, "github", "a").await.unwrap();
+            assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 2);
+            let told = provider.revoked.lock().unwrap().clone();
+            let mut told: Vec<_> = told.into_iter().map(|(_, token)| token).collect();
+            told.sort();
+            let both = |kind: &str| [0, 1].map(|number| format!("canary-{kind}-{number}"));
+            assert_eq!(told, [both("access"), both("refresh")].concat());
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use askback_connect::vault::{
 use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
 
-use crate::stage::{HOUR, Provider, Stage, ada, keys, person, tokens};
+use crate::stage::{HOUR, Hands, Provider, Stage, ada, keys, person, tokens};
 
 const ACCESS: TokenKind = TokenKind::Access;
 const REFRESH: TokenKind = TokenKind::Refresh;
@@ -349,6 +349,62 @@ impl Revoker for GoesDown {
         kind: TokenKind,
     ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
         self.0.revoke(account, token, kind)
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_are_sealed_anew_while_the_provider_is_told_are_told_of() {
+    for takes_access_alone in [false, true] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            *provider.takes_access_alone.lock().unwrap() = takes_access_alone;
+            put(&vault, "ada-l", tokens(0)).await.unwrap();
+            vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+            let rotating = Rotates {
+                provider: Arc::clone(&provider),
+                vault: vault.clone(),
+                clock: Arc::clone(&stage.clock),
+            };
+            assert_eq!(vault.revoke_due(&rotating).await.unwrap(), 1);
+            let told = revoked(&[0]).split_off(usize::from(takes_access_alone));
+            assert_eq!(*provider.revoked.lock().unwrap(), told);
+        }
+    }
+}
+
+/// A provider that is told of a refresh token while the tenant is given a new key, and for so long that nobody has the one
+/// before any more.
+struct Rotates {
+    provider: Arc<Provider>,
+    vault: Vault,
+    clock: Arc<Hands>,
+}
+
+impl Renewer for Rotates {
+    fn renew<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        self.provider.renew(account, refresh)
+    }
+}
+
+impl Revoker for Rotates {
+    fn revoke<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        token: &'a Secret,
+        kind: TokenKind,
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+        Box::pin(async move {
+            if kind == REFRESH {
+                let resealed = self.vault.rotate_compromised(Some("acme")).await;
+                assert_eq!(resealed.unwrap(), 1);
+                self.clock.turn(HOUR);
+            }
+            self.provider.revoke(account, token, kind).await
+        })
     }
 }
 

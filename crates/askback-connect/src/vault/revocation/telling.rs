@@ -39,7 +39,7 @@ impl Inner {
         revoker: &dyn Revoker,
     ) -> Result<Told, VaultError> {
         let refresh = match self
-            .tell_of(&revocation, TokenKind::Refresh, revoker)
+            .tell_of(&mut revocation, TokenKind::Refresh, revoker)
             .await?
         {
             Step::Ended(told) => return Ok(told),
@@ -52,7 +52,7 @@ impl Inner {
         loop {
             let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
             let heard = match self
-                .tell_of(&revocation, TokenKind::Access, revoker)
+                .tell_of(&mut revocation, TokenKind::Access, revoker)
                 .await?
             {
                 Step::Ended(told) => return Ok(told),
@@ -78,13 +78,11 @@ impl Inner {
     /// Tells a provider of one of the tokens.
     async fn tell_of(
         &self,
-        revocation: &Revocation,
+        revocation: &mut Revocation,
         kind: TokenKind,
         revoker: &dyn Revoker,
     ) -> Result<Step, VaultError> {
-        let Revocation {
-            account, sealed, ..
-        } = revocation;
+        let account = &revocation.account.clone();
         let is_single = revoker.revokes_singly(&account.provider);
         if !is_single {
             let (holder, provider) = (&account.holder, &account.provider);
@@ -101,7 +99,7 @@ impl Inner {
             TokenKind::Refresh => Column::Refresh,
             TokenKind::Access => Column::Access,
         };
-        let token = match self.unsealed(account, sealed, column).await {
+        let token = match self.token(revocation, column).await {
             Ok(Some(token)) => token,
             // There is none, or the tenant is gone and its keys with it.
             Ok(None) => return Ok(Step::None),
@@ -119,6 +117,30 @@ impl Inner {
             Ok(heard) => Step::Heard(heard),
             Err(RevocationFailed) => Step::Ended(Told::Failed),
         })
+    }
+
+    /// Opens a token of a revocation. Where it is sealed under another key by now, it is read again.
+    async fn token(
+        &self,
+        revocation: &mut Revocation,
+        column: Column,
+    ) -> Result<Option<Secret>, VaultError> {
+        let Revocation {
+            id,
+            account,
+            sealed,
+            ..
+        } = revocation;
+        let token = self.unsealed(account, sealed, column).await?;
+        if token.is_some() {
+            return Ok(token);
+        }
+        let owed = self.store.revocations(&account.holder).await?;
+        match owed.into_iter().find(|it| it.id == *id) {
+            Some(kept) => *sealed = kept.sealed,
+            None => return Ok(None),
+        }
+        self.unsealed(account, sealed, column).await
     }
 
     /// The records that the tokens of an account may be of, whoever has them: more than [`BATCH`] where they are too many to
@@ -163,13 +185,11 @@ impl Inner {
         revocation: &mut Revocation,
         revoker: &dyn Revoker,
     ) -> Result<Option<Told>, VaultError> {
-        let Revocation {
-            account, sealed, ..
-        } = &*revocation;
-        let Some(before) = self.unsealed(account, sealed, Column::Refresh).await? else {
+        let Some(before) = self.token(revocation, Column::Refresh).await? else {
             return Ok(Some(Told::Nothing));
         };
-        let renewed = timeout(self.settings.request, revoker.renew(account, &before)).await;
+        let renewed = revoker.renew(&revocation.account, &before);
+        let renewed = timeout(self.settings.request, renewed).await;
         let unanswered = RenewalError::Failed { retry_after: None };
         let granted = match renewed.unwrap_or(Err(unanswered)) {
             Ok(granted) => granted,

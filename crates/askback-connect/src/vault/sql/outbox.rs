@@ -1,12 +1,12 @@
 //! Revocations in statements.
 
-use askback_core::ask::Millis;
+use askback_core::ask::{Millis, keys::KeyId};
 
 use super::batch::{batch, count, erasing, of_account, statement};
-use super::rows::{self, bytes, number, optional};
+use super::rows::{self, bytes, name, number, optional};
 use super::{Batch, Statement};
 use crate::vault::account::{AccountKey, Holder};
-use crate::vault::store::{Revocation, Settled};
+use crate::vault::store::{Revocation, Sealed, Settled};
 
 /// Makes one of the tokens that are kept for an account.
 pub(super) fn owed(
@@ -93,6 +93,28 @@ pub(super) fn renewed(revocation: &Revocation) -> Batch {
         "UPDATE askback_vault_revocations
          SET expires = $3, key_id = $4, access = $5, refresh = $6
          WHERE id = $1 AND attempts = $2",
+        values,
+    ))
+}
+
+/// Reads those of a tenant that are sealed under other keys.
+pub(super) fn sealed_otherwise(tenant: Option<&str>, key: KeyId, most: usize) -> Statement {
+    statement(
+        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+             due, attempts, is_spared
+         FROM askback_vault_revocations WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
+        vec![name(tenant), bytes(&key.0), count(most)],
+    )
+}
+
+/// Puts the same tokens, sealed under another key, into one that has them as they were. No two seals are the same, so that
+/// it is enough to compare that of the access token.
+pub(super) fn resealed(id: [u8; 16], from: &Sealed, sealed: &Sealed) -> Batch {
+    let mut values = vec![bytes(&id), bytes(&from.key.0), bytes(&from.access)];
+    values.extend(rows::sealed(sealed));
+    batch(erasing(
+        "UPDATE askback_vault_revocations SET key_id = $4, access = $5, refresh = $6
+         WHERE id = $1 AND key_id = $2 AND access = $3",
         values,
     ))
 }

@@ -220,6 +220,25 @@ impl<D: Database> VaultStore for D {
         Box::pin(written(self, outbox::renewed(revocation)))
     }
 
+    fn revocations_sealed_otherwise<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        key: KeyId,
+        most: usize,
+    ) -> VaultFuture<'a, Vec<Revocation>> {
+        let select = outbox::sealed_otherwise(tenant, key, most);
+        Box::pin(read(self, select, Row::revocation))
+    }
+
+    fn reseal_revocation<'a>(
+        &'a self,
+        id: [u8; 16],
+        from: &'a Sealed,
+        sealed: &'a Sealed,
+    ) -> VaultFuture<'a, Written> {
+        Box::pin(written(self, outbox::resealed(id, from, sealed)))
+    }
+
     fn settle_revocation<'a>(
         &'a self,
         id: [u8; 16],
