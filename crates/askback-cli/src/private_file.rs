@@ -154,7 +154,7 @@ fn exposure(metadata: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
-        (mode & 0o077 != 0).then_some(mode)
+        (metadata.is_file() && mode & 0o077 != 0).then_some(mode)
     }
     #[cfg(not(unix))]
     {

@@ -44,7 +44,8 @@ pub(crate) fn create<E: From<io::Error>>(
     }
 }
 
-/// The permissions of a file, if others than its owner have any.
+/// The permissions of a file, if others than its owner have any. Those of a folder are nobody's fault: whoever takes it
+/// for a file is told so when they open it.
 ///
 /// On systems without permission bits, where the directory protects the file, none are reported.
 pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
@@ -52,7 +53,7 @@ pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = metadata.permissions().mode() & 0o777;
-        (mode & 0o077 != 0).then_some(mode)
+        (metadata.is_file() && mode & 0o077 != 0).then_some(mode)
     }
     #[cfg(not(unix))]
     {

@@ -355,6 +355,15 @@ fn an_account_outlives_the_agency() {
     check(&["--vault", &none, "--keys", &keys], "none: No such file");
     assert!(!scratch.path("elsewhere/none").exists());
     check(&["--vault", &vault, "--keys", &none], "there is no file");
+    let folder = scratch.path("elsewhere/folder");
+    fs::create_dir(&folder).expect("the folder is ours");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let folder = folder.display().to_string();
+    check(
+        &["--vault", &folder, "--keys", &keys],
+        "must be writable for this process",
+    );
+    check(&["--vault", &vault, "--keys", &folder], "cannot be read");
     let other = scratch.file("elsewhere/other", &"7".repeat(64));
     fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).expect("it is ours");
     check(

@@ -202,7 +202,8 @@ fn make(path: &Path) -> Result<(), VaultError> {
         // process has on it.
         let metadata = path.metadata().map_err(VaultError::store)?;
         let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        // A folder cannot be opened.
+        if metadata.is_file() && mode & 0o077 != 0 {
             let path = path.display();
             return Err(VaultError::store(format!(
                 "it is open to other users (mode {mode:03o}). Run `chmod 600 {path}`"
