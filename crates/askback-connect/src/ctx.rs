@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
+use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentId, Kept, Purpose, Stage, Unkept};
 use crate::vault::{AuditEvent, Credential, Holder, VaultError, Wanted};
 
@@ -119,7 +120,7 @@ impl ConnectAccount {
         self
     }
 
-    /// Requires this account, where the person may have several.
+    /// Requires this account, where the person may have several. The question and the page name it.
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = Some(account.into());
         self
@@ -140,6 +141,14 @@ impl ConnectAccount {
                 "the handler connects `{name}`, and the server has no such provider: add it to its `Providers`"
             ))
         })?;
+        let title = party.display_title();
+        let is_shown = |it: &str| !it.trim().is_empty() && !it.chars().any(is_hidden);
+        if !self.account.as_deref().is_none_or(is_shown) {
+            return Err(Error::new(format!(
+                "no {title} account has this name, which is empty or has characters that cannot be shown: give the name that \
+                 {title} shows"
+            )));
+        }
         let scopes = Scopes::parse(&self.scopes.join(" ")).map_err(Error::internal)?;
         let mut wanted = Wanted::new(&desk.caller, party.name()).scopes(scopes.clone());
         if let Some(account) = &self.account {
@@ -149,11 +158,12 @@ impl ConnectAccount {
             provider: party.name().to_owned(),
             scopes: scopes.to_string(),
             kept: String::new(),
+            account: self.account.clone(),
         };
-        let title = party.display_title();
-        let message = self
-            .message
-            .unwrap_or_else(|| format!("Connect your {title} account."));
+        let message = self.message.unwrap_or_else(|| match &self.account {
+            Some(account) => format!("Connect your {title} account, as {account}."),
+            None => format!("Connect your {title} account."),
+        });
         let (wanted, _) = desk.obtain(wanted, title, message, purpose).await?;
         Ok(Connection::new(Arc::clone(&desk.kit), party, wanted))
     }
@@ -286,6 +296,7 @@ impl Desk {
         purpose: Purpose,
     ) -> Result<(Wanted, Credential)> {
         let name = purpose.name().to_owned();
+        let needed = purpose.account().map(str::to_owned);
         // Recorded: a handler that is run again asks what it asked before, and uses the account that it used.
         let there = {
             let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
@@ -301,15 +312,13 @@ impl Desk {
                 self.ask(message, title, purpose, looked_for).await?
             }
         };
-        let chosen = match account {
-            Some(account) if wanted.accepts(&account) => wanted.account(account),
+        let chosen = match &account {
+            Some(account) if wanted.accepts(account) => wanted.account(account),
             _ => wanted,
         };
         let found = self.kit.vault.get(&chosen, &self.kit.renewer()).await;
         let found = found.map_err(|error| match error {
-            VaultError::NotConnected => Error::new(format!(
-                "the {title} account that was connected is not the one that is needed: call again, and choose the other"
-            )),
+            VaultError::NotConnected => another(title, needed.as_deref(), account.as_deref()),
             error => not_had(error, title),
         })?;
         // Whatever the person connects meanwhile, it is this account for the rest of the call.
@@ -454,6 +463,18 @@ impl Desk {
              kept then is used by this one, too.{there}"
         ))
     }
+}
+
+/// The error of an account that was connected in place of the one that is needed.
+fn another(title: &str, needed: Option<&str>, connected: Option<&str>) -> Error {
+    Error::new(match (needed, connected) {
+        (Some(needed), Some(connected)) if needed != connected => format!(
+            "{connected} was connected at {title}, and {needed} is needed: call again, and choose {needed} at {title}"
+        ),
+        _ => format!(
+            "the {title} account that was connected is not the one that is needed: call again, and choose the other"
+        ),
+    })
 }
 
 /// Whether that is a path, with a query or without, that every browser reads as one of the same host.

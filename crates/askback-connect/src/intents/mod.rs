@@ -84,6 +84,9 @@ pub(crate) enum Purpose {
         /// Those that the account has, and is to have after it, too.
         #[serde(default)]
         kept: String,
+        /// The very account that is needed, if it is one.
+        #[serde(default)]
+        account: Option<String>,
     },
     /// A secret that the person types in.
     Secret {
@@ -161,6 +164,14 @@ impl Purpose {
         match self {
             Self::Account { kept, .. } => Scopes::parse(kept).unwrap_or_default(),
             _ => Scopes::new(),
+        }
+    }
+
+    /// The very account that is needed, if it is one.
+    pub(crate) fn account(&self) -> Option<&str> {
+        match self {
+            Self::Account { account, .. } => account.as_deref(),
+            _ => None,
         }
     }
 
@@ -367,6 +378,7 @@ mod tests {
             provider: "github".to_owned(),
             scopes: "repo".to_owned(),
             kept: String::new(),
+            account: None,
         };
         Intent::new(holder("t", "ada"), None, purpose, NOW)
     }

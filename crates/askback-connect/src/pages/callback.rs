@@ -93,7 +93,14 @@ impl Visited<'_> {
         // The tokens that these take the place of.
         self.kit.revoke_aside();
         let title = format!("{} is connected", party.display_title());
-        let line = format!("The account is {account}.");
+        let line = match kept.intent.purpose.account() {
+            Some(needed) if needed != account => format!(
+                "The account is {account}, and {needed} was asked for: start again in your client, and choose {needed} \
+                 at {}.",
+                party.display_title()
+            ),
+            _ => format!("The account is {account}."),
+        };
         let lines = [
             &*line,
             "You can close this page and go back to your client.",

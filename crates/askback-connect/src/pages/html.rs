@@ -40,6 +40,8 @@ pub(super) struct ConsentPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) provider: &'a str,
     pub(super) user: &'a str,
+    /// The very account that is needed, if it is one.
+    pub(super) account: Option<&'a str>,
     pub(super) scopes: Vec<ShownScope>,
     pub(super) id: String,
     pub(super) token: String,
@@ -51,6 +53,8 @@ pub(super) struct KeyPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) title: &'a str,
     pub(super) user: &'a str,
+    /// The very account that is needed, if it is one.
+    pub(super) account: Option<&'a str>,
     pub(super) hint: Option<&'a str>,
     pub(super) help: Option<&'a str>,
     pub(super) problem: Option<&'a str>,

@@ -20,6 +20,16 @@ async fn whose(ctx: Ctx) -> Result<String> {
     Ok(format!("{account} may {scopes} with {secret}"))
 }
 
+async fn bobs(ctx: Ctx) -> Result<String> {
+    let github = ctx.connect("github").account("bob").await?;
+    github.account().await
+}
+
+async fn hidden(ctx: Ctx) -> Result<String> {
+    let github = ctx.connect("github").account("bob\u{202e}").await?;
+    github.account().await
+}
+
 async fn key(ctx: Ctx) -> Result<String> {
     let key = ctx.ask_secret("stripe_key").await?;
     Ok(key.expose().to_owned())
@@ -41,6 +51,8 @@ fn server(pages: &ScriptedConnections) -> ServerBuilder {
     Server::new("tools", "1")
         .state(pages.connections())
         .tool(Tool::new("whose", whose))
+        .tool(Tool::new("bobs", bobs))
+        .tool(Tool::new("hidden", hidden))
         .tool(Tool::new("key", key))
         .tool(Tool::new("pay", pay))
 }
@@ -120,6 +132,41 @@ async fn a_handler_is_the_same_in_every_revision() {
     // A client that opens no links is told so, and the script counts as used.
     let old = report.in_revision(Revision::V2025_06_18).text();
     assert!(old.contains("cannot open links"), "{old}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_account_that_is_needed_is_named() {
+    let run = async |tool: &str, connected: Option<&str>| {
+        let pages = match connected {
+            Some(account) => pages().connects("github", account, Secret::new("canary")),
+            None => pages(),
+        };
+        let pages = pages.build().expect("a kit");
+        let person = Person::new().agree("connect_github");
+        let trial = testing::call(move || server(&pages), tool, json!({})).with(person);
+        trial.in_revision(Revision::V2026_07_28).await
+    };
+    let asked = "Connect your GitHub account, as bob.";
+    let bob = run("bobs", Some("bob")).await;
+    assert_eq!(
+        (bob.text().as_str(), &*bob.messages()),
+        ("bob", &[asked][..])
+    );
+    let other = run("bobs", Some("octocat")).await;
+    assert_eq!(
+        other.text(),
+        "octocat was connected at GitHub, and bob is needed: call again, and choose bob at GitHub"
+    );
+    let any = run("whose", Some("octocat")).await;
+    assert_eq!(any.messages(), ["Connect your GitHub account."]);
+    // No page is shown for a name that cannot be shown.
+    let hidden = run("hidden", None).await;
+    assert!(
+        hidden.text().contains("no GitHub account has this name"),
+        "{}",
+        hidden.text()
+    );
+    assert!(hidden.asked.is_empty());
 }
 
 /// What the end of a test says of its script, after these tools were called.
