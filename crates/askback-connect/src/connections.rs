@@ -1,9 +1,12 @@
 //! The kit: a vault, the third parties, and the pages on which persons connect accounts.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use askback::Principal;
-use askback_core::http::guard::{BadName, Guard};
+use askback_core::{
+    http::guard::{BadName, Guard},
+    quote::Quoted,
+};
 use askback_oauth::Fetcher;
 use tokio::sync::Notify;
 use url::{Host, Url};
@@ -271,6 +274,14 @@ impl Address {
             why,
         };
         let url = Url::parse(given).map_err(|_| bad("it is no URL"))?;
+        // The checks of clients and browsers do not take it for loopback.
+        if let Some(Host::Ipv6(address)) = url.host()
+            && address.to_ipv4_mapped().is_some()
+        {
+            return Err(bad(
+                "its host is an address of IPv4 inside one of IPv6: write it as IPv4, such as 127.0.0.1",
+            ));
+        }
         let is_loopback = match url.host() {
             Some(Host::Ipv4(address)) => address.is_loopback(),
             Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -316,27 +327,35 @@ impl Kit {
         &self,
         principal: Option<&Principal>,
         is_here: bool,
-    ) -> Result<Principal, &'static str> {
+    ) -> Result<Principal, Cow<'static, str>> {
         match (&self.door, principal) {
             (Door::SignIn(_), Some(principal)) => Ok(principal.clone()),
             (Door::SignIn(_), None) => Err(
                 "this server does not know who you are: it needs callers to be authorized before it can keep accounts \
-                 for them",
+                 for them".into(),
             ),
             #[cfg(feature = "testing")]
             (Door::Scripted(_), caller) => Ok(caller.cloned().unwrap_or_else(Self::user)),
             (Door::Machine, None) if is_here => Ok(Self::user()),
             (Door::Machine, None) => Err(
                 "this server keeps accounts for the one user of its machine, and does not know who calls over HTTP: its \
-                 operator has to protect the endpoint and name that user",
+                 operator has to protect the endpoint and name that user with `ConnectionsBuilder::user`".into(),
             ),
             (Door::Machine, Some(caller)) if self.user == Some(caller.into()) => Ok(Principal {
                 client_id: caller.client_id.clone(),
                 ..Self::user()
             }),
-            (Door::Machine, Some(_)) => Err(
-                "this server keeps accounts for the one user of its machine, and was called by somebody else",
-            ),
+            (Door::Machine, Some(caller)) => {
+                let subject = Quoted(&caller.subject);
+                let whom = match &self.user {
+                    None => "nobody is",
+                    Some(_) => "another caller is",
+                };
+                Err(format!(
+                    "this server keeps accounts for the one user of its machine, and was called by {subject}: {whom} named as \
+                     that user with `ConnectionsBuilder::user`, by tenant, issuer and subject"
+                ).into())
+            }
         }
     }
 

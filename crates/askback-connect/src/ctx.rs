@@ -196,13 +196,25 @@ impl AskSecret {
     ///
     /// Those of the vault.
     pub async fn rejected(self, secret: &Secret) -> Result<()> {
+        self.check_name()?;
         let desk = Desk::new(&self.ctx)?;
         let wanted = Wanted::new(&desk.caller, &self.name);
         let forgotten = desk.kit.vault.forget_secret(&wanted, secret).await;
         forgotten.map_err(|error| not_had(error, &self.name))
     }
 
+    fn check_name(&self) -> Result<()> {
+        match self.name.trim().is_empty() || self.name.chars().any(is_hidden) {
+            false => Ok(()),
+            true => Err(Error::internal(
+                "the handler asks for a secret without a name, or with one that cannot be shown: give it one, such as \
+                 `stripe_key`",
+            )),
+        }
+    }
+
     async fn secret(self) -> Result<Secret> {
+        self.check_name()?;
         let desk = Desk::new(&self.ctx)?;
         if desk.kit.providers.get(&self.name).is_some() {
             return Err(Error::internal(format!(

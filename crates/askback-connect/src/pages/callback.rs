@@ -84,7 +84,7 @@ impl Visited<'_> {
             let event = AuditEvent::NotGranted;
             kept.settle(vault, Stage::Open, None, event).await?;
             self.kit.revoke_aside();
-            return Err(error.into());
+            return self.not_kept(&visit, error).await;
         }
         let event = AuditEvent::Connected;
         kept.settle(vault, Stage::Done, Some(&account), event)

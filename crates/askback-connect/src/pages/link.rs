@@ -365,6 +365,21 @@ impl Visited<'_> {
         self.keep(kept, visit, name, OWN_SECRET, granted).await
     }
 
+    /// Says why the vault did not keep what the person gave.
+    pub(super) async fn not_kept(&self, visit: &Visit, error: VaultError) -> Shown {
+        let VaultError::Refused { what, why } = error else {
+            return Err(error.into());
+        };
+        let line = format!("It cannot be kept: {what} {why}.");
+        let lines = [
+            &*line,
+            "Once that is put right, open the link in your client again.",
+        ];
+        let said = ("Not kept", &lines[..]);
+        self.say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
+            .await
+    }
+
     async fn keep(
         &self,
         mut kept: Kept,
@@ -383,14 +398,7 @@ impl Visited<'_> {
         if let Err(error) = vault.put(&caller, provider, account, granted).await {
             let event = AuditEvent::NotGranted;
             kept.settle(vault, Stage::Open, None, event).await?;
-            let VaultError::Refused { what, why } = error else {
-                return Err(error.into());
-            };
-            let line = format!("It cannot be kept: {what} {why}.");
-            let said = ("Not kept", &[&*line][..]);
-            return self
-                .say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
-                .await;
+            return self.not_kept(visit, error).await;
         }
         let event = AuditEvent::Connected;
         kept.settle(vault, Stage::Done, Some(account), event)

@@ -279,6 +279,7 @@ impl Visited<'_> {
 
     async fn refuse(&self, refused: Refused) -> Answer {
         let is_wrong = matches!(refused, Refused::Wrong);
+        let visit = self.visit().await.ok().flatten();
         let (status, said): (_, (_, &[&str])) = match refused {
             Refused::Unknown => (
                 StatusCode::NOT_FOUND,
@@ -317,6 +318,16 @@ impl Visited<'_> {
                     ],
                 ),
             ),
+            Refused::Wrong if visit.is_none() => (
+                StatusCode::FORBIDDEN,
+                (
+                    "This page is not for you",
+                    &[
+                        "Only the person who was asked can use it, in one browser. Nobody is signed in here.",
+                        "If it was you, open the link again in this browser, and sign in as the person who uses the client.",
+                    ],
+                ),
+            ),
             Refused::Wrong => (
                 StatusCode::FORBIDDEN,
                 (
@@ -338,7 +349,6 @@ impl Visited<'_> {
                 )
             }
         };
-        let visit = self.visit().await.ok().flatten();
         let said = async {
             let mut answer = self.say(status, visit.as_ref(), said).await?;
             if is_wrong && visit.is_some() {

@@ -20,6 +20,7 @@ use askback_oauth::Secret;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc};
 
+use crate::stage::keys;
 use crate::visitor::{Scene, WEB, parameter};
 
 /// A call that goes on, and the links that its person was asked to open.
@@ -83,12 +84,17 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
         let pay = ctx.connect("pay").await?;
         Ok(format!("{pay:?}"))
     };
+    let bobs = async |ctx: Ctx| -> Result<String> {
+        let git = ctx.connect("git").account("bob <b>").await?;
+        git.account().await
+    };
     let ledger = async |ctx: Ctx| -> Result<String> {
         let ledger = ctx.connect("ledger").await?;
         ledger.account().await
     };
     let server = Server::new("desk", "1").state(kit);
     let server = server.tool(Tool::new("ledger", ledger));
+    let server = server.tool(Tool::new("bobs", bobs));
     let server = server.tool(Tool::new("stars", move |ctx: Ctx| {
         stars(ctx, Arc::clone(&at))
     }));
@@ -564,7 +570,8 @@ async fn a_server_knows_whose_accounts_it_keeps_or_keeps_none() {
         .said
         .await
         .unwrap();
-    assert!(said.contains("was called by somebody else"), "{said}");
+    let told = "was called by `ada`: nobody is named as that user with `ConnectionsBuilder::user`";
+    assert!(said.contains(told), "{said}");
 }
 
 #[tokio::test]
@@ -669,13 +676,17 @@ async fn the_user_of_a_machine_is_the_one_who_is_named_over_http() {
     };
     for (named, caller, refusal) in [
         (None, None, Some("does not know who calls over HTTP")),
-        (None, Some(&me), Some("was called by somebody else")),
+        (None, Some(&me), Some("was called by `me`: nobody is named")),
         (Some(&me), None, Some("does not know who calls over HTTP")),
-        (Some(&me), Some(&other), Some("was called by somebody else")),
+        (
+            Some(&me),
+            Some(&other),
+            Some("was called by `other`: another caller is named"),
+        ),
         (
             Some(&me),
             Some(&of_the_same_name),
-            Some("was called by somebody else"),
+            Some("was called by `me`: another caller is named"),
         ),
         (Some(&me), Some(&me), None),
     ] {
@@ -720,4 +731,48 @@ async fn a_key_whose_account_is_looked_for_elsewhere_ends_the_call() {
         let told = "error: no Ledger account can be connected: the `account` setting of `ledger`";
         assert!(said.starts_with(told), "{said}");
     }
+}
+
+#[tokio::test]
+async fn the_pages_name_the_account_that_is_needed() {
+    let scene = Scene::machine(|kit| kit).await;
+    let mut asked = call(&scene, V2026_07_28, "bobs", true).await;
+    let (link, mut browser) = (asked.link().await, scene.browser());
+    let page = browser.get(&link).await;
+    page.says(200, ", as <strong><bdi>bob &#60;b&#62;</bdi></strong>.");
+    let provider = browser.agree(&link).await;
+    let page = browser.come_back(&provider, "octocat").await;
+    page.says(
+        200,
+        "The account is octocat, and bob &#60;b&#62; was asked for: start again in your client",
+    );
+    let said = "error: octocat was connected at Git & Co, and bob <b> is needed: call again, and choose bob <b> at Git & Co";
+    assert_eq!(asked.said.await.unwrap(), said);
+}
+
+#[tokio::test]
+async fn a_person_with_too_many_accounts_is_told_so() {
+    let mut scene = Scene::web().await;
+    let vault = scene
+        .stage
+        .vault_within(Arc::new(keys(7)), |it| it.accounts = 1);
+    scene.kit = scene.process_of(vault.await).await;
+    let ada = scene.person("acme", "ada");
+    let granted = Granted::tokens(Secret::new("canary-access-old"), None);
+    scene
+        .vault
+        .put(&ada, "other", "old", granted)
+        .await
+        .unwrap();
+    let mut asked = call_as(&scene, &ada, V2026_07_28, "stars").await;
+    let link = asked.link().await;
+    let mut browser = scene.signed_in("acme", "ada").await;
+    let provider = browser.agree(&link).await;
+    let page = browser.come_back(&provider, "octocat").await;
+    page.says(
+        422,
+        "It cannot be kept: the person has too many accounts: disconnect one.",
+    );
+    browser.get(&link).await.says(200, "Connect your Git");
+    asked.said.abort();
 }

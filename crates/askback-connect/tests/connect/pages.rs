@@ -905,6 +905,14 @@ async fn pages_are_where_they_may_be() {
         assert!(error.contains(why), "{url}: {error}");
     }
     let providers = scene.kit.providers().clone();
+    let mapped = "http://[::ffff:127.0.0.1]:4000";
+    let built =
+        Connections::on_this_machine(mapped, scene.vault.clone(), providers.clone()).build();
+    let error = built.unwrap_err().to_string();
+    assert!(
+        error.contains("write it as IPv4, such as 127.0.0.1"),
+        "{error}"
+    );
     let machine =
         Connections::on_this_machine("https://tools.example", scene.vault.clone(), providers);
     assert!(
@@ -965,4 +973,16 @@ async fn after_another_person_the_issuer_asks_who_signs_in() {
         assert_eq!(page.status, 303, "{}", page.text);
         assert!(!is_anew(&mut browser).await.1, "the sign-in after");
     }
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_is_not_told_to_sign_out() {
+    let scene = Scene::web().await;
+    let back = format!("{WEB}/cb/git?state=x&code=y");
+    let page = scene.browser().get(&back).await;
+    page.says(403, "Nobody is signed in here.")
+        .says(403, "open the link again in this browser, and sign in");
+    assert!(!page.text.contains("sign out"), "{}", page.text);
+    let page = scene.signed_in("acme", "bob").await.get(&back).await;
+    page.says(403, "If it was you, sign out here");
 }

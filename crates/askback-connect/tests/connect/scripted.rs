@@ -30,6 +30,11 @@ async fn hidden(ctx: Ctx) -> Result<String> {
     github.account().await
 }
 
+async fn unnamed(ctx: Ctx) -> Result<String> {
+    let secret = ctx.ask_secret(" ").await?;
+    Ok(secret.expose().to_owned())
+}
+
 async fn key(ctx: Ctx) -> Result<String> {
     let key = ctx.ask_secret("stripe_key").await?;
     Ok(key.expose().to_owned())
@@ -53,6 +58,7 @@ fn server(pages: &ScriptedConnections) -> ServerBuilder {
         .tool(Tool::new("whose", whose))
         .tool(Tool::new("bobs", bobs))
         .tool(Tool::new("hidden", hidden))
+        .tool(Tool::new("unnamed", unnamed))
         .tool(Tool::new("key", key))
         .tool(Tool::new("pay", pay))
 }
@@ -159,14 +165,20 @@ async fn the_account_that_is_needed_is_named() {
     );
     let any = run("whose", Some("octocat")).await;
     assert_eq!(any.messages(), ["Connect your GitHub account."]);
-    // No page is shown for a name that cannot be shown.
+    // No page is shown for a name that cannot be shown, nor for a secret without one.
     let hidden = run("hidden", None).await;
     assert!(
         hidden.text().contains("no GitHub account has this name"),
         "{}",
         hidden.text()
     );
-    assert!(hidden.asked.is_empty());
+    let unnamed = run("unnamed", None).await;
+    assert!(
+        unnamed.text().contains("The server failed"),
+        "{}",
+        unnamed.text()
+    );
+    assert!(hidden.asked.is_empty() && unnamed.asked.is_empty());
 }
 
 /// What the end of a test says of its script, after these tools were called.
