@@ -127,7 +127,7 @@ impl ScriptedPages {
 /// # Panics
 ///
 /// When it is dropped, if there is something in the script that no handler has asked for, such as a provider whose name is
-/// misspelt. In a test that panics already, it says so on standard error.
+/// misspelt. In a test that panics already, the log says so.
 #[derive(Debug)]
 #[must_use = "it fails the test if the script is not used"]
 pub struct ScriptedConnections(Connections);
@@ -146,17 +146,9 @@ impl Drop for ScriptedConnections {
         };
         match script.unused() {
             None => {}
-            Some(unused) if thread::panicking() => tell(&unused),
+            // A second panic would hide the first one.
+            Some(unused) if thread::panicking() => tracing::error!("{unused}"),
             Some(unused) => panic!("{unused}"),
         }
     }
-}
-
-/// Says why a test may have failed, where the runner of tests shows it.
-#[expect(
-    clippy::print_stderr,
-    reason = "a second panic would hide the first one"
-)]
-fn tell(unused: &str) {
-    eprintln!("{unused}");
 }
