@@ -89,7 +89,10 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let folder = arguments.next().ok_or(USAGE)?;
     let address = arguments.next().unwrap_or_else(|| ADDRESS.to_owned());
-    let listener = OwnListener(TcpListener::bind(address).await?);
+    let listener = TcpListener::bind(&address).await;
+    let listener =
+        listener.map_err(|error| format!("nothing can be served at {address}: {error}"))?;
+    let listener = OwnListener(listener);
     let url = format!("http://{}", listener.local_addr()?);
     let connections = accounts(folder.into(), url).await?;
     let pages = axum::Router::new().fallback_service(connections.pages());

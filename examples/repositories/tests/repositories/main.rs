@@ -150,6 +150,18 @@ fn what_is_missing_is_named() {
         assert!(!ran.status.success() && stderr.contains(says), "{stderr}");
     }
     let folder = folder();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let ran = Command::new(PROGRAM)
+        .arg(folder.path())
+        .arg(&address)
+        .output();
+    let stderr = ran.expect("the program was built").stderr;
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(
+        stderr.contains(&format!("nothing can be served at {address}: ")),
+        "{stderr}"
+    );
     let file = |name: &str| folder.path().join(name);
     fs::remove_file(file("github.secret")).expect("a file");
     check(folder.path(), "github.secret cannot be read");
