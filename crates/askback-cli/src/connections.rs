@@ -54,17 +54,29 @@ pub async fn open() -> Result<Vault, Error> {
     vault.await.map_err(unusable)
 }
 
-/// Opens the vault of this user, if anything was ever kept in it.
+/// Opens the vault of this user, if anything was ever kept in it. Nothing is made.
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// As [`open`], and where its key is missing.
 pub async fn open_if_made() -> Result<Option<Vault>, Error> {
     let path = path()?;
-    match path.try_exists() {
+    let key = path.with_extension("key");
+    match fs::metadata(&path) {
+        Ok(found) if found.len() == 0 => return Ok(None),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(of_file(&path, error)),
+    }
+    match key.try_exists() {
         Ok(true) => open().await.map(Some),
-        Ok(false) => Ok(None),
-        Err(error) => Err(of_file(&path, error)),
+        Ok(false) => Err(unusable(format_args!(
+            "there is no file {}, whose key seals what {} holds",
+            key.display(),
+            path.display()
+        ))
+        .hint("Put the key file back. Without it, remove the database, and connect your accounts again.")),
+        Err(error) => Err(of_file(&key, error)),
     }
 }
 

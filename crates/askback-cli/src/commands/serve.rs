@@ -159,7 +159,9 @@ fn log_to_stderr() {
 
 /// Listens at an address of this machine itself.
 async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
-    if !address.ip().to_canonical().is_loopback() {
+    // What is 127.0.0.1 is written like it, also in the URL that clients are given.
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+    if !address.ip().is_loopback() {
         let port = address.port();
         return Err(Error::usage(words!(
             "--http {}: that would let in whoever reaches this machine, in the clear; serve \

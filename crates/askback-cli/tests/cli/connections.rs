@@ -560,3 +560,22 @@ fn over_http_an_account_is_this_users_alone() {
     let (_, stderr) = ran(&scratch, &call, 2);
     assert!(stderr.contains("chmod 600"), "{stderr}");
 }
+
+#[test]
+fn reading_makes_no_key() {
+    let scratch = Scratch::new("connections-read");
+    let folder = scratch.path("state/askback");
+    fs::create_dir_all(&folder).expect("a folder");
+    let (database, key) = (
+        folder.join("connections.db"),
+        folder.join("connections.key"),
+    );
+    fs::write(&database, "").expect("a file");
+    let (stdout, _) = ran(&scratch, &["connections"], 0);
+    assert!(stdout.contains("No account is connected."), "{stdout}");
+    fs::write(&database, "something").expect("a file");
+    let (_, stderr) = ran(&scratch, &["connections"], 2);
+    let missing = format!("there is no file {}, whose key seals", key.display());
+    assert!(is_in_wrapped(&missing, &stderr), "{stderr}");
+    assert!(!key.exists());
+}
