@@ -85,6 +85,23 @@ impl Asked {
     }
 }
 
+/// The token of the button by which a visitor signs out, at the foot of each page.
+async fn sign_out_token(browser: &mut Browser) -> String {
+    let page = browser.get(&format!("{WEB}/accounts")).await;
+    let (_, foot) = page.text.split_once("<footer>").unwrap();
+    let (_, after) = foot.split_once("name=\"token\" value=\"").unwrap();
+    after.split('"').next().unwrap().to_owned()
+}
+
+/// Signs out, and returns the token with which that was done.
+async fn sign_out(browser: &mut Browser) -> String {
+    let token = sign_out_token(browser).await;
+    let form = [("token", &*token)];
+    let out = browser.post(&format!("{WEB}/sign-out"), &form).await;
+    out.says(200, "You are signed out");
+    token
+}
+
 /// The middle of a page: its foot names the visitor to themselves.
 fn main_of(text: &str) -> &str {
     let (_, main) = text.split_once("<main>").unwrap_or_default();
@@ -704,12 +721,7 @@ async fn a_copy_of_a_visit_that_ended_shows_no_page_of_the_authors() {
     let at: http::Uri = gone.headers["location"].to_str().unwrap().parse().unwrap();
     let headers = browser.headers();
     assert!(scene.kit.asked(&headers, &at).await.is_ok());
-    let page = browser.get(&format!("{WEB}/accounts")).await;
-    let (_, foot) = page.text.split_once("<footer>").unwrap();
-    let out = foot.split("value=\"").nth(1).unwrap();
-    let out = out.split('"').next().unwrap();
-    let form = [("token", out)];
-    browser.post(&format!("{WEB}/sign-out"), &form).await;
+    sign_out(&mut browser).await;
     for kit in [&scene.kit, &scene.other_process().await] {
         assert!(kit.asked(&headers, &at).await.is_err());
     }
@@ -719,20 +731,7 @@ async fn a_copy_of_a_visit_that_ended_shows_no_page_of_the_authors() {
 async fn a_person_signs_out() {
     let asked = Asked::new().await;
     let mut browser = asked.browser.clone();
-    let page = browser.get(&format!("{WEB}/accounts")).await;
-    let (_, foot) = page.text.split_once("<footer>").unwrap();
-    let token = foot
-        .split("value=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap()
-        .to_owned();
-    browser
-        .post(&format!("{WEB}/sign-out"), &[("token", &token)])
-        .await
-        .says(200, "You are signed out");
+    let token = sign_out(&mut browser).await;
     let kept: Vec<_> = browser.jar.keys().collect();
     assert_eq!(kept, ["__Host-connect-anew"]);
     browser.get(&asked.link).await.says(200, "Sign in to go on");
@@ -758,10 +757,7 @@ async fn a_person_signs_out() {
 async fn who_signed_out_is_asked_anew_however_late() {
     let scene = Scene::web().await;
     let mut browser = scene.signed_in("acme", "ada").await;
-    let page = browser.get(&format!("{WEB}/accounts")).await;
-    let (_, foot) = page.text.split_once("<footer>").unwrap();
-    let (_, after) = foot.split_once("name=\"token\" value=\"").unwrap();
-    let token = after.split('"').next().unwrap().to_owned();
+    let token = sign_out_token(&mut browser).await;
     let form = [("token", &*token)];
     let out = browser.post(&format!("{WEB}/sign-out"), &form).await;
     let mut set = out.headers.get_all("set-cookie").iter();
@@ -943,13 +939,7 @@ async fn after_another_person_the_issuer_asks_who_signs_in() {
 
     // Signed out, or not the one who was asked.
     let mut out = asked.browser.clone();
-    let page = out.get(&format!("{WEB}/accounts")).await;
-    let (_, foot) = page.text.split_once("<footer>").unwrap();
-    let token = foot.split("value=\"").nth(1).unwrap();
-    let token = token.split('"').next().unwrap();
-    out.post(&format!("{WEB}/sign-out"), &[("token", token)])
-        .await
-        .says(200, "You are signed out");
+    sign_out(&mut out).await;
     let mut wrong = asked.scene.signed_in("acme", "bob").await;
     wrong.get(&asked.link).await.says(403, "not for you");
 
