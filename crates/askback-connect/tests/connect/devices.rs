@@ -1,7 +1,7 @@
 //! The device flow: times, and what the provider says meanwhile.
 
 use askback_connect::{
-    providers::{ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
+    providers::{AccountSource, ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
     vault::Holder,
 };
 use askback_core::{ask::Millis, auth::Scopes};
@@ -28,6 +28,7 @@ async fn answering(codes: Reply, mut polls: Vec<Reply>) -> (Issuer, ThirdParty) 
     let issuer = Issuer::start(move |_, request| match &*request.line {
         "POST /device" => codes.clone(),
         "POST /token" => polls.pop().expect("it is asked no more"),
+        "GET /user" => Reply::Json(503, Value::Null),
         other => panic!("{other}"),
     });
     let issuer = issuer.await;
@@ -146,6 +147,25 @@ async fn it_ends_with_a_no_or_with_its_codes() {
         assert_eq!(is_given_back, expected == "repo is missing");
         assert_eq!(issuer.asked().len() - 1, times, "{expected}");
     }
+}
+
+#[tokio::test]
+async fn tokens_whose_account_cannot_be_named_are_given_back() {
+    let granted = json!({"access_token": "a", "token_type": "bearer", "scope": "repo"});
+    let (issuer, party) =
+        answering(Reply::Json(200, codes()), vec![Reply::Json(200, granted)]).await;
+    let account = AccountSource::document(&issuer.at("/user"), "/login");
+    let party = party.account(account.expect("a plain URL"));
+    let mut pending = begin(&party).await.expect("codes");
+    let stage = Stage::in_memory();
+    let vault = stage.vault().await;
+    let answer = party
+        .poll_device(&fetcher(), &vault, &ada(), &mut pending, NOW + 5_000)
+        .await;
+    let error = answer.expect_err("nobody says whose they are");
+    assert!(matches!(error, ConnectError::GivenBack(_)), "{error:?}");
+    let owed = stage.store.revocations(&Holder::from(&ada())).await;
+    assert_eq!(owed.expect("a store").len(), 1);
 }
 
 #[tokio::test]

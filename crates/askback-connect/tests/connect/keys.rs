@@ -134,8 +134,10 @@ fn keys_are_read_from_a_file_of_their_owner() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        check(LocalKeys::file(&path), "chmod 600");
+        for mode in [0o640, 0o620, 0o610, 0o604, 0o602, 0o601] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            check(LocalKeys::file(&path), "chmod 600");
+        }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
     let read = LocalKeys::file(&path).unwrap();

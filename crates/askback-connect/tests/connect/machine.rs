@@ -227,14 +227,27 @@ async fn accounts_are_behind_a_link_of_their_own() {
         let posted = other.post(&link, &form).await;
         posted.says(403, "not for this browser");
     }
+    let evil = [("origin", "https://evil.test")];
+    let posted = first.post_with(&link, &form, &evil).await;
+    assert!([403, 421].contains(&posted.status), "{}", posted.status);
     assert_eq!(asked.scene.accounts(&user).await, ["octocat", "old"]);
     let gone = first.post(&link, &form).await;
     assert_eq!(gone.headers["location"], &link[MACHINE.len()..]);
     while asked.scene.accounts(&user).await != ["old"] {
         tokio::task::yield_now().await;
     }
+    let token = first.get(&link).await.token();
     asked.scene.stage.clock.turn(600_000);
     first.get(&link).await.says(410, "This link is over");
+    let late = [
+        ("answer", "disconnect"),
+        ("token", &*token),
+        ("provider", "git"),
+        ("account", "old"),
+    ];
+    let late = first.post(&link, &late).await;
+    late.says(410, "This link is over");
+    assert_eq!(asked.scene.accounts(&user).await, ["old"]);
     // One that nobody opens ends sooner.
     let link = asked.scene.kit.accounts_link().await.unwrap().unwrap();
     asked.scene.stage.clock.turn(120_000);

@@ -248,6 +248,30 @@ async fn a_link_is_good_for_ten_minutes_and_once() {
     let said = asked.call.said.await.unwrap();
     assert!(said.contains("was not finished in time"), "{said}");
 
+    // Nor does anything that was begun before.
+    let halfway = async || {
+        let mut asked = Asked::new().await;
+        asked.scene.stage.clock.turn(300_000);
+        asked.browser = asked.scene.signed_in("acme", "ada").await;
+        asked
+    };
+    for answer in ["yes", "no"] {
+        let mut asked = halfway().await;
+        let token = asked.browser.get(&asked.link).await.token();
+        asked.scene.stage.clock.turn(300_000);
+        let form = [("token", &*token), ("answer", answer)];
+        let page = asked.browser.post(&asked.link, &form).await;
+        asked.nothing_is_stored(&page, 410, &[]).await;
+    }
+    let mut asked = halfway().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    asked.scene.stage.clock.turn(300_000);
+    let page = asked.browser.come_back(&provider, "octocat").await;
+    asked.nothing_is_stored(&page, 410, &[]).await;
+    // The code is not even redeemed.
+    let told = asked.scene.git.asked();
+    assert!(told.iter().all(|it| it.line != "POST /token"), "{told:?}");
+
     let used = Asked::new().await;
     let (link, mut browser) = (used.link.clone(), used.browser.clone());
     let provider = browser.agree(&link).await;
@@ -751,6 +775,19 @@ async fn a_person_signs_out() {
         ..asked
     };
     asked.still_works().await;
+}
+
+#[tokio::test]
+async fn a_visit_that_ended_does_so_for_all_its_hour() {
+    let scene = Scene::web().await;
+    let mut browser = scene.signed_in("acme", "ada").await;
+    let mut copy = browser.clone();
+    sign_out(&mut browser).await;
+    scene.stage.clock.turn(HOUR - 1);
+    // What is over is forgotten when another one ends.
+    sign_out(&mut scene.signed_in("acme", "bob").await).await;
+    let accounts = copy.get(&format!("{WEB}/accounts")).await;
+    accounts.says(200, "Sign in to go on");
 }
 
 #[tokio::test]

@@ -257,12 +257,12 @@ fn a_file_that_others_may_read_is_refused() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        let refused = SqliteVault::open(&path).unwrap_err().to_string();
-        assert!(
-            refused.contains("chmod 600") && refused.contains("644"),
-            "{refused}"
-        );
+        for mode in [0o640, 0o620, 0o610, 0o604, 0o602, 0o601] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let refused = SqliteVault::open(&path).unwrap_err().to_string();
+            let is_told = refused.contains("chmod 600") && refused.contains(&format!("{mode:o}"));
+            assert!(is_told, "{refused}");
+        }
     }
 }
 
