@@ -1,5 +1,7 @@
 //! The file in which an operator describes third parties.
 
+mod keys;
+
 use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
@@ -394,8 +396,6 @@ fn check_mode(found: &std::fs::Metadata, path: &Path) -> io::Result<()> {
 fn check_mode(_: &std::fs::Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
-
-mod keys;
 
 #[cfg(test)]
 mod tests;

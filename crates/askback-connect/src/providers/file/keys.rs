@@ -237,9 +237,9 @@ fn found(value: &DeValue<'_>, wanted: &Kind) -> &'static str {
 /// The words about a key that there is not.
 fn unknown(path: &str, name: &str, keys: Keys) -> String {
     let names = keys.iter().map(|(known, _)| *known);
-    let nearest = names.min_by_key(|known| distance(name, known));
+    let nearest = names.min_by_key(|known| strsim::levenshtein(name, known));
     let most = 1 + name.chars().count() / 4;
-    match nearest.filter(|known| distance(name, known) <= most) {
+    match nearest.filter(|known| strsim::levenshtein(name, known) <= most) {
         Some(known) => format!("`{path}` is no key of it: did you mean `{known}`?"),
         None => {
             let names: Vec<_> = keys.iter().map(|(known, _)| *known).collect();
@@ -249,21 +249,6 @@ fn unknown(path: &str, name: &str, keys: Keys) -> String {
             )
         }
     }
-}
-
-/// How many letters are added, taken away, or others between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], at + 1);
-        for (column, against) in other.iter().enumerate() {
-            let changed = before + usize::from(letter != *against);
-            before = row[column + 1];
-            row[column + 1] = changed.min(before + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
