@@ -32,32 +32,42 @@ pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
 impl Beginning {
     fn of(bytes: &[u8]) -> Self {
         let mut beginning = Self::default();
-        let mut walk = Walk::new(text(&bytes[..bytes.len().min(KEPT_ENDS)]));
-        // It ends within one of its members.
-        let _ = walk.object(|walk, name| match name {
-            "jsonrpc" => walk.string().map(drop),
-            "id" => {
-                beginning.id = Some(walk.request_id()?);
-                Some(())
+        let mut walk = Walk::new(text(&bytes[..end(bytes)]));
+        let mut id = None;
+        // It ends within one of its members. An id is all there once another member is.
+        let _ = walk.object(|walk, name| {
+            beginning.id = beginning.id.take().or(id.take());
+            match name {
+                "jsonrpc" => walk.string().map(drop),
+                "id" => {
+                    id = Some(walk.request_id()?);
+                    Some(())
+                }
+                "method" => {
+                    beginning.has_method = true;
+                    walk.string().map(drop)
+                }
+                "result" | "error" => {
+                    beginning.has_outcome = true;
+                    None
+                }
+                _ => None,
             }
-            "method" => {
-                beginning.has_method = true;
-                walk.string().map(drop)
-            }
-            "result" | "error" => {
-                beginning.has_outcome = true;
-                None
-            }
-            _ => None,
         });
         beginning
     }
 }
 
+/// How many bytes of either end of a message are looked at: never more than half of it, as the middle may be cut out.
+fn end(bytes: &[u8]) -> usize {
+    KEPT_ENDS.min(bytes.len() / 2)
+}
+
 /// The id behind the member that is long. What ends with the one brace that ends the message is a member of the message.
 fn last_id(bytes: &[u8]) -> Option<RequestId> {
-    let end = bytes.len().saturating_sub(KEPT_ENDS);
-    let end = bytes[end..].utf8_chunks().last()?.valid();
+    let last = bytes[bytes.len() - end(bytes)..].utf8_chunks().last()?;
+    let end = last.valid();
+    last.invalid().is_empty().then_some(())?;
     let at = end.rfind(r#""id""#)?;
     let (before, members) = end.split_at(at);
     before.trim_end().ends_with(',').then_some(())?;
@@ -165,5 +175,38 @@ mod tests {
         assert_eq!(malformed(&nobody, 0).id, None);
         let long = format!(r#"{{"id":"{}","result":{{"a":"…"}}}}"#, "i".repeat(ENDS));
         check(&long, None, false, false);
+    }
+
+    #[test]
+    fn an_id_that_is_not_all_there_is_none() {
+        #[track_caller]
+        fn check(bytes: &[u8]) {
+            assert_eq!(
+                malformed(bytes, 0).id,
+                None,
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+        // It goes on where no more is looked at.
+        let before = ENDS - r#"{"id":123"#.len();
+        let long = format!(
+            r#"{}{{"id":12345,"result":{{"a":"{}"}}}}"#,
+            " ".repeat(before),
+            "b".repeat(2 * ENDS)
+        );
+        check(long.as_bytes());
+        for id in ["7.5", "7e3", "-7", "7 7"] {
+            let result = "b".repeat(2 * ENDS);
+            check(format!(r#"{{"id":{id},"result":{{"a":"{result}"}}}}"#).as_bytes());
+            check(format!(r#"{{"result":{{"a":"{result}"}},"id":{id}}}"#).as_bytes());
+        }
+        // Its digits stand on both sides of what was cut out.
+        check(br#"{"id":1 cut 2,"result":{}}"#);
+        check(br#"{"id":12,"result":{}}"#);
+        let mut ended =
+            format!(r#"{{"result":["{}",{{"b":1,"id":7}}"#, "b".repeat(2 * ENDS)).into_bytes();
+        ended.push(0xff);
+        check(&ended);
     }
 }

@@ -376,7 +376,7 @@ fn length_and_batches_are_bounded() {
     assert_eq!(ping.len(), 40);
     assert!(jsonrpc::parse(ping, &limits.wire).is_ok());
     let longer = jsonrpc::parse(&[ping.as_slice(), b" "].concat(), &limits.wire);
-    refused("one byte too long", longer, INVALID_REQUEST, number(1));
+    refused("one byte too long", longer, INVALID_REQUEST, None);
     assert!(jsonrpc::parse(b"[1,2]", &limits.wire).is_ok());
     refused(
         "one too many",
