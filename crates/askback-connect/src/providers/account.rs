@@ -142,19 +142,23 @@ impl AccountSource {
             200..=299 => {
                 let json = fetched.json();
                 let json = json.ok_or_else(|| answered("answers with no JSON".to_owned()))?;
-                let name = |pointer: &String| match named(json.pointer(pointer)) {
-                    Err(Unnamed::Missing) => {
+                let name = |pointer: &String| match (
+                    json.pointer(pointer),
+                    named(json.pointer(pointer)),
+                ) {
+                    (None, Err(Unnamed::Missing)) if !is_refusal(&json) => {
                         let what = format!("answers with JSON that has no name at {pointer:?}");
                         Err(answered(what))
                     }
-                    named => named,
+                    (_, named) => named,
                 };
                 let names: Result<Vec<_>, _> = pointers.iter().map(name).collect();
                 Ok(names?.join(" / "))
             }
-            // What the third party does with the person, and not with the URL.
-            status @ (401 | 403 | 408 | 429) => Err(Unnamed::Status(status)),
-            status @ 400..=499 => Err(answered(format!("answers with status {status}"))),
+            // The others may be about the person, or pass.
+            status @ (404 | 405 | 410 | 415) => {
+                Err(answered(format!("answers with status {status}")))
+            }
             status => Err(Unnamed::Status(status)),
         }
     }
@@ -179,6 +183,12 @@ impl AccountSource {
         };
         Ok(Some(fetched))
     }
+}
+
+/// Whether an answer says that something went wrong, as APIs do that answer so with a status of success.
+fn is_refusal(answer: &Value) -> bool {
+    let says_no = answer.get("ok") == Some(&Value::Bool(false));
+    says_no || answer.get("error").is_some() || answer.get("errors").is_some()
 }
 
 /// Why an account has no name.

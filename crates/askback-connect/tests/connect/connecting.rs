@@ -206,8 +206,29 @@ async fn each_fault_of_the_third_party_is_told_apart() {
             "the `account` setting of git is wrong: http://127.0.0.1:",
         ),
         (
-            account(json!({"login": ""})),
+            account(json!({"name": "octocat"})),
             "/user answers with JSON that has no name at \"/login\"",
+        ),
+        // The third party's own fault, or the person's: they may try again.
+        (
+            account(json!({"login": ""})),
+            "git does not say which account it is",
+        ),
+        (
+            account(json!({"login": null})),
+            "git does not say which account it is",
+        ),
+        (
+            account(json!({"ok": false, "error": "account_inactive"})),
+            "git does not say which account it is",
+        ),
+        (
+            account(json!({"errors": [{"message": "try again"}]})),
+            "git does not say which account it is",
+        ),
+        (
+            (Reply::Json(200, tokens()), Reply::Json(400, json!({}))),
+            "it answers with status 400",
         ),
         (
             (Reply::Json(200, tokens()), Reply::Json(404, json!({}))),

@@ -231,8 +231,13 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 .nth(1)
                 .unwrap_or_default();
             let account = account.lines().next().unwrap_or_default().trim();
-            let login = (account != "nameless").then_some(account);
-            Reply::Json(200, json!({"login": login}))
+            Reply::Json(
+                200,
+                match account {
+                    "" | "nameless" => json!({}),
+                    _ => json!({"login": account}),
+                },
+            )
         }
         "POST /revoke" => Reply::Json(200, Value::Null),
         "GET /key" => match request.head.contains("canary-key") {
