@@ -241,7 +241,7 @@ impl ConnectionsBuilder {
     ///
     /// [`BadConnections`] where the URL is none for pages: `https`, or `http` at a loopback address of this machine,
     /// without a query, a fragment or a user; and where a provider has no [`api`](ThirdParty::api), before any person is
-    /// asked for an account that no handler could use.
+    /// asked for an account for which no [`Connection`](crate::Connection) could send a request.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
         let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);

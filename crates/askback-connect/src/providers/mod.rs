@@ -25,7 +25,7 @@
 //!     .api(["https://files.example"])?;
 //!
 //! let key = ApiKey::new().hint("A key that may read").page("https://invoices.example/keys")?;
-//! let invoices = ThirdParty::api_key("invoices", "Invoices", key)?;
+//! let invoices = ThirdParty::api_key("invoices", "Invoices", key)?.api(["https://invoices.example"])?;
 //!
 //! let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
 //! let providers = Providers::new(fetcher).with(github)?.with(files)?.with(invoices)?;
