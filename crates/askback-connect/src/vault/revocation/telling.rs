@@ -129,15 +129,17 @@ impl Inner {
             id,
             account,
             sealed,
+            expires,
             ..
         } = revocation;
         let token = self.unsealed(account, sealed, column).await?;
-        if token.is_some() {
+        let has_none = matches!(column, Column::Refresh) && sealed.refresh.is_none();
+        if token.is_some() || has_none {
             return Ok(token);
         }
         let owed = self.store.revocations(&account.holder).await?;
         match owed.into_iter().find(|it| it.id == *id) {
-            Some(kept) => *sealed = kept.sealed,
+            Some(kept) => (*sealed, *expires) = (kept.sealed, kept.expires),
             None => return Ok(None),
         }
         self.unsealed(account, sealed, column).await
