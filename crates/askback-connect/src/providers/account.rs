@@ -142,15 +142,15 @@ impl AccountSource {
             200..=299 => {
                 let json = fetched.json();
                 let json = json.ok_or_else(|| answered("answers with no JSON".to_owned()))?;
-                let name = |pointer: &String| match (
-                    json.pointer(pointer),
-                    named(json.pointer(pointer)),
-                ) {
-                    (None, Err(Unnamed::Missing)) if !is_refusal(&json) => {
-                        let what = format!("answers with JSON that has no name at {pointer:?}");
-                        Err(answered(what))
+                let name = |pointer: &String| {
+                    let found = json.pointer(pointer);
+                    match named(found) {
+                        Err(Unnamed::Missing) if found.is_none() && !is_refusal(&json) => {
+                            let what = format!("answers with JSON that has no name at {pointer:?}");
+                            Err(answered(what))
+                        }
+                        named => named,
                     }
-                    (_, named) => named,
                 };
                 let names: Result<Vec<_>, _> = pointers.iter().map(name).collect();
                 Ok(names?.join(" / "))
