@@ -94,7 +94,7 @@ impl Script {
     }
 }
 
-/// What a script calls the page for this.
+/// The name by which a script knows the page for this.
 fn about(purpose: &Purpose) -> &str {
     match purpose {
         Purpose::Page { path, .. } => path,

@@ -181,7 +181,7 @@ async fn the_account_that_is_needed_is_named() {
     assert!(hidden.asked.is_empty() && unnamed.asked.is_empty());
 }
 
-/// What the end of a test says of its script, after these tools were called.
+/// The words about a script at the end of a test, after these tools were called.
 async fn end(pages: ScriptedPages, tools: &[&str]) -> String {
     let pages = pages.build().expect("a kit");
     for tool in tools {

@@ -16,8 +16,8 @@ const WRITTEN_AT_ONCE: usize = 4096;
 
 /// The memory that a stream is read into, and out of which its lines are taken.
 ///
-/// Of a line longer than the limit one byte more than that is given: its beginning and its end, without what is between
-/// them.
+/// A line longer than the limit is given without its middle: its beginning and its end, one byte more than the limit
+/// together.
 #[derive(Debug)]
 pub(super) struct ReadLines {
     /// How much of a line is given, in bytes.

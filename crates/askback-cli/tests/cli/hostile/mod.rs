@@ -123,8 +123,8 @@ impl Seat {
 
     /// Reads until the person may write, or the program has ended: the words before the sign.
     ///
-    /// What a server says at any time leaves the command prompt behind and has it written again, which is
-    /// no other one: where a line is taken, the program goes back to the left edge first.
+    /// A server may speak at any time: the program then writes the command prompt once more. That is not the
+    /// next one, before which the program takes the line and goes back to the left edge.
     pub(crate) fn prompt(&mut self) -> Option<String> {
         loop {
             let shown = plain(&String::from_utf8_lossy(&self.fresh));

@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// What a value must be.
+/// The type of a value.
 enum Kind {
     Text,
     Character,
