@@ -527,9 +527,10 @@ async fn end_of(
         }
         _ => None,
     };
-    if (!is_accepted || there.is_some()) && kept.intent.decline() {
-        match kept.write(&kit.vault, AuditEvent::Declined).await {
-            Ok(()) | Err(Unkept::Changed) => {}
+    if !is_accepted || there.is_some() {
+        let declined = kept.step(&kit.vault, AuditEvent::Declined, Intent::decline);
+        match declined.await {
+            Ok(_) | Err(Unkept::Changed) => {}
             Err(Unkept::Vault(error)) => return Err(error),
         }
     }

@@ -9,7 +9,7 @@ use askback::Principal;
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 
-use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
+use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
 use crate::providers::Providers;
 use crate::vault::{AuditEvent, Granted, Vault, VaultError};
 
@@ -108,10 +108,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
 }
 
 async fn decline(vault: &Vault, mut kept: Kept) -> Result<(), Unkept> {
-    match kept.intent.decline() {
-        true => kept.write(vault, AuditEvent::Declined).await,
-        false => Ok(()),
-    }
+    let declined = kept.step(vault, AuditEvent::Declined, Intent::decline);
+    declined.await.map(drop)
 }
 
 /// Finishes a page, once, with what is to be kept in the vault.
@@ -120,10 +118,11 @@ async fn finish(
     mut kept: Kept,
     granted: Option<(&str, Granted)>,
 ) -> Result<(), Unkept> {
-    if !kept.intent.claim(vault.now()) {
+    let event = AuditEvent::Consented;
+    let claimed = kept.step(vault, event, |intent| intent.claim(vault.now()));
+    if !claimed.await? {
         return Ok(());
     }
-    kept.write(vault, AuditEvent::Consented).await?;
     let account = granted.as_ref().map(|(account, _)| *account);
     if let Some((account, granted)) = granted {
         let holder = &kept.intent.holder;

@@ -129,14 +129,32 @@ impl Kept {
         account: Option<&str>,
         event: AuditEvent,
     ) -> Result<(), Unkept> {
+        let settled = self.step(vault, event, |intent| {
+            let was_exchanged = intent.exchanged(to.clone(), vault.now());
+            intent.account = account.map(str::to_owned);
+            was_exchanged
+        });
+        match settled.await? {
+            true => Ok(()),
+            false => Err(Unkept::Changed),
+        }
+    }
+
+    /// Takes a step, where it can be taken, with a line of the audit. What others note of the same intent at the same time
+    /// stays, and the step is taken after theirs. Returns whether it was taken.
+    pub(crate) async fn step(
+        &mut self,
+        vault: &Vault,
+        event: AuditEvent,
+        step: impl Fn(&mut Intent) -> bool,
+    ) -> Result<bool, Unkept> {
         for _ in 0..TRIES {
-            if !self.intent.exchanged(to.clone(), vault.now()) {
-                return Err(Unkept::Changed);
+            if !step(&mut self.intent) {
+                return Ok(false);
             }
-            self.intent.account = account.map(str::to_owned);
             match self.write(vault, event).await {
                 Err(Unkept::Changed) => {}
-                settled => return settled,
+                written => return written.map(|()| true),
             }
             let again = Self::find(vault, self.id).await?;
             *self = again.ok_or(Unkept::Changed)?;

@@ -144,10 +144,11 @@ impl PageVisit {
         if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
             return Err(PageRefused::Wrong);
         }
-        if !self.kept.intent.claim(kit.vault.now()) {
+        let (vault, event) = (&kit.vault, AuditEvent::Consented);
+        let claimed = self.kept.step(vault, event, |it| it.claim(vault.now()));
+        if !claimed.await? {
             return Err(PageRefused::Over);
         }
-        self.kept.write(&kit.vault, AuditEvent::Consented).await?;
         Ok(PageClaim {
             kit: self.kit,
             kept: self.kept,

@@ -8,7 +8,7 @@ use super::html::{Frame, SaidPage, page};
 use super::link::Consented;
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, Stage};
+use crate::intents::{Intent, IntentId, Kept, Stage};
 use crate::providers::{ConnectError, Connected, PendingConnection, ThirdParty};
 use crate::vault::AuditEvent;
 
@@ -54,13 +54,20 @@ impl Visited<'_> {
         let pending = PendingConnection::read(&Secret::new(&*consented.pending));
         let pending = pending.map_err(crate::vault::VaultError::store)?;
         let is_same = kept.intent.purpose.name() == provider && pending.provider() == provider;
-        if !is_same || !kept.intent.answered(state, visit.id, vault.now()) {
+        let party = self.kit.providers.get(provider).filter(|_| is_same);
+        let answered = |intent: &mut Intent| intent.answered(state, visit.id, vault.now());
+        // From here on nobody else takes this answer.
+        let taken = match party {
+            Some(party) => kept
+                .step(vault, AuditEvent::Answered, answered)
+                .await?
+                .then_some(party),
+            None => None,
+        };
+        let Some(party) = taken else {
             self.refused_callback(Some(&visit), provider).await?;
             return Err(Refused::Wrong);
-        }
-        let party = self.kit.providers.get(provider).ok_or(Refused::Unknown)?;
-        // From here on nobody else takes this answer.
-        kept.write(vault, AuditEvent::Answered).await?;
+        };
         let redirected = format!("{}?{}", self.kit.redirect_uri(provider), self.query);
         let finished = party.finish(self.kit.fetcher(), pending, &redirected).await;
         let connected = match finished {

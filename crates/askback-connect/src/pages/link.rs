@@ -14,7 +14,7 @@ use super::html::{
 };
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, OWN_SECRET, Purpose, Stage, TRIES, Unkept, Visitor};
+use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, TRIES, Unkept, Visitor};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
 
@@ -243,10 +243,10 @@ impl Visited<'_> {
     }
 
     async fn decline(&self, kept: &mut Kept, visit: &Visit) -> Shown {
-        if !kept.intent.decline() {
+        let declined = kept.step(&self.kit.vault, AuditEvent::Declined, Intent::decline);
+        if !declined.await? {
             return Err(Refused::Over);
         }
-        kept.write(&self.kit.vault, AuditEvent::Declined).await?;
         self.kit.notify();
         let said = (
             "Declined",
@@ -262,9 +262,6 @@ impl Visited<'_> {
         let purpose = &kept.intent.purpose;
         let begun = party.begin_keeping(&purpose.scopes(), &purpose.kept(), &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
-        if !kept.intent.redirect(pending.state(), visit.id) {
-            return Err(Refused::Over);
-        }
         let consented = Consented {
             link: kept.id.to_string(),
             visit: visit.id,
@@ -277,7 +274,12 @@ impl Visited<'_> {
         };
         let cookie = Cookie::Consent(pending.state());
         let cookie = cookie.set(vault, place, &consented).await?;
-        kept.write(vault, AuditEvent::Consented).await?;
+        let redirected = kept.step(vault, AuditEvent::Consented, |intent| {
+            intent.redirect(pending.state(), visit.id)
+        });
+        if !redirected.await? {
+            return Err(Refused::Over);
+        }
         let leaving = LeavePage {
             frame: Frame::new(self.kit, Some(visit)).await?,
             title: format!("You are going to {}", party.display_title()),
@@ -308,10 +310,7 @@ impl Visited<'_> {
                 }
                 Err(error) if error.is_of_setting() => {
                     let mut kept = kept;
-                    if !kept.intent.claim(self.kit.vault.now()) {
-                        return Err(Refused::Over);
-                    }
-                    kept.write(&self.kit.vault, AuditEvent::Consented).await?;
+                    self.claim(&mut kept).await?;
                     return self.misconfigured(kept, visit, party, &error).await;
                 }
                 Err(error) => {
@@ -380,6 +379,16 @@ impl Visited<'_> {
             .await
     }
 
+    /// Takes what the person did on the page. From there on nobody else answers the link.
+    async fn claim(&self, kept: &mut Kept) -> Result<(), Refused> {
+        let (vault, event) = (&self.kit.vault, AuditEvent::Consented);
+        let claimed = kept.step(vault, event, |intent| intent.claim(vault.now()));
+        match claimed.await? {
+            true => Ok(()),
+            false => Err(Refused::Over),
+        }
+    }
+
     async fn keep(
         &self,
         mut kept: Kept,
@@ -389,11 +398,7 @@ impl Visited<'_> {
         granted: Granted,
     ) -> Shown {
         let vault = &self.kit.vault;
-        if !kept.intent.claim(vault.now()) {
-            return Err(Refused::Over);
-        }
-        // From here on nobody else answers this link.
-        kept.write(vault, AuditEvent::Consented).await?;
+        self.claim(&mut kept).await?;
         let caller = visit.principal(kept.intent.client.clone());
         if let Err(error) = vault.put(&caller, provider, account, granted).await {
             let event = AuditEvent::NotGranted;

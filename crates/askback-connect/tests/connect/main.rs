@@ -2,6 +2,7 @@
 
 mod accounts;
 mod asking;
+mod author;
 #[cfg(all(unix, feature = "postgres"))]
 mod cluster;
 mod connecting;

@@ -1,0 +1,103 @@
+//! Pages of the author's, for persons who sign in.
+
+use askback::{Principal, Revision::V2026_07_28};
+use askback_connect::{PageRefused, vault::AuditEvent};
+use http::Uri;
+
+use crate::asking::{Call, call_as};
+use crate::pages::sign_out;
+use crate::visitor::{Browser, Scene};
+
+/// A person who was asked to pay, the browser in which they signed in for it, and the address of the page.
+struct Asked {
+    scene: Scene,
+    ada: Principal,
+    call: Call,
+    link: String,
+    browser: Browser,
+    at: Uri,
+}
+
+impl Asked {
+    async fn new() -> Self {
+        let scene = Scene::web().await;
+        let ada = scene.person("acme", "ada");
+        let mut call = call_as(&scene, &ada, V2026_07_28, "deposit").await;
+        let link = call.link().await;
+        let mut browser = scene.signed_in("acme", "ada").await;
+        let at = address(&mut browser, &link).await;
+        Self {
+            scene,
+            ada,
+            call,
+            link,
+            browser,
+            at,
+        }
+    }
+}
+
+/// The address of the page, to which the link leads.
+async fn address(browser: &mut Browser, link: &str) -> Uri {
+    let gone = browser.get(link).await;
+    gone.headers["location"].to_str().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_copy_of_a_visit_that_ended_shows_no_page() {
+    let mut asked = Asked::new().await;
+    let headers = asked.browser.headers();
+    assert!(asked.scene.kit.asked(&headers, &asked.at).await.is_ok());
+    sign_out(&mut asked.browser).await;
+    for kit in [&asked.scene.kit, &asked.scene.other_process().await] {
+        assert!(kit.asked(&headers, &asked.at).await.is_err());
+    }
+}
+
+/// Somebody may have signed the browser in for the person, long before they were asked.
+#[tokio::test]
+async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
+    let mut asked = Asked::new().await;
+    let old = asked.browser.headers();
+    asked.scene.stage.clock.turn(590_000);
+    let mut second = call_as(&asked.scene, &asked.ada, V2026_07_28, "deposit").await;
+    let link = second.link().await;
+    let mut fresh = asked.scene.signed_in("acme", "ada").await;
+    let at = address(&mut fresh, &link).await;
+    // Ten minutes after the sign-in, and not ten after the question.
+    asked.scene.stage.clock.turn(20_000);
+    let shown = asked.scene.kit.asked(&old, &at).await;
+    assert!(shown.is_ok(), "{shown:?}");
+
+    asked.scene.stage.clock.turn(600_000);
+    let mut third = call_as(&asked.scene, &asked.ada, V2026_07_28, "deposit").await;
+    let link = third.link().await;
+    asked.browser.get(&link).await.says(200, "Sign in");
+    let mut fresh = asked.scene.signed_in("acme", "ada").await;
+    let at = address(&mut fresh, &link).await;
+    let refused = asked.scene.kit.asked(&old, &at).await;
+    assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
+    let headers = fresh.headers();
+    assert!(asked.scene.kit.asked(&headers, &at).await.is_ok());
+}
+
+#[tokio::test]
+async fn others_who_open_the_link_meanwhile_do_not_hinder_the_person() {
+    let asked = Asked::new().await;
+    let (kit, headers) = (&asked.scene.kit, asked.browser.headers());
+    let page = kit.asked(&headers, &asked.at).await.unwrap();
+    let token = page.token().await.unwrap();
+    let mut bob = asked.scene.signed_in("acme", "bob").await;
+    bob.get(&asked.link).await.says(403, "not for you");
+    let claim = page.claim(&headers, &token).await.unwrap();
+    bob.get(&asked.link).await.says(403, "not for you");
+    claim.done().await.unwrap();
+    assert_eq!(asked.call.said.await.unwrap(), "paid");
+    let events = asked.scene.events(Some("acme")).await;
+    let others = events.iter().filter(|it| **it == AuditEvent::WrongPerson);
+    assert_eq!(
+        others.count(),
+        4,
+        "a line for each in both audits: {events:?}"
+    );
+}
