@@ -6,6 +6,7 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     io,
+    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -14,6 +15,7 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
+use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::arriving::Arriving;
@@ -48,6 +50,10 @@ impl Beside {
         Self(there.chain([(path, answers)]).collect())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The service that answers at this path: the one whose own path is the longest.
     pub(super) fn at(&self, asked: &str) -> Option<&Answers> {
         let below = |path: &str| {
@@ -57,6 +63,25 @@ impl Beside {
         let found = self.0.iter().filter(|(path, _)| below(path));
         let found = found.max_by_key(|(path, _)| path.len());
         found.map(|(_, answers)| &**answers)
+    }
+}
+
+/// The two ends of the connection that a request came on: an extension of the requests to services beside the endpoint
+/// ([`Endpoint::beside`](super::Endpoint::beside)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionEnds {
+    /// The address at this end.
+    pub local: SocketAddr,
+    /// The address at the other end. Behind a proxy it is that of the proxy.
+    pub remote: SocketAddr,
+}
+
+impl ConnectionEnds {
+    pub(super) fn of(stream: &TcpStream) -> io::Result<Self> {
+        Ok(Self {
+            local: stream.local_addr()?,
+            remote: stream.peer_addr()?,
+        })
     }
 }
 

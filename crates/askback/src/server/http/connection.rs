@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     arriving::Arriving,
-    beside::{Beside, Outgoing, RequestBody},
+    beside::{Beside, ConnectionEnds, Outgoing, RequestBody},
     body::{Body, WORTH_COUNTING},
     response,
     service::Service,
@@ -57,10 +57,14 @@ pub(super) async fn connection(
     if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }
+    let ends = match beside.is_empty() {
+        true => None,
+        false => ConnectionEnds::of(io.inner.get_ref()).ok(),
+    };
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
         let request = request.map(|body| Arriving::new(body, &present.0));
-        respond(&service, &path, &beside, request, in_request)
+        respond(&service, &path, (&beside, ends), request, in_request)
     });
     let mut http = http1::Builder::new();
     // The socket looks at the time itself.
@@ -112,14 +116,17 @@ enum End {
 async fn respond(
     service: &Service,
     path: &str,
-    beside: &Beside,
-    request: Request<Arriving>,
+    (beside, ends): (&Beside, Option<ConnectionEnds>),
+    mut request: Request<Arriving>,
     in_request: InRequest,
 ) -> Result<Response<Watched>, Infallible> {
     let asked = request.uri().path();
     let response = if asked == path || service.protected().serves(asked) {
         service.respond(request).await.map(Answer::Ours)
     } else if let Some(answers) = beside.at(asked) {
+        if let Some(ends) = ends {
+            request.extensions_mut().insert(ends);
+        }
         answers(request.map(RequestBody)).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");

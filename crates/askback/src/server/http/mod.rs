@@ -42,7 +42,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 pub use askback_core::http::guard::{BadName, Guard};
-pub use beside::RequestBody;
+pub use beside::{ConnectionEnds, RequestBody};
 pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
@@ -150,7 +150,7 @@ impl Endpoint {
     /// own beside [`service`](Self::service).
     ///
     /// The hosts, origins and tokens of the endpoint are not asked for there: that service looks to who its visitors
-    /// are. The limits on connections and headers are those of the endpoint; a body is read as the service reads it.
+    /// are. Each request has the [`ConnectionEnds`] of its connection as an extension. The limits on connections and headers are those of the endpoint; a body is read as the service reads it.
     pub fn beside<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
     where
         S: tower_service::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,

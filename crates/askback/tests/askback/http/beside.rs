@@ -1,10 +1,15 @@
 //! Services at the address of the endpoint, beside it.
 
+use askback::http::ConnectionEnds;
 use axum::{
     Router,
     extract::Request,
     response::IntoResponse,
     routing::{get, post},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
 };
 
 use super::{Stage, serving::Serving};
@@ -102,4 +107,25 @@ async fn a_service_at_the_root_answers_what_nothing_else_does() {
     assert!(said.ends_with("root: GET /a/b"), "{said}");
     let said = serving.says(request("POST /mcp", "")).await;
     assert!(said.starts_with("HTTP/1.1 403"), "{said}");
+}
+
+#[tokio::test]
+async fn a_service_knows_both_ends_of_a_connection() {
+    let endpoint = Stage::default().builder().build().unwrap().http();
+    let ends = Router::new().fallback(|request: Request| async move {
+        let ends = request.extensions().get::<ConnectionEnds>().copied();
+        ends.map_or_else(String::new, |it| format!("{} to {}", it.remote, it.local))
+    });
+    let endpoint = endpoint.beside("/", ends);
+    let serving = Serving::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await;
+    let mut stream = TcpStream::connect(serving.addr).await.unwrap();
+    let own = stream.local_addr().unwrap();
+    let asked = request("GET /", "");
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert!(
+        said.ends_with(&format!("\r\n\r\n{own} to {}", serving.addr)),
+        "{said}"
+    );
 }
