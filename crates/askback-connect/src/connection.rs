@@ -107,7 +107,8 @@ impl Connection {
 
     /// The URL, if the token may be sent there.
     fn url(&self, url: &str) -> Result<Url> {
-        let (name, origins) = (self.party.name(), self.party.api_origins());
+        let name = self.party.name();
+        let origins = self.party.api_origins().unwrap_or_default();
         let read = self.kit.fetcher().url(url).ok_or_else(|| {
             let url = Quoted(url);
             Error::internal(format!(
@@ -119,7 +120,10 @@ impl Connection {
             return Ok(read);
         }
         let named: Vec<_> = origins.iter().map(Origin::ascii_serialization).collect();
-        let apis = named.join(", ");
+        let apis = match named.is_empty() {
+            true => "it has none".to_owned(),
+            false => named.join(", "),
+        };
         let origin = origin.ascii_serialization();
         let origin = Quoted(&origin);
         Err(Error::internal(format!(

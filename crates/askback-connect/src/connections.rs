@@ -95,7 +95,8 @@ pub enum BadConnections {
     /// Nobody knows where the tokens of a provider may be sent.
     #[error(
         "the provider {provider:?} has no API that its tokens may be sent to: name its origins with \
-         `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers"
+         `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; where handlers send \
+         them themselves, say so with `ThirdParty::without_api()` or `api = []`"
     )]
     NoApi {
         /// The provider.
@@ -133,8 +134,9 @@ impl Connections {
     /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
     ///
     /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first. Other users
-    /// of the machine can be first where they see it, such as in the arguments of the browser: refuse their connections
-    /// with [`PeerUser`](crate::PeerUser), where the system tells whose they are.
+    /// of the machine can be first where they see it, such as in the arguments of the browser: their requests are refused
+    /// where the system tells whose they are, behind [`Endpoint::beside`](askback::http::Endpoint::beside). Other servers
+    /// refuse their connections with [`PeerUser`](crate::PeerUser).
     ///
     /// A caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
     /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates
@@ -240,8 +242,9 @@ impl ConnectionsBuilder {
     /// # Errors
     ///
     /// [`BadConnections`] where the URL is none for pages: `https`, or `http` at a loopback address of this machine,
-    /// without a query, a fragment or a user; and where a provider has no [`api`](ThirdParty::api), before any person is
-    /// asked for an account for which no [`Connection`](crate::Connection) could send a request.
+    /// without a query, a fragment or a user; and where a provider has no [`api`](ThirdParty::api) and does not say so
+    /// ([`without_api`](ThirdParty::without_api)), before any person is asked for an account for which no
+    /// [`Connection`](crate::Connection) could send a request.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
         let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
@@ -249,7 +252,7 @@ impl ConnectionsBuilder {
             let provider = party.name().to_owned();
             return Err(BadConnections::DeviceFlow { provider });
         }
-        let has_no_api = |party: &&ThirdParty| party.api_origins().is_empty();
+        let has_no_api = |party: &&ThirdParty| party.api_origins().is_none();
         if let Some(party) = self.providers.iter().find(has_no_api) {
             let provider = party.name().to_owned();
             return Err(BadConnections::NoApi { provider });

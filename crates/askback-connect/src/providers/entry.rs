@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askback_core::auth::Scopes;
-use askback_oauth::{Fetcher, Provider, RegisteredClient};
+use askback_oauth::{AuthorizationError, Fetcher, Provider, RegisteredClient};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -52,8 +52,8 @@ pub(super) struct Entry {
     refresh_refusals: Vec<String>,
     revokes_singly: bool,
     account: Option<AccountEntry>,
-    /// The origins of its API.
-    pub(super) api: Vec<String>,
+    /// The origins of its API; an empty list where handlers send tokens themselves.
+    pub(super) api: Option<Vec<String>>,
 }
 
 /// Where a secret is. Never the secret itself, although a text could be one by mistake: so it is not printed.
@@ -120,6 +120,19 @@ fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     }
 }
 
+/// The same for a URL of an authorization server. It is not quoted: somebody may have written a key or a password into it.
+fn of_url(key: &'static str) -> impl Fn(AuthorizationError) -> Fault {
+    move |error| {
+        of(key)(match error {
+            AuthorizationError::Url { what, .. } => ConnectError::Setting {
+                what,
+                why: format!("the URL of {what} must be https, or on this machine"),
+            },
+            error => error.into(),
+        })
+    }
+}
+
 impl Entry {
     /// Sets the tenant.
     pub(super) fn tenant(mut self, tenant: &str) -> Self {
@@ -146,7 +159,7 @@ impl Entry {
             Ok(_) => "token_endpoint",
             Err(_) => "authorization_endpoint",
         };
-        self.with_provider(name, provider.map_err(of(key))?, client)
+        self.with_provider(name, provider.map_err(of_url(key))?, client)
     }
 
     /// Returns the third party whose authorization server describes itself, where no endpoints are given.
@@ -164,7 +177,7 @@ impl Entry {
             (Some(issuer), None, None) => {
                 let issuer = self.with_tenant(name, issuer)?;
                 let provider = Provider::discover(fetcher, &issuer).await;
-                self.with_provider(name, provider.map_err(of("issuer"))?, client)
+                self.with_provider(name, provider.map_err(of_url("issuer"))?, client)
             }
             _ => self.party(name, client),
         }
@@ -197,11 +210,11 @@ impl Entry {
         // An endpoint that is written down comes before one of the metadata.
         if let Some(device) = &self.device_endpoint {
             let device = provider.device_endpoint(&self.with_tenant(name, device)?);
-            provider = device.map_err(of("device_endpoint"))?;
+            provider = device.map_err(of_url("device_endpoint"))?;
         }
         if let Some(revocation) = &self.revocation_endpoint {
             let revocation = provider.revocation_endpoint(&self.with_tenant(name, revocation)?);
-            provider = revocation.map_err(of("revocation_endpoint"))?;
+            provider = revocation.map_err(of_url("revocation_endpoint"))?;
         }
         if let Some(methods) = &self.client_methods {
             provider = provider.client_methods(methods.iter().cloned());
@@ -261,7 +274,10 @@ impl Entry {
     }
 
     fn with_account(&self, party: ThirdParty) -> Result<ThirdParty, Fault> {
-        let party = party.api(&self.api).map_err(of("api"))?;
+        let party = match &self.api {
+            None => party,
+            Some(origins) => party.api(origins).map_err(of("api"))?,
+        };
         let source = match &self.account {
             None => return Ok(party),
             Some(AccountEntry {

@@ -2,7 +2,12 @@
 
 mod keys;
 
-use std::{collections::BTreeMap, fs::File, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read as _},
+    path::Path,
+};
 
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
 use serde::Deserialize as _;
@@ -363,16 +368,23 @@ impl<'a> ReadFile<'a> {
 
 /// Reads a file; one with a secret must be its owner's alone.
 fn read(path: &Path, is_secret: bool) -> io::Result<String> {
+    let unfit = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    // A pipe that nobody writes to would not open before somebody does.
+    if !fs::metadata(path)?.is_file() {
+        return Err(unfit(
+            "it is no file, but a folder, a pipe or a device".to_owned(),
+        ));
+    }
     let file = File::open(path)?;
     let found = file.metadata()?;
-    if found.len() > MOST {
-        let why = format!("it is larger than {MOST} bytes");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
-    }
     if is_secret {
         check_mode(&found, path)?;
     }
-    io::read_to_string(file)
+    let text = io::read_to_string(file.take(MOST + 1))?;
+    match text.len() as u64 > MOST {
+        true => Err(unfit(format!("it is larger than {MOST} bytes"))),
+        false => Ok(text),
+    }
 }
 
 #[cfg(unix)]

@@ -32,7 +32,8 @@ pub(super) fn operators(what: &'static str, url: &str) -> Result<Url, ConnectErr
         .url(url)
         .ok_or_else(|| ConnectError::Setting {
             what,
-            why: format!("the URL {url:?} is neither https nor on this machine"),
+            // The URL is not quoted: somebody may have written a key or a password into it.
+            why: "its URL is neither https nor on this machine".to_owned(),
         })
 }
 
@@ -44,7 +45,8 @@ pub(super) fn origin(text: &str) -> Result<Origin, ConnectError> {
         true => Ok(url.origin()),
         false => Err(ConnectError::Setting {
             what: "the origin of the API",
-            why: format!("{text:?} is no origin: leave out what comes after the host"),
+            why: "it is no origin: leave out what is before and after the host and its port"
+                .to_owned(),
         }),
     }
 }

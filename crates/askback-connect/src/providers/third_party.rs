@@ -37,7 +37,8 @@ pub(super) struct Inner {
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
     /// The origins that its tokens may be sent to.
-    pub(super) api: Vec<Origin>,
+    /// The origins of its API; none where nobody has said whether it has one.
+    pub(super) api: Option<Vec<Origin>>,
     pub(super) revocation: RevocationWay,
     /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
     pub(super) refusals: Vec<String>,
@@ -148,7 +149,7 @@ impl ThirdParty {
                 name,
                 title,
                 means,
-                api: Vec::new(),
+                api: None,
                 scopes: Scopes::new(),
                 rules: ScopeRules::default(),
                 parameters: Vec::new(),
@@ -179,7 +180,8 @@ impl ThirdParty {
     }
 
     /// Adds origins of its API, such as `https://api.example`: a [`Connection`](crate::Connection) sends the token to no
-    /// other. [`Connections`](crate::Connections) are not built with a third party that has none.
+    /// other. [`Connections`](crate::Connections) are not built with a third party that has none, unless it is said
+    /// ([`ThirdParty::without_api`]).
     ///
     /// # Errors
     ///
@@ -191,7 +193,14 @@ impl ThirdParty {
     ) -> Result<Self, ConnectError> {
         let origins = origins.into_iter().map(|it| origin(it.as_ref()));
         let origins: Vec<_> = origins.collect::<Result<_, _>>()?;
-        Ok(self.with(|it| it.api.extend(origins)))
+        Ok(self.with(|it| it.api.get_or_insert_default().extend(origins)))
+    }
+
+    /// Says that no [`Connection`](crate::Connection) sends its tokens: handlers take them with
+    /// [`Connection::credential`](crate::Connection::credential), and answer for where they go.
+    #[must_use]
+    pub fn without_api(self) -> Self {
+        self.with(|it| it.api = Some(Vec::new()))
     }
 
     /// Sets how tokens are given back.
@@ -327,8 +336,8 @@ impl ThirdParty {
     }
 
     /// The origins that its tokens may be sent to.
-    pub(crate) fn api_origins(&self) -> &[Origin] {
-        &self.inner.api
+    pub(crate) fn api_origins(&self) -> Option<&[Origin]> {
+        self.inner.api.as_deref()
     }
 
     /// The authorization server, if there is one and accounts are connected in this way.

@@ -127,7 +127,8 @@ impl ScriptedPages {
 /// # Panics
 ///
 /// When it is dropped, if there is something in the script that no handler has asked for, such as a provider whose name is
-/// misspelt. In a test that panics already, the log says so.
+/// misspelt. In a test that panics already, the log says so. Drop it in the test itself: a panic in a task that nobody
+/// awaits fails no test.
 #[derive(Debug)]
 #[must_use = "it fails the test if the script is not used"]
 pub struct ScriptedConnections(Connections);

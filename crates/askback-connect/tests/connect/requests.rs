@@ -187,11 +187,15 @@ async fn a_third_party_without_an_api_is_found_before_anybody_is_asked() {
     let providers = Providers::new(fetcher()).with(github).unwrap();
     let built = Connections::on_this_machine(MACHINE, vault.clone(), providers.clone()).build();
     assert!(built.is_ok(), "{built:?}");
+    let said = providers.clone().with(key.clone().without_api()).unwrap();
+    let built = Connections::on_this_machine(MACHINE, vault.clone(), said).build();
+    assert!(built.is_ok(), "{built:?}");
     let providers = providers.with(key).unwrap();
     let built = Connections::on_this_machine(MACHINE, vault, providers).build();
     let error = built.unwrap_err().to_string();
     let told = "the provider \"invoices\" has no API that its tokens may be sent to: name its origins with \
-                `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers";
+                `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; where \
+                handlers send them themselves, say so with `ThirdParty::without_api()` or `api = []`";
     assert_eq!(error, told);
 }
 

@@ -74,6 +74,10 @@ async fn files_name_presets_and_providers_of_their_own() {
         title = "Invoices"
         api_key = {{ hint = "A key that may read" }}
         api = ["https://Invoices.example:8443/"]
+
+        [notes]
+        api_key = {{}}
+        api = []
         {OWN}"#
     );
     let providers = read_text(&text).await.expect("a file of providers");
@@ -94,17 +98,24 @@ async fn files_name_presets_and_providers_of_their_own() {
         ("files", "files", "code"),
         ("invoices", "Invoices", "A key that may read"),
         ("mail", "Microsoft", "code"),
+        ("notes", "notes", ""),
     ];
     assert_eq!(found, expected);
-    let apis = |name: &str| -> Vec<_> {
+    let apis = |name: &str| -> Option<Vec<_>> {
         let party = providers.get(name).expect("it is there");
-        let origins = party.api_origins().iter();
-        origins.map(|it| it.ascii_serialization()).collect()
+        let origins = party.api_origins();
+        origins.map(|it| it.iter().map(|it| it.ascii_serialization()).collect())
     };
-    assert_eq!(apis("code"), ["https://code.acme.example"]);
-    assert_eq!(apis("mail"), ["https://graph.microsoft.com"]);
-    assert_eq!(apis("invoices"), ["https://invoices.example:8443"]);
-    assert!(apis("files").is_empty());
+    for (name, expected) in [
+        ("code", Some(vec!["https://code.acme.example"])),
+        ("mail", Some(vec!["https://graph.microsoft.com"])),
+        ("invoices", Some(vec!["https://invoices.example:8443"])),
+        ("files", None),
+        ("notes", Some(vec![])),
+    ] {
+        let expected = expected.map(|it| it.into_iter().map(str::to_owned).collect());
+        assert_eq!(apis(name), expected, "{name}");
+    }
     let code = providers.get("code").expect("it is there");
     assert_eq!(
         Some(code.default_scopes()),
@@ -288,18 +299,18 @@ async fn a_fault_is_told_without_a_value() {
         (own("scopes"), "line 7: this is no TOML: "),
         (own("scopes = [\"a b\"]"), "line 7, provider \"files\", `scopes`: "),
         (own("revocation = { by = 'bearer' }"), "`revocation`: it has no `url`"),
-        (own("revocation = { by = 'bearer', url = 'http://a.example' }"), "`revocation.url`: the URL"),
-        (own("revocation_endpoint = 'http://a.example'"), "line 7, provider \"files\", `revocation_endpoint`: the URL"),
-        (own("device_endpoint = 'http://a.example'"), "`device_endpoint`: the URL"),
-        (own("api = ['https://a.example/path']"), "line 7, provider \"files\", `api`: \"https://a.example/path\" is no origin"),
+        (own("revocation = { by = 'bearer', url = 'http://canary-secret@a.example' }"), "`revocation.url`: its URL is neither"),
+        (own("revocation_endpoint = 'http://canary-secret@a.example'"), "line 7, provider \"files\", `revocation_endpoint`: the URL of the revocation endpoint must be https, or on this machine"),
+        (own("device_endpoint = 'http://a.example/canary-secret'"), "`device_endpoint`: the URL of the device"),
+        (own("api = ['https://a.example/canary-secret']"), "line 7, provider \"files\", `api`: it is no origin: leave out"),
         (own("api_key = {}"), "line 2, provider \"files\": it has a `client_id` and an `api_key`"),
         (
             own("account = { url = 'https://files.example/me' }"),
             "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and `pointers`",
         ),
         (
-            own("account = { url = 'http://files.example/me', pointers = ['/a'] }"),
-            "`account.url`: the URL \"http://files.example/me\" is neither https nor on this machine",
+            own("account = { url = 'http://files.example/me?key=canary-secret', pointers = ['/a'] }"),
+            "`account.url`: its URL is neither https nor on this machine",
         ),
         ("[a]\n".to_owned(), "line 1, provider \"a\": it has neither a `client_id` nor an `api_key`"),
         ("[a]\nclient_id = 'c'\n".to_owned(), "line 1, provider \"a\": it has no `issuer`"),
@@ -321,7 +332,7 @@ async fn a_fault_is_told_without_a_value() {
             "line 1, provider \"a\", `account`: it must have",
         ),
         (
-            OWN.replace("https://files.example/token", "http://files.example/token"),
+            OWN.replace("https://files.example/token", "http://canary-secret@files.example/token"),
             "line 5, provider \"files\", `token_endpoint`: the URL of the token endpoint",
         ),
         (
@@ -330,5 +341,41 @@ async fn a_fault_is_told_without_a_value() {
         ),
     ] {
         check(&text, expected).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_or_too_large_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let large = folder.path().join("large.toml");
+    fs::write(&large, "#".repeat(MOST as usize + 1)).expect("a file");
+    let fits = folder.path().join("fits.toml");
+    fs::write(&fits, "#".repeat(MOST as usize)).expect("a file");
+    let mut cases = vec![
+        (large, Some("it is larger than 1048576 bytes")),
+        (fits, None),
+        (
+            folder.path().to_owned(),
+            Some("it is no file, but a folder"),
+        ),
+    ];
+    // Nobody writes into the pipe: whoever opens it waits.
+    #[cfg(unix)]
+    {
+        let pipe = folder.path().join("pipe.toml");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        cases.push((pipe, Some("it is no file, but a folder, a pipe")));
+    }
+    for (path, expected) in cases {
+        let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default());
+        let read = Providers::from_file(fetcher.expect("HTTP"), &path).await;
+        match expected {
+            None => assert!(read.is_ok(), "{}", path.display()),
+            Some(why) => {
+                let error = read.expect_err("it is refused").to_string();
+                assert!(error.contains(why), "{error}");
+            }
+        }
     }
 }
