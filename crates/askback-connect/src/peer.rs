@@ -21,7 +21,8 @@ const ROOT: u32 = 0;
 /// The user at the other end of a connection within this machine, as far as the system tells.
 ///
 /// Where pages are for the one user of a machine ([`Connections::on_this_machine`](crate::Connections::on_this_machine)),
-/// close connections of others when they are accepted:
+/// close connections of others when they are accepted. The pages do so themselves behind
+/// [`Endpoint::beside`](askback::http::Endpoint::beside).
 ///
 /// ```no_run
 /// # use askback_connect::PeerUser;

@@ -31,6 +31,8 @@ struct ShownPerson<'a> {
 pub(super) struct SignInPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) next: String,
+    /// Whether it is their accounts that come next.
+    pub(super) is_for_accounts: bool,
     pub(super) is_stale: bool,
 }
 

@@ -31,9 +31,10 @@ use std::{
     task::{Context, Poll},
 };
 
+use askback::http::ConnectionEnds;
 use bytes::{Buf, Bytes, BytesMut};
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{self, HOST, ORIGIN},
 };
 use http_body::Body;
@@ -47,6 +48,7 @@ use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, SaidPage, page};
 use crate::connections::{Connections, Kit};
 use crate::intents::IntentId;
+use crate::peer::PeerUser;
 use crate::vault::VaultError;
 
 /// The longest form that is read, in bytes.
@@ -63,6 +65,10 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form
 ///
 /// It answers all requests that it is given: route the path of the kit's URL and all below it there. It is called within
 /// a runtime of tokio; what a request has begun is done even if its future is dropped.
+///
+/// Where the pages are for the one user of a machine, a request is refused whose [`ConnectionEnds`] are those of another
+/// user, as they are known behind [`Endpoint::beside`](askback::http::Endpoint::beside); other servers look at connections
+/// themselves, with [`PeerUser`].
 #[derive(Clone, Debug)]
 pub struct Pages(pub(crate) Connections);
 
@@ -145,6 +151,10 @@ impl Pages {
     {
         let kit = &self.0.0;
         let (parts, body) = request.into_parts();
+        if !kit.has_sign_in() && is_of_another_user(&parts.extensions).await {
+            tracing::warn!("a request of another user of this machine is refused");
+            return finished(plain(StatusCode::FORBIDDEN));
+        }
         let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
         let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
         let host = parts.uri.authority().map(|it| it.as_str().as_bytes());
@@ -259,6 +269,7 @@ impl Visited<'_> {
         let sign_in = html::SignInPage {
             frame: Frame::new(self.kit, None).await?,
             next: next.written(),
+            is_for_accounts: next == Next::Accounts,
             is_stale,
         };
         Ok(page(StatusCode::OK, &sign_in)?)
@@ -371,6 +382,14 @@ impl Visited<'_> {
     fn logo(&self) -> Shown {
         let logo = self.kit.brand.logo.clone();
         logo.map(picture).ok_or(Refused::Unknown)
+    }
+}
+
+/// Whether the connection of a request belongs to another user of this machine, where it is known.
+async fn is_of_another_user(extensions: &Extensions) -> bool {
+    match extensions.get::<ConnectionEnds>() {
+        Some(ends) => PeerUser::of(ends.local, ends.remote).await == PeerUser::Other,
+        None => false,
     }
 }
 

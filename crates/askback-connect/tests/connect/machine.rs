@@ -1,12 +1,13 @@
 //! The pages for the one user of a machine, which other users of it reach, too.
 
-use std::fs;
+use std::{fs, net::SocketAddr};
 
 use askback::{
     Ctx,
     Revision::V2026_07_28,
     Server, Tool,
     client::{Client, Protocol},
+    http::ConnectionEnds,
     keys::{Key, KeyRing, KeySource},
     protocol::{CallToolParams, ElicitResult, Outcome, RawJson},
     transport,
@@ -19,6 +20,10 @@ use askback_oauth::Secret;
 use http::Request;
 use http_body_util::Full;
 use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::asking::{Call, call};
 use crate::visitor::{Browser, MACHINE, Scene, parameter};
@@ -337,4 +342,56 @@ async fn a_link_stays_the_same_when_the_server_is_started_again() {
     let yes = RawJson::new(&ElicitResult::agree()).unwrap();
     call.input_responses = Some([(key, yes)].into_iter().collect());
     assert_eq!(round(&client, &mut call).await, Err("octocat".to_owned()));
+}
+
+/// The status of a GET over a real connection, and its body.
+async fn fetched(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:4000\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn pages_beside_the_endpoint_are_for_this_user_alone() {
+    let asked = Asked::new("stars").await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let endpoint = Server::new("s", "1").build().unwrap().http();
+    tokio::spawn(
+        endpoint
+            .beside("/", asked.scene.kit.pages())
+            .serve(listener),
+    );
+    let path = asked.link.strip_prefix(MACHINE).unwrap();
+    // A connection of another user cannot be made here. One that is within the machine and not in its list is as such.
+    #[cfg(target_os = "linux")]
+    {
+        let ends = |local: &str, remote: &str| ConnectionEnds {
+            local: local.parse().unwrap(),
+            remote: remote.parse().unwrap(),
+        };
+        let request = |ends| {
+            let request = Request::get(path).header("host", "127.0.0.1:4000");
+            request
+                .extension(ends)
+                .body(Full::<bytes::Bytes>::default())
+                .unwrap()
+        };
+        let pages = asked.scene.kit.pages();
+        let refused = pages
+            .respond(request(ends("127.0.0.1:1", "127.0.0.1:2")))
+            .await;
+        assert_eq!(refused.status(), 403);
+        assert_eq!(count(&asked.events().await, AuditEvent::Opened), 0);
+    }
+    let shown = fetched(address, path).await;
+    assert!(
+        shown.starts_with("HTTP/1.1 200") && shown.contains("Git &#38; Co"),
+        "{shown}"
+    );
+    assert_eq!(count(&asked.events().await, AuditEvent::Opened), 1);
 }

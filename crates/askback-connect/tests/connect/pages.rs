@@ -691,6 +691,10 @@ async fn a_name_of_a_person_is_text() {
 async fn a_person_sees_and_disconnects_their_own_accounts() {
     let asked = Asked::new().await;
     let (scene, mut browser, ada) = (asked.scene, asked.browser, asked.ada);
+    // Nobody has asked for this page.
+    let signed_out = scene.browser().get(&format!("{WEB}/accounts")).await;
+    signed_out.says(200, "shows your accounts to you alone");
+    assert!(!signed_out.text.contains("asked"), "{}", signed_out.text);
     let provider = browser.agree(&asked.link).await;
     browser.come_back(&provider, "octocat").await;
     let page = browser.get(&format!("{WEB}/accounts")).await;
