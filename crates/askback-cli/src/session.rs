@@ -2,11 +2,7 @@
 
 mod several;
 
-use std::{
-    path::PathBuf,
-    str::FromStr,
-    time::{Duration, SystemTime},
-};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
     authorization::client::{AuthorizationError, SignInError},
@@ -31,7 +27,7 @@ use askback_host::{
     plain::Plain,
     relay::{ServerId, claims},
     script::Script,
-    text::{Words, given},
+    text::{Clock, Words, given},
     unattended::Unattended,
     words,
 };
@@ -374,7 +370,7 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     match answers {
         Answers::Person => {
             let full = match !plain && out::is_attended() && !Look::is_dumb() {
-                true => Full::new(shown, SystemTime::now()).ok(),
+                true => Full::new(shown, Clock::of_this_machine()).ok(),
                 false => None,
             };
             match full {

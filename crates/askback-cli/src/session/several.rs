@@ -10,7 +10,7 @@ use askback_host::{
     page::out,
     relay::{Relay, ServerId, claims},
     tasks::Tasks,
-    text::{Given, Words, given},
+    text::{Clock, Given, Words, given},
     words,
 };
 use tokio::task::JoinSet;
@@ -113,7 +113,8 @@ impl<'a> Room<'a> {
             claims: None,
         };
         let (offer, shared) = (self.offer.clone(), self.shared.clone());
-        Desk::new(asker, offer, shared, self.limits.clone())
+        let desk = Desk::new(asker, offer, shared, self.limits.clone());
+        desk.with_clock(Clock::of_this_machine())
     }
 
     /// All that it takes to connect to the server that is chosen. Nothing is started yet.

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -19,7 +19,6 @@ use crossterm::{
     execute,
     terminal::{disable_raw_mode, enable_raw_mode},
 };
-use jiff::{Span, civil::Date};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
@@ -38,7 +37,7 @@ use crate::{
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
-    text::{Words, given},
+    text::{Clock, Words, given},
     waited::waited,
     words,
 };
@@ -97,19 +96,19 @@ pub struct Full {
 
 impl Full {
     /// Takes the terminal, from within the runtime. At most `shown` characters of what a server says
-    /// of a question are seen at once; calendars begin with the day that it is `now`.
+    /// of a question are seen at once; calendars begin with the day of the clock.
     ///
     /// # Errors
     ///
     /// Where the terminal cannot be taken.
-    pub fn new(shown: usize, now: SystemTime) -> io::Result<Self> {
+    pub fn new(shown: usize, clock: Clock) -> io::Result<Self> {
         restored_after_a_panic();
         #[cfg(unix)]
         restored_when_ended()?;
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
-            screen: Screen::new(shown, day(now)),
+            screen: Screen::new(shown, clock.today()),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),
@@ -506,14 +505,6 @@ fn rewraps() -> bool {
         term.starts_with("linux") || term.starts_with("vt")
     };
     std::env::var_os("XTERM_VERSION").is_none() && !std::env::var_os("TERM").is_some_and(is_old)
-}
-
-/// The day, in UTC.
-fn day(now: SystemTime) -> Date {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let days = i64::try_from(since.as_secs() / (24 * 60 * 60)).unwrap_or_default();
-    let days = Span::new().try_days(days).unwrap_or_default();
-    Date::constant(1970, 1, 1).saturating_add(days)
 }
 
 /// Takes the terminal.

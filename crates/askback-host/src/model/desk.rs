@@ -15,7 +15,7 @@ use super::{
     stance::Stance,
     step::{Effect, Notice, Permission, Said, Step, Suggestions},
 };
-use crate::text::{PeerText, Words};
+use crate::text::{Clock, PeerText, Words};
 
 /// Every question of one server: one in front of the person, others waiting.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ pub struct Desk {
     model: Option<String>,
     permission: Permission,
     limits: Limits,
+    clock: Clock,
 }
 
 /// An event of a [`Desk`].
@@ -183,7 +184,15 @@ impl Desk {
             model: None,
             permission: Permission::Ask,
             limits,
+            clock: Clock::default(),
         }
+    }
+
+    /// Has dates and times in forms be written by this clock, in place of that of this machine in UTC.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Has a model reply where the server wants that, as far as the person permits it.
@@ -352,7 +361,10 @@ impl Desk {
         let is_kept = kept.is_some();
         let first = match kept {
             Some(draft) => Ok(Stage::Filling(draft)),
-            None => Stage::first(&question.ask, self.model.is_some(), &self.limits),
+            None => {
+                let has_model = self.model.is_some();
+                Stage::first(&question.ask, has_model, &self.limits, self.clock)
+            }
         };
         match first {
             Ok(stage) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::nested::{self, Group, Key, Kind, Row, Unfolded};
 use crate::{
-    text::{self, Words},
+    text::{self, Clock, Words},
     words,
 };
 
@@ -30,6 +30,7 @@ pub struct Draft {
     /// The objects and lists that have fields of their own.
     groups: Vec<Group>,
     limits: Limits,
+    clock: Clock,
 }
 
 /// The place of a field in what is sent.
@@ -65,6 +66,7 @@ impl Draft {
             entries: Vec::new(),
             groups: Vec::new(),
             limits,
+            clock: Clock::default(),
         };
         let mut left = schema.fields.len();
         for field in schema.fields {
@@ -95,6 +97,13 @@ impl Draft {
         }
         draft.settle();
         draft
+    }
+
+    /// The form, with dates and times that are written by this clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// Whether there is room for so many fields more.
@@ -379,7 +388,7 @@ impl Draft {
         let Some(field) = self.fields.get(index) else {
             return Err("there is no such field".into());
         };
-        let value = read(field, written)?;
+        let value = read(field, written, self.clock)?;
         text::check(field, &value, &self.limits)?;
         self.check_nested(index, field, &value)?;
         Ok(value)
@@ -524,8 +533,8 @@ fn explain(field: &mut Field) {
     }
 }
 
-fn read(field: &Field, written: &str) -> Result<Value, Words> {
-    match (&field.kind, text::read(field, written)) {
+fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
+    match (&field.kind, text::read(field, written, clock)) {
         (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
             .map(|option| option.value.as_str().into())
             .ok_or(wanted),

@@ -14,7 +14,7 @@ use super::{
     step::{Effect, Notice, Said, Step},
 };
 use crate::{
-    text::{PeerText, Words, given},
+    text::{Clock, PeerText, Words, given},
     words,
 };
 
@@ -114,19 +114,21 @@ impl Stage {
         ask: &Ask,
         has_model: bool,
         limits: &Limits,
+        clock: Clock,
     ) -> Result<Self, (Notice, Reply)> {
+        let draft = |schema: FormSchema, preset: &Content| {
+            Draft::new(schema, preset, limits.clone()).with_clock(clock)
+        };
         Ok(match ask {
             Ask::Form { message, schema } => {
-                let draft = Draft::new(schema.clone(), &Content::new(), limits.clone());
+                let draft = draft(schema.clone(), &Content::new());
                 if schema.secret_fields(message).next().is_some() {
                     Self::Secret(draft)
                 } else {
                     Self::filling(draft)
                 }
             }
-            Ask::Arguments { schema, preset, .. } => {
-                Self::filling(Draft::new(schema.clone(), preset, limits.clone()))
-            }
+            Ask::Arguments { schema, preset, .. } => Self::filling(draft(schema.clone(), preset)),
             Ask::Link {
                 message,
                 url,
@@ -140,14 +142,8 @@ impl Stage {
                     false => Self::Consent(link),
                 }
             }
-            Ask::Register { .. } => Self::Review(Draft::new(
-                FormSchema::default(),
-                &Content::new(),
-                limits.clone(),
-            )),
-            Ask::Client { .. } => {
-                Self::filling(Draft::new(client(), &Content::new(), limits.clone()))
-            }
+            Ask::Register { .. } => Self::Review(draft(FormSchema::default(), &Content::new())),
+            Ask::Client { .. } => Self::filling(draft(client(), &Content::new())),
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }

@@ -10,7 +10,7 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::Words;
+use super::{Clock, Words};
 
 /// Returns the hint of the field, without the pattern.
 pub fn hint(field: &Field) -> Words {
@@ -20,18 +20,23 @@ pub fn hint(field: &Field) -> Words {
         | FieldKind::Boolean(_)
         | FieldKind::Choice(_)
         | FieldKind::Choices(_)
-        | FieldKind::Json(_) => Words::of_core(&bare(field).hint()),
+        | FieldKind::Json(_) => of_core(&bare(field).hint()),
         // What the core says of kinds that are not known here may hold anything.
         _ => "a value".into(),
     }
 }
 
-/// Reads what a person wrote as a value of the field's type.
+/// Reads what a person wrote as a value of the field's type; dates and times as they are written by the clock.
 ///
 /// # Errors
 ///
 /// Fails with the wanted kind of value. Options are not named.
-pub fn read(field: &Field, written: &str) -> Result<Value, Words> {
+pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
+    if let FieldKind::Text(text) = &field.kind
+        && let Some(read) = text.format.and_then(|format| clock.read(format, written))
+    {
+        return read.map(Value::String);
+    }
     field.parse(written).map_err(|issue| match &field.kind {
         FieldKind::Choice(_) => "must be one of the options".into(),
         FieldKind::Choices(_) => "must be some of the options, with commas between".into(),
@@ -64,12 +69,12 @@ pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words>
         }
         FieldKind::Text(text) if text.pattern.is_some() => {
             match bare(field).check(value, &limits.forms) {
-                Err(issue) => Words::of_core(&issue.message),
+                Err(issue) => of_core(&issue.message),
                 Ok(()) => "must match the pattern".into(),
             }
         }
         FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Boolean(_) | FieldKind::Json(_) => {
-            Words::of_core(&issue.message)
+            of_core(&issue.message)
         }
         _ => "does not fit".into(),
     })
@@ -94,6 +99,12 @@ pub fn plain(field: &Field, value: &Value) -> Option<Words> {
 
 /// The longest date that is shown within a line of ours, in characters.
 const DATE: usize = 32;
+
+/// Words of the core, for a person: they need not write dates as programs do.
+fn of_core(words: &str) -> Words {
+    const WRITTEN: &str = "a date and time such as 2026-06-15 14:30";
+    Words::of_core(&words.replace(TextFormat::DateTime.words(), WRITTEN))
+}
 
 /// The field without its pattern.
 fn bare(field: &Field) -> Field {

@@ -6,6 +6,7 @@
 //! `<U+XXXX>`; and a line of ours is made of nothing but what stands in the source, numbers, and
 //! what the person or this machine gave.
 
+mod clock;
 mod field;
 mod layout;
 mod peer;
@@ -15,6 +16,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
+pub use clock::Clock;
 pub use field::{check, hint, plain, read};
 pub use layout::{columns, fitted, fitted_end, quoted, wrapped};
 pub use peer::PeerText;

@@ -17,8 +17,8 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    booking, form, going_on, in_full, journey, link, nested, of_model, reply_of_a_model, roots,
-    sign_in, suggested, travel, unfinished, vacation,
+    booking, dates, evening, form, going_on, in_full, journey, link, nested, of_model,
+    reply_of_a_model, roots, sign_in, suggested, travel, unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -72,7 +72,7 @@ impl Seat {
         let offer = Root::new("file:///home/ada/trip");
         Self {
             dialog: Dialog::new(look, limits.host.message_shown),
-            desk: Desk::new(travel(), Some(offer), None, limits),
+            desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
         }
     }
 
@@ -262,10 +262,14 @@ screens! {
     ];
     bad_values_are_asked_again: WIDE, [
         Asks(everything()), Type(""), Type("A"), Type("Ada"), Type("nobody"), Type("ada@example.com"),
-        Type("example"), Type("https://example.com/a"), Type("tomorrow"), Type("2026-02-30"), Type(""),
-        Type("now"), Type("2026-06-15T09:30:00Z"), Type("0"), Type("much"), Type("1"), Type("10"), Type("2.5"),
+        Type("example"), Type("https://example.com/a"), Type("next week"), Type("2026-02-30"), Type(""),
+        Type("soon"), Type("2026-06-15T09:30:00Z"), Type("0"), Type("much"), Type("1"), Type("10"), Type("2.5"),
         Type("9"), Type("perhaps"), Type("no"), Type("XL"), Type("4"), Type("3"), Type("1"), Type("b"), Type("4"),
         Type("1"), Type("1,2,3"), Type("train"), Type("boat"), Type(""), Type(""), Type(""),
+    ];
+    dates_are_written_as_a_person_does: WIDE, [
+        Asks(dates()), Type("tomorrow"), Type("tomorrow"), Type("2026-06-15"), Type("9:75"), Type("tomorrow 9:00"),
+        Type("1"), Type("Today"), Type("2"), Type("2026-06-15 14:30"), Type("2"), Type("now"), Type(""),
     ];
     // Shows EL-05, EL25-16.
     a_field_is_reopened_from_the_review: WIDE, [

@@ -12,13 +12,12 @@ use askback_host::{
     page::{Look, Page},
     text::{self, Words, given},
 };
-use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    booking, form, going_on, journey, link, nested, of_model, reply_of_a_model, roots, safety,
-    sign_in, suggested, travel, unfinished, vacation,
+    booking, dates, evening, form, going_on, journey, link, nested, of_model, reply_of_a_model,
+    roots, safety, sign_in, suggested, travel, unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -66,8 +65,8 @@ impl Seat {
             styled: false,
         };
         Self {
-            screen: Screen::new(limits.host.message_shown, date(2026, 11, 22)),
-            desk: Desk::new(travel(), Some(offer), None, limits),
+            screen: Screen::new(limits.host.message_shown, evening().today()),
+            desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
             page: Page::new(look),
             size: Size { columns, rows: 24 },
             prompt: None,
@@ -258,6 +257,10 @@ screens! {
         Asks(form("When?", r#""day": {"type": "string", "format": "date", "title": "Day"}"#, r#""day""#)),
         Press(Key::Down), See, Press(Key::PageDown), Press(Key::Down), Press(Key::Right), Press(Key::Enter), See,
         Press(Key::Enter), Press(Key::Enter),
+    ];
+    dates_are_written_as_a_person_does: 80, [
+        Asks(dates()), Type("tomorr"), See, Type("ow"), Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
+        Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
     a_long_list_is_seen_in_part: 80, [
         Asks(form("Which?", r#""day": {"type": "string", "title": "Day", "enum": [

@@ -23,6 +23,7 @@ use askback_host::{
     model::{Ask, Asker, Call, Claims, Effect, Event, Question, Reached, Reply, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
+    text::Clock,
 };
 
 /// The travel agency, as a person has set it up.
@@ -36,6 +37,25 @@ fn travel() -> Asker {
             version: "0.1.0".to_owned(),
         }),
     }
+}
+
+/// Sunday evening, at home.
+fn evening() -> Clock {
+    Clock::new(|| {
+        let evening = "2026-11-22T23:30:00+01:00[+01:00]".parse();
+        evening.expect("it is a time")
+    })
+}
+
+/// A day, and a time that must be given.
+fn dates() -> Question {
+    form(
+        "When?",
+        r#"
+            "day": {"type": "string", "format": "date", "title": "Day"},
+            "moment": {"type": "string", "format": "date-time", "title": "Call at"}"#,
+        r#""moment""#,
+    )
 }
 
 /// A form with these fields, as JSON keeps their order, asked in a call of `book_holiday`.

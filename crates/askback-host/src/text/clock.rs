@@ -1,0 +1,232 @@
+//! Dates and times as a person writes them: `tomorrow 9:00`, `2026-06-15 14:30`.
+
+use std::fmt;
+
+use askback_core::forms::TextFormat;
+use jiff::{
+    Timestamp, ToSpan as _, Zoned,
+    civil::{Date, DateTime, Time},
+    tz::TimeZone,
+};
+
+use super::Words;
+
+/// The date and time of whoever fills in forms, in their time zone.
+#[derive(Clone, Copy)]
+pub struct Clock(fn() -> Zoned);
+
+impl Clock {
+    /// A clock that says this.
+    pub fn new(now: fn() -> Zoned) -> Self {
+        Self(now)
+    }
+
+    /// The clock of this machine, in its time zone.
+    pub fn of_this_machine() -> Self {
+        Self(Zoned::now)
+    }
+
+    /// Returns the day.
+    pub fn today(self) -> Date {
+        (self.0)().date()
+    }
+
+    /// Returns what a person wrote as a text of that format. None where it is not written as a person does, and may be one
+    /// as it is.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is wrong with a time that is not one time.
+    pub(crate) fn read(self, format: TextFormat, written: &str) -> Option<Result<String, Words>> {
+        let now = (self.0)();
+        let written = written.trim();
+        match format {
+            TextFormat::Date => day(written, now.date()).map(|day| Ok(day.to_string())),
+            TextFormat::DateTime => {
+                let written = civil(written, &now)?;
+                let zoned = now.time_zone().to_ambiguous_zoned(written).unambiguous();
+                Some(match zoned {
+                    Ok(zoned) => Ok(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()),
+                    Err(_) => Err(AMBIGUOUS.into()),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The fault of a time at which clocks are changed.
+const AMBIGUOUS: &str = "that time comes twice or never, as clocks are changed: write it with its offset, as in \
+                         2026-06-15T14:30:00+02:00";
+
+/// A clock that is as good as any other: it says nothing of what is filled in.
+impl PartialEq for Clock {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// The clock of this machine, in UTC.
+impl Default for Clock {
+    fn default() -> Self {
+        Self(|| Timestamp::now().to_zoned(TimeZone::UTC))
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}
+
+/// A day by its name.
+fn day(written: &str, today: Date) -> Option<Date> {
+    let away = match written.to_ascii_lowercase().as_str() {
+        "yesterday" => -1,
+        "today" => 0,
+        "tomorrow" => 1,
+        _ => return None,
+    };
+    today.checked_add(away.days()).ok()
+}
+
+/// A date and time without an offset: `now`, a time of today, or a day and a time.
+fn civil(written: &str, now: &Zoned) -> Option<DateTime> {
+    if written.eq_ignore_ascii_case("now") {
+        return now.datetime().with().subsec_nanosecond(0).build().ok();
+    }
+    let parts = written.split_once(char::is_whitespace).or_else(|| {
+        written
+            .split_once('T')
+            .filter(|_| written.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    let (date, clock) = match parts {
+        None => (now.date(), written),
+        Some((written, clock)) => {
+            let date = match day(written, now.date()) {
+                Some(date) => date,
+                None => plain_date(written)?,
+            };
+            (date, clock)
+        }
+    };
+    Some(date.to_datetime(time(clock.trim())?))
+}
+
+/// A date such as 2026-06-15.
+fn plain_date(written: &str) -> Option<Date> {
+    written
+        .parse()
+        .ok()
+        .filter(|_| TextFormat::Date.matches(written))
+}
+
+/// A time such as 9:00, 14:30 or 14:30:15.
+fn time(written: &str) -> Option<Time> {
+    let (hour, rest) = written.split_once(':')?;
+    let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
+    let two = |written: &str| number(written).filter(|_| written.len() == 2);
+    Time::new(number(hour)?, two(minute)?, two(second)?, 0).ok()
+}
+
+/// The number of one or two digits.
+fn number(written: &str) -> Option<i8> {
+    let is_plain = written.len() <= 2 && written.bytes().all(|byte| byte.is_ascii_digit());
+    written.parse().ok().filter(|_| is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half past eight in the evening in Berlin, before the night in which its clocks go back.
+    fn berlin() -> Zoned {
+        let zone = "CET-1CEST,M3.5.0,M10.5.0/3";
+        let zone = TimeZone::posix(zone).expect("a time zone");
+        let now: DateTime = "2026-10-24T20:30:15.5".parse().expect("a time");
+        now.to_zoned(zone).expect("it is once")
+    }
+
+    #[track_caller]
+    fn check(format: TextFormat, written: &str, expected: Option<&str>) {
+        let read = Clock::new(berlin).read(format, written);
+        let read = read.map(|read| read.unwrap_or_else(|why| why.as_str().to_owned()));
+        assert_eq!(read.as_deref(), expected, "{written:?}");
+        if let Some(text) = read.filter(|it| !it.starts_with("that time")) {
+            assert!(format.matches(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_has_a_name() {
+        for (written, expected) in [
+            ("today", Some("2026-10-24")),
+            (" Tomorrow ", Some("2026-10-25")),
+            ("yesterday", Some("2026-10-23")),
+            ("2026-06-15", None),
+            ("tomorrow 9:00", None),
+            ("", None),
+        ] {
+            check(TextFormat::Date, written, expected);
+        }
+    }
+
+    #[test]
+    fn a_time_is_one_of_the_persons_time_zone() {
+        for (written, expected) in [
+            ("14:30", Some("2026-10-24T14:30:00+02:00")),
+            ("9:05", Some("2026-10-24T09:05:00+02:00")),
+            ("now", Some("2026-10-24T20:30:15+02:00")),
+            ("today 23:59:59", Some("2026-10-24T23:59:59+02:00")),
+            ("tomorrow  9:00", Some("2026-10-25T09:00:00+01:00")),
+            ("Tomorrow 9:00", Some("2026-10-25T09:00:00+01:00")),
+            ("2026-06-15 14:30", Some("2026-06-15T14:30:00+02:00")),
+            ("2026-06-15T14:30", Some("2026-06-15T14:30:00+02:00")),
+            ("2026-12-15 14:30:05", Some("2026-12-15T14:30:05+01:00")),
+            // As it is.
+            ("2026-06-15T14:30:00Z", None),
+            ("2026-06-15T14:30:00+02:00", None),
+            // A day is no time, and these are none.
+            ("2026-06-15", None),
+            ("tomorrow", None),
+            ("14", None),
+            ("14:3", None),
+            ("14:3a", None),
+            ("14:30:5", None),
+            (":30", None),
+            ("24:00", None),
+            ("14:60", None),
+            ("-1:30", None),
+            ("+1:30", None),
+            ("1:2:3:4", None),
+            ("2026-13-01 14:30", None),
+            ("20260615 14:30", None),
+            ("someday 14:30", None),
+            ("", None),
+            // Clocks go back at three, and went forward at two.
+            ("tomorrow 2:30", Some(AMBIGUOUS)),
+            ("2026-03-29 2:30", Some(AMBIGUOUS)),
+        ] {
+            check(TextFormat::DateTime, written, expected);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_left_alone() {
+        check(TextFormat::Email, "today", None);
+        check(TextFormat::Uri, "now", None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_read_fits_its_format(written in "\\PC{0,40}", day in "[0-9]{1,4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9:]{1,8}") {
+            for text in [&written, &day] {
+                for format in [TextFormat::Date, TextFormat::DateTime] {
+                    if let Some(Ok(read)) = Clock::new(berlin).read(format, text) {
+                        proptest::prop_assert!(format.matches(&read), "{text:?} {read}");
+                    }
+                }
+            }
+        }
+    }
+}
