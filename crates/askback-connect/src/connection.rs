@@ -42,12 +42,23 @@ impl Connection {
         found.map_err(|error| not_had(error, self.party.display_title()))
     }
 
-    /// Returns the name of the account, as the third party knows it.
+    /// Returns the name of the account, as the person knows it. It may change, and another account may have the same.
     ///
     /// # Errors
     ///
     /// As [`Connection::credential`].
     pub async fn account(&self) -> Result<String> {
+        Ok(self.credential().await?.name.to_string())
+    }
+
+    /// Returns the id of the account, which never changes: what a handler keeps its own data under.
+    ///
+    /// It is the name of the account where the third party is not known to tell an id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::credential`].
+    pub async fn account_id(&self) -> Result<String> {
         Ok(self.credential().await?.account.account)
     }
 
@@ -84,7 +95,7 @@ impl Connection {
     ///
     /// As [`Connection::credential`].
     pub async fn rejected(&self, credential: &Credential) -> Result<bool> {
-        let wanted = self.wanted.clone().account(&credential.account.account);
+        let wanted = self.wanted.clone().id(&credential.account.account);
         let (vault, renewer) = (&self.kit.vault, self.kit.renewer());
         let replaced = vault.rejected(&wanted, &credential.secret, &renewer).await;
         replaced.map_err(|error| not_had(error, self.party.display_title()))
@@ -172,6 +183,11 @@ pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
     match error {
         VaultError::NotConnected | VaultError::NeedsReconnect => Error::new(format!(
             "the {title} account has to be connected again: call again to be asked"
+        )),
+        VaultError::Ambiguous { ids } => Error::new(format!(
+            "{} {title} accounts have this name: give the id of the one that is meant, which is one of {}",
+            ids.len(),
+            ids.join(", ")
         )),
         VaultError::Unavailable { .. } => Error::new(format!(
             "{title} gives no access at the moment: try again in a minute"

@@ -120,7 +120,8 @@ impl ConnectAccount {
         self
     }
 
-    /// Requires this account, where the person may have several. The question and the page name it.
+    /// Requires this account, where the person may have several: by its id, or by its name. The question and the page name it.
+    /// Where no account has this id and several have the name, the call ends with an error that lists their ids.
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = Some(account.into());
         self
@@ -312,7 +313,8 @@ impl Desk {
         // Recorded: a handler that is run again asks what it asked before, and uses the account that it used.
         let there = {
             let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
-            let look = move || async move { there(&kit, &wanted).await };
+            let title = title.to_owned();
+            let look = move || async move { there(&kit, &wanted, &title).await };
             self.ctx.run(format!("connected to {name}"), look).await?
         };
         let account = match there {
@@ -324,17 +326,26 @@ impl Desk {
                 self.ask(message, title, purpose, looked_for).await?
             }
         };
-        let chosen = match &account {
-            Some(account) if wanted.accepts(account) => wanted.account(account),
-            _ => wanted,
+        let (chosen, shown) = match account {
+            Some(id) => {
+                let key = Holder::from(&self.caller).account(wanted.provider(), &*id);
+                let shown = self.kit.vault.name_of(&key).await;
+                let shown = shown.map_err(|error| not_had(error, title))?;
+                let shown = shown.unwrap_or_else(|| id.clone());
+                match wanted.accepts(&id, &shown) {
+                    true => (wanted.id(id), Some(shown)),
+                    false => (wanted, Some(shown)),
+                }
+            }
+            None => (wanted, None),
         };
         let found = self.kit.vault.get(&chosen, &self.kit.renewer()).await;
         let found = found.map_err(|error| match error {
-            VaultError::NotConnected => another(title, needed.as_deref(), account.as_deref()),
+            VaultError::NotConnected => another(title, needed.as_deref(), shown.as_deref()),
             error => not_had(error, title),
         })?;
         // Whatever the person connects meanwhile, it is this account for the rest of the call.
-        Ok((chosen.account(found.account.account.clone()), found))
+        Ok((chosen.id(found.account.account.clone()), found))
     }
 
     /// Leads the person to a page, and goes on when it is done. Returns the account that was connected there.
@@ -549,11 +560,11 @@ async fn end_of(
 }
 
 /// The account that the vault has of those that are wanted; none where only the person can give it.
-async fn there(kit: &Kit, wanted: &Wanted) -> Result<Option<String>> {
+async fn there(kit: &Kit, wanted: &Wanted, title: &str) -> Result<Option<String>> {
     match kit.vault.get(wanted, &kit.renewer()).await {
         Ok(found) => Ok(Some(found.account.account)),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),
-        Err(error) => Err(not_had(error, wanted.provider())),
+        Err(error) => Err(not_had(error, title)),
     }
 }
 

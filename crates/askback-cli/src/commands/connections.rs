@@ -42,7 +42,7 @@ enum ConnectionsCommand {
         /// The third party, as the list names it
         #[arg(value_name = "PROVIDER")]
         provider: String,
-        /// The account, as the list names it
+        /// The account, as the list names it; by its id, where others at the third party have the same name
         #[arg(value_name = "ACCOUNT")]
         account: String,
     },
@@ -59,6 +59,7 @@ struct All<'a> {
 struct Row<'a> {
     provider: &'a str,
     account: &'a str,
+    id: &'a str,
     state: &'static str,
     scopes: String,
 }
@@ -103,7 +104,8 @@ async fn list(vault: Option<Vault>, json: bool) -> Result<(), Error> {
 async fn disconnect(vault: Option<Vault>, provider: &str, account: &str) -> Result<(), Error> {
     let was_connected = match vault {
         Some(vault) => {
-            let disconnected = vault.disconnect(&user(), provider, account).await;
+            let id = id_of(&vault, provider, account).await?;
+            let disconnected = vault.disconnect(&user(), provider, &id).await;
             disconnected.map_err(unusable)?
         }
         None => false,
@@ -126,10 +128,35 @@ async fn disconnect(vault: Option<Vault>, provider: &str, account: &str) -> Resu
     Ok(())
 }
 
+/// The id of the account that is called so: the one of this id, or else the only one of this name.
+async fn id_of(vault: &Vault, provider: &str, called: &str) -> Result<String, Error> {
+    let mut accounts = vault.accounts(&user()).await.map_err(unusable)?;
+    accounts.retain(|it| it.key.provider == provider && it.state != AccountState::Revoking);
+    let ids: Vec<_> = accounts
+        .into_iter()
+        .filter(|it| it.key.account == called || *it.name == *called)
+        .map(|it| it.key.account)
+        .collect();
+    match &*ids {
+        [id] => Ok(id.clone()),
+        [_, ..] if !ids.iter().any(|id| id == called) => {
+            let message = words!(
+                "{} accounts at {} are called {}",
+                given(ids.len()),
+                given(provider),
+                given(called)
+            );
+            Err(Error::usage(message).hint("Give the id of one: `askback connections` lists them."))
+        }
+        _ => Ok(called.to_owned()),
+    }
+}
+
 fn row(connected: &ConnectedAccount) -> Row<'_> {
     Row {
         provider: &connected.key.provider,
-        account: &connected.key.account,
+        account: &connected.name,
+        id: &connected.key.account,
         state: state(connected.state).0,
         scopes: connected.scopes.to_string(),
     }
@@ -138,7 +165,11 @@ fn row(connected: &ConnectedAccount) -> Row<'_> {
 /// Puts an account on the page. Its name is what the third party said.
 fn put(page: &mut Page, connected: &ConnectedAccount) {
     page.line(given(&connected.key.provider));
-    page.quote_line("  account ", PeerText::from(connected.key.account.clone()));
+    let id = &connected.key.account;
+    page.quote_line("  account ", PeerText::from(connected.name.to_string()));
+    if **id != *connected.name {
+        page.quote_line("  id ", PeerText::from(id.clone()));
+    }
     if !connected.scopes.is_empty() {
         page.quote_line("  for ", connected.scopes.to_string());
     }

@@ -292,7 +292,7 @@ fn an_account_is_connected_used_listed_and_disconnected() {
     );
     let (stdout, _) = ran(&scratch, &["connections", "--json"], 0);
     let listed: Value = serde_json::from_str(&stdout).expect("it is JSON");
-    let account = json!({"provider": "airline", "account": "FA-190317", "state": "active", "scopes": "miles.read"});
+    let account = json!({"provider": "airline", "account": "FA-190317", "id": "FA-190317", "state": "active", "scopes": "miles.read"});
     assert_eq!(listed, json!({"connections": [account]}));
 
     let disconnect = ["connections", "disconnect", "airline"];

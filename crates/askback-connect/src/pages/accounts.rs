@@ -9,7 +9,7 @@ use super::html::{
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
 use crate::intents::{IntentId, Kept, Purpose};
-use crate::vault::{AccountState, VaultError};
+use crate::vault::{AccountState, ConnectedAccount, VaultError};
 
 impl Visited<'_> {
     /// Shows what is connected.
@@ -25,8 +25,9 @@ impl Visited<'_> {
     pub(super) async fn accounts_page(&self, visit: &Visit, action: &str) -> Shown {
         let vault = &self.kit.vault;
         let mut accounts = Vec::new();
-        for account in vault.accounts(&visit.principal(None)).await? {
-            let id = account.key.provider;
+        let all = vault.accounts(&visit.principal(None)).await?;
+        for account in &all {
+            let id = account.key.provider.clone();
             let party = self.kit.providers.get(&id);
             let (state, may_end) = match account.state {
                 AccountState::Active
@@ -52,7 +53,8 @@ impl Visited<'_> {
                 scopes: ShownScope::all(party, account.scopes.iter()),
                 provider: party.map_or_else(|| id.clone(), |it| it.display_title().to_owned()),
                 id,
-                name: account.key.account,
+                name: shown_name(account, &all),
+                account: account.key.account.clone(),
                 state,
                 token,
             });
@@ -99,11 +101,14 @@ impl Visited<'_> {
         if !kept.intent.may_disconnect(visit.id, provider, account, now) {
             return Err(Refused::Over);
         }
+        let key = kept.intent.holder.account(provider, account);
+        let name = vault.name_of(&key).await?;
         self.end_account(visit, provider, account).await?;
         if kept.intent.purpose == Purpose::Accounts {
             return Ok(see_other(&Next::Link(id).path(&self.kit.place))?);
         }
-        let line = format!("The account {account} is no longer used.");
+        let name = name.as_deref().unwrap_or(account);
+        let line = format!("The account {name} is no longer used.");
         let said = ("Disconnected", &[&*line][..]);
         self.say(StatusCode::OK, Some(visit), said).await
     }
@@ -134,6 +139,17 @@ impl Visited<'_> {
             .await?;
         self.kit.revoke_aside();
         Ok(())
+    }
+}
+
+/// The name of an account in a list: with its id, where another one at the same provider has the same name.
+fn shown_name(account: &ConnectedAccount, all: &[ConnectedAccount]) -> String {
+    let is_same =
+        |it: &&ConnectedAccount| it.key.provider == account.key.provider && it.name == account.name;
+    let ConnectedAccount { key, name, .. } = account;
+    match all.iter().filter(is_same).count() {
+        1 => name.to_string(),
+        _ => format!("{} ({})", &**name, key.account),
     }
 }
 

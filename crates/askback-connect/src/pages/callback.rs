@@ -76,6 +76,7 @@ impl Visited<'_> {
                 return self.not_granted(kept, &visit, party, error).await;
             }
         };
+        let name = connected.name().to_owned();
         let Connected { account, granted } = connected;
         let caller = visit.principal(kept.intent.client.clone());
         let now = Kept::find(vault, id).await;
@@ -101,12 +102,12 @@ impl Visited<'_> {
         self.kit.revoke_aside();
         let title = format!("{} is connected", party.display_title());
         let line = match kept.intent.purpose.account() {
-            Some(needed) if needed != account => format!(
-                "The account is {account}, and {needed} was asked for: start again in your client, and choose {needed} \
+            Some(needed) if needed != account && needed != name => format!(
+                "The account is {name}, and {needed} was asked for: start again in your client, and choose {needed} \
                  at {}.",
                 party.display_title()
             ),
-            _ => format!("The account is {account}."),
+            _ => format!("The account is {name}."),
         };
         let lines = [
             &*line,

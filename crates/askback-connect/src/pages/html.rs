@@ -106,6 +106,7 @@ pub(super) struct AccountsPage<'a> {
 pub(super) struct ShownAccount {
     pub(super) id: String,
     pub(super) provider: String,
+    pub(super) account: String,
     pub(super) name: String,
     pub(super) state: &'static str,
     /// Since when it is connected, and when it was used last, as dates.

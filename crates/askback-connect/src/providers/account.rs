@@ -1,4 +1,4 @@
-//! Whose account it is: the name by which a third party knows it.
+//! Whose account it is: its id, which never changes, and the name by which a person knows it.
 
 use std::fmt;
 
@@ -18,8 +18,10 @@ use crate::hidden::is_hidden;
 /// The longest name of an account, in bytes.
 const MOST: usize = 256;
 
-/// The place where a third party says whose account was connected. The name tells a person's accounts apart, and
-/// is shown to them; so it should be one that they know.
+/// The place where a third party says whose account was connected: its id and its name.
+///
+/// The id tells accounts apart, so it never changes, and no other account ever has it. The name is shown to the person. Where
+/// no id is known, the name is taken for it: then a person who changes it has another account here.
 #[derive(Clone)]
 pub struct AccountSource(Place);
 
@@ -30,10 +32,21 @@ enum Place {
         url: Url,
         /// The JSON to post; without it, the document is fetched.
         body: Option<Value>,
-        pointers: Vec<String>,
+        name: Vec<String>,
+        /// Without any, the name is the id.
+        id: Vec<String>,
     },
     Claim(String),
 }
+
+/// An account, by its id and by its name for persons.
+pub(super) struct Named {
+    pub(super) id: String,
+    pub(super) name: String,
+}
+
+/// The claim with the id of an account: no other account of the issuer ever has it (OpenID Connect Core 1.0, 2).
+const SUBJECT: &str = "sub";
 
 impl AccountSource {
     /// The same name for every account, for a third party that does not say. A person then has one account there.
@@ -42,14 +55,14 @@ impl AccountSource {
         Self(Place::Constant(name.into()))
     }
 
-    /// The value at a pointer (RFC 6901) of a JSON document, which is fetched with the token. Where one name is not
-    /// enough to tell accounts apart, [`AccountSource::and`] adds another.
+    /// The name at a pointer (RFC 6901) of a JSON document, which is fetched with the token. [`AccountSource::id`] says where
+    /// the id is, and [`AccountSource::and`] adds another part of the name.
     ///
     /// # Errors
     ///
     /// [`ConnectError::Setting`] where the URL may not be used.
     pub fn document(url: &str, pointer: impl Into<String>) -> Result<Self, ConnectError> {
-        Self::at(url, None, vec![pointer.into()])
+        Self::at(url, None, vec![pointer.into()], Vec::new())
     }
 
     /// The same of the answer to JSON that is posted with the token, such as a query of GraphQL.
@@ -62,21 +75,31 @@ impl AccountSource {
         body: Value,
         pointer: impl Into<String>,
     ) -> Result<Self, ConnectError> {
-        Self::at(url, Some(body), vec![pointer.into()])
+        Self::at(url, Some(body), vec![pointer.into()], Vec::new())
     }
 
-    /// A claim of the identity token that comes with the tokens, such as `email`. The scope `openid` must be among
-    /// the default scopes.
+    /// The name in a claim of the identity token that comes with the tokens, such as `email`. The id is in the claim `sub`. The
+    /// scope `openid` must be among the default scopes.
     #[must_use]
     pub fn claim(name: impl Into<String>) -> Self {
         Self(Place::Claim(name.into()))
     }
 
-    /// Adds the value at another pointer of the same document, such as the name of a workspace.
+    /// Adds the value at another pointer of the same document to the name, such as the name of a workspace.
     #[must_use]
     pub fn and(mut self, pointer: impl Into<String>) -> Self {
-        if let Place::Document { pointers, .. } = &mut self.0 {
-            pointers.push(pointer.into());
+        if let Place::Document { name, .. } = &mut self.0 {
+            name.push(pointer.into());
+        }
+        self
+    }
+
+    /// Says at which pointer of the same document the id is. Where that is one of several parts of it, such as the id of a
+    /// workspace beside that of its member, it is called for each.
+    #[must_use]
+    pub fn id(mut self, pointer: impl Into<String>) -> Self {
+        if let Place::Document { id, .. } = &mut self.0 {
+            id.push(pointer.into());
         }
         self
     }
@@ -89,31 +112,39 @@ impl AccountSource {
     pub(super) fn at(
         url: &str,
         body: Option<Value>,
-        pointers: Vec<String>,
+        name: Vec<String>,
+        id: Vec<String>,
     ) -> Result<Self, ConnectError> {
         let url = operators("the URL where the account is named", url)?;
         Ok(Self(Place::Document {
             url,
             body,
-            pointers,
+            name,
+            id,
         }))
     }
 
-    /// Returns the name of the account that the tokens are of.
+    /// Returns the account that the tokens are of.
     pub(super) async fn of_tokens(
         &self,
         fetcher: &Fetcher,
         tokens: &Tokens,
-    ) -> Result<String, Unnamed> {
+    ) -> Result<Named, Unnamed> {
         match &self.0 {
             Place::Claim(name) => {
                 let token = tokens.id_token.as_ref();
                 let claims = token.and_then(claims).ok_or(Unnamed::NoIdToken)?;
-                named(claims.get(name)).map_err(|why| match why {
-                    Unnamed::Missing => {
-                        Unnamed::Setting(format!("the identity token has no claim `{name}`"))
-                    }
-                    why => why,
+                let claim = |name: &str| {
+                    named(claims.get(name)).map_err(|why| match why {
+                        Unnamed::Missing => {
+                            Unnamed::Setting(format!("the identity token has no claim `{name}`"))
+                        }
+                        why => why,
+                    })
+                };
+                Ok(Named {
+                    id: claim(SUBJECT)?,
+                    name: claim(name)?,
                 })
             }
             _ => {
@@ -124,16 +155,19 @@ impl AccountSource {
         }
     }
 
-    /// Returns the name of the account, as it is told to whoever sends these headers.
+    /// Returns the account, as it is told to whoever sends these headers.
     pub(super) async fn with_headers(
         &self,
         fetcher: &Fetcher,
         headers: HeaderMap,
-    ) -> Result<String, Unnamed> {
-        let (url, pointers) = match &self.0 {
-            Place::Constant(name) => return Ok(name.clone()),
+    ) -> Result<Named, Unnamed> {
+        let (url, name, id) = match &self.0 {
+            Place::Constant(name) => {
+                let (id, name) = (name.clone(), name.clone());
+                return Ok(Named { id, name });
+            }
             Place::Claim(_) => return Err(Unnamed::NoIdToken),
-            Place::Document { url, pointers, .. } => (url, pointers),
+            Place::Document { url, name, id, .. } => (url, name, id),
         };
         let fetched = self.asked(fetcher, headers).await?;
         let fetched = fetched.ok_or(Unnamed::Missing)?;
@@ -142,18 +176,26 @@ impl AccountSource {
             200..=299 => {
                 let json = fetched.json();
                 let json = json.ok_or_else(|| answered("answers with no JSON".to_owned()))?;
-                let name = |pointer: &String| {
-                    let found = json.pointer(pointer);
-                    match named(found) {
-                        Err(Unnamed::Missing) if found.is_none() && !is_refusal(&json) => {
-                            let what = format!("answers with JSON that has no name at {pointer:?}");
-                            Err(answered(what))
+                let read = |what: &str, pointers: &[String]| {
+                    let part = |pointer: &String| {
+                        let found = json.pointer(pointer);
+                        match named(found) {
+                            Err(Unnamed::Missing) if found.is_none() && !is_refusal(&json) => {
+                                let missing = format!("has no {what} at {pointer:?}");
+                                Err(answered(format!("answers with JSON that {missing}")))
+                            }
+                            named => named,
                         }
-                        named => named,
-                    }
+                    };
+                    let parts: Result<Vec<_>, Unnamed> = pointers.iter().map(part).collect();
+                    parts.map(|parts| parts.join(" / "))
                 };
-                let names: Result<Vec<_>, _> = pointers.iter().map(name).collect();
-                Ok(names?.join(" / "))
+                let name = read("name", name)?;
+                let id = match id.is_empty() {
+                    true => name.clone(),
+                    false => read("id", id)?,
+                };
+                Ok(Named { id, name })
             }
             // The others may be about the person, or pass.
             status @ (404 | 405 | 410 | 415) => {
@@ -213,8 +255,8 @@ impl fmt::Debug for AccountSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Place::Constant(_) => f.write_str("AccountSource::constant"),
-            Place::Document { url, pointers, .. } => {
-                write!(f, "AccountSource({url} {pointers:?})")
+            Place::Document { url, name, id, .. } => {
+                write!(f, "AccountSource({url} {name:?} {id:?})")
             }
             Place::Claim(name) => write!(f, "AccountSource::claim({name})"),
         }

@@ -4,16 +4,24 @@ use std::fmt;
 
 use crate::vault::Granted;
 
-/// An account that a person has connected: its name, and what goes into the vault.
+/// An account that a person has connected: its id, and what goes into the vault.
 pub struct Connected {
-    /// The name of the account, as the third party knows it.
+    /// The id of the account, which never changes. It is the name where the third party is not known to tell an id.
     pub account: String,
-    /// The tokens or the key, with the scopes that were granted.
+    /// The tokens or the key, with the scopes that were granted and the name of the account for persons.
     pub granted: Granted,
 }
 
+impl Connected {
+    /// Returns the name of the account for persons.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.granted.name.as_deref().unwrap_or(&self.account)
+    }
+}
+
 impl fmt::Debug for Connected {
-    /// Without the name of the account.
+    /// Without the account.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connected")
             .field("granted", &self.granted)

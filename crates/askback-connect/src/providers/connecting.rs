@@ -10,7 +10,7 @@ use askback_oauth::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::account::Unnamed;
+use super::account::{Named, Unnamed};
 use super::connected::Connected;
 use super::error::ConnectError;
 use super::scopes::ScopeRules;
@@ -134,9 +134,10 @@ impl ThirdParty {
         };
         let (key, headers) = key.checked(fetcher, &inner.name, entered).await?;
         let account = inner.account.with_headers(fetcher, headers).await;
+        let Named { id, name } = account.map_err(|why| self.unnamed(why))?;
         Ok(Connected {
-            account: account.map_err(|why| self.unnamed(why))?,
-            granted: Granted::api_key(key),
+            account: id,
+            granted: Granted::api_key(key).name(name),
         })
     }
 
@@ -160,8 +161,8 @@ impl ThirdParty {
             }
         };
         let connected = Connected {
-            account,
-            granted: Granted::from(tokens).scopes(granted),
+            account: account.id,
+            granted: Granted::from(tokens).scopes(granted).name(account.name),
         };
         match missing.is_empty() {
             true => Ok(connected),
@@ -179,7 +180,7 @@ impl ThirdParty {
         tokens: &Tokens,
         asked: &Scopes,
         kept: &Scopes,
-    ) -> Result<(String, Scopes, Scopes), ConnectError> {
+    ) -> Result<(Named, Scopes, Scopes), ConnectError> {
         let inner = &self.inner;
         let all = asked.union(kept)?;
         let granted = inner.rules.granted(&all, tokens.scopes.as_ref())?;

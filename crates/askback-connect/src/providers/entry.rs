@@ -102,7 +102,9 @@ struct AccountEntry {
     url: Option<String>,
     body: Option<Value>,
     #[serde(default)]
-    pointers: Vec<String>,
+    name: Vec<String>,
+    #[serde(default)]
+    id: Vec<String>,
 }
 
 /// A fault of a table: the key that it is of, if it is of one, and what is wrong with it.
@@ -284,19 +286,21 @@ impl Entry {
                 claim: Some(claim),
                 url: None,
                 body: None,
-                pointers,
-            }) if pointers.is_empty() => AccountSource::claim(claim),
+                name,
+                id,
+            }) if name.is_empty() && id.is_empty() => AccountSource::claim(claim),
             Some(AccountEntry {
                 claim: None,
                 url: Some(url),
                 body,
-                pointers,
-            }) if !pointers.is_empty() => {
-                let source = AccountSource::at(url, body.clone(), pointers.clone());
+                name,
+                id,
+            }) if !name.is_empty() => {
+                let source = AccountSource::at(url, body.clone(), name.clone(), id.clone());
                 source.map_err(of("account.url"))?
             }
             Some(_) => {
-                let why = "it must have either a `claim`, or a `url` and `pointers`";
+                let why = "it must have either a `claim`, or a `url` and a `name`";
                 return Err(of("account")(description(party.name(), why)));
             }
         };

@@ -201,6 +201,7 @@ fn wrapped(kek_id: &str, byte: u8) -> Wrapped {
 fn record(version: u64, secret: u8) -> VaultRecord {
     VaultRecord {
         account: account(),
+        name: "Ada L".into(),
         version,
         state: AccountState::Active,
         scopes: Scopes::parse("gist repo").unwrap_or_default(),
@@ -314,6 +315,7 @@ fn revocation(id: u8, due: Millis) -> Revocation {
     Revocation {
         id: [id; 16],
         account: account(),
+        name: "Ada L".into(),
         sealed: sealed(KEY, 1),
         expires: Some(NOW + 3_600_000),
         due,

@@ -15,6 +15,7 @@ pub(super) async fn read_back(stores: Stores) -> Kept {
             ..record(8, 2)
         },
         VaultRecord {
+            name: "Ada Lovelace / Jürgen".into(),
             state: AccountState::NeedsReconnect,
             scopes: Scopes::new(),
             expires: None,
@@ -101,21 +102,30 @@ pub(super) async fn shared(stores: Stores) -> Kept {
         };
         one.put(&put, None, None, &granted()).await?;
     }
-    let found = other.records_of("github", "ada-l", 9).await?;
-    let mut subjects: Vec<_> = found
-        .into_iter()
-        .map(|it| it.account.holder.subject)
-        .collect();
-    subjects.sort();
-    expect(
-        "who has the account",
-        subjects,
-        vec!["ada".to_owned(), "bob".to_owned()],
-    )?;
-    let few = other.records_of("github", "ada-l", 1).await?;
-    expect("at most one", few.len(), 1)?;
-    let none = other.records_of("github", "ADA-L", 9).await?;
-    expect("another account", none.len(), 0)
+    // From before ids were known, with the name as its id.
+    let older = VaultRecord {
+        account: holder(None, None, "eve").account("github", "Ada L"),
+        ..record(7, 1)
+    };
+    one.put(&older, None, None, &granted()).await?;
+    for (id, name, who) in [
+        ("ada-l", "another name", vec!["ada", "bob"]),
+        ("ada-l", "Ada L", vec!["ada", "bob", "eve"]),
+        ("Ada L", "Ada L", vec!["ada", "bob", "bob", "eve"]),
+        ("bob", "Ada L", vec!["bob", "eve"]),
+        // Two accounts of the same name are two.
+        ("other", "another name", vec![]),
+        ("ADA-L", "ada l", vec![]),
+    ] {
+        let found = other.records_of("github", id, name, 9).await?;
+        let subjects = found.into_iter().map(|it| it.account.holder.subject);
+        let mut subjects: Vec<_> = subjects.collect();
+        subjects.sort();
+        let who: Vec<_> = who.into_iter().map(str::to_owned).collect();
+        expect("who has the account", subjects, who)?;
+    }
+    let few = other.records_of("github", "ada-l", "Ada L", 1).await?;
+    expect("at most one", few.len(), 1)
 }
 
 pub(super) async fn compared(stores: Stores) -> Kept {

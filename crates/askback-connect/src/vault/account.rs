@@ -1,6 +1,6 @@
 //! Whose credentials they are, and for which account.
 
-use std::fmt;
+use std::{fmt, ops::Deref};
 
 use askback_core::ask::{Millis, Principal};
 
@@ -26,9 +26,16 @@ pub struct AccountKey {
     pub holder: Holder,
     /// The provider, by the name that the server gives it, such as `github`.
     pub provider: String,
-    /// The account, by the provider's own name for it.
+    /// The account, by what never changes of it: the provider's own id, where it is known. Otherwise, and in records of
+    /// before ids were known, it is the name.
     pub account: String,
 }
+
+/// The name of an account for persons, as text. It may change, and other accounts may have the same one.
+///
+/// `Debug` does not print it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccountName(String);
 
 /// How an account is to be used now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,21 +102,15 @@ impl AccountKey {
         self.holder.account(&self.provider, Self::UNNAMED)
     }
 
-    /// Whether this account may be the other one.
-    pub(super) fn may_be(&self, other: &Self) -> bool {
-        let is_near = self.holder == other.holder && self.provider == other.provider;
-        self == other || is_near && self.account == Self::UNNAMED
-    }
-
-    /// Whether each name in it can be kept everywhere.
-    pub(super) fn is_fit(&self) -> bool {
+    /// Whether each name in it can be kept everywhere, and so can the one for persons.
+    pub(super) fn is_fit(&self, name: &str) -> bool {
         let Holder {
             tenant,
             issuer,
             subject,
         } = &self.holder;
-        let given = [Some(subject), Some(&self.provider), Some(&self.account)];
-        let mut names = [tenant.as_ref(), issuer.as_ref()]
+        let given = [subject, &self.provider, &self.account].map(|it| Some(&**it));
+        let mut names = [tenant.as_deref(), issuer.as_deref(), Some(name)]
             .into_iter()
             .chain(given)
             .flatten();
@@ -118,9 +119,54 @@ impl AccountKey {
     }
 }
 
+/// An account by its key, and by its name for persons.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) key: &'a AccountKey,
+    pub(super) name: &'a str,
+}
+
+impl Known<'_> {
+    /// Whether it is this account of the same person. Of an account of before ids were known, the name is the id.
+    pub(super) fn is(self, other: Self) -> bool {
+        let (id, its) = (&*self.key.account, &*other.key.account);
+        self.is_near(other) && (id == its || id == other.name || self.name == its)
+    }
+
+    /// Whether it may be this account of the same person: each one may that has no name.
+    pub(super) fn may_be(self, other: Self) -> bool {
+        self.is(other) || self.is_near(other) && self.key.account == AccountKey::UNNAMED
+    }
+
+    /// Whether it is of the same person, and at the same provider.
+    fn is_near(self, other: Self) -> bool {
+        self.key.holder == other.key.holder && self.key.provider == other.key.provider
+    }
+}
+
 impl fmt::Debug for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Holder").finish_non_exhaustive()
+    }
+}
+
+impl<T: Into<String>> From<T> for AccountName {
+    fn from(name: T) -> Self {
+        Self(name.into())
+    }
+}
+
+impl Deref for AccountName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccountName")
     }
 }
 

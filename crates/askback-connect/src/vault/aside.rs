@@ -7,13 +7,14 @@ use askback_core::{
 use askback_oauth::Secret;
 use zeroize::Zeroizing;
 
-use super::account::{AccountState, Holder};
+use super::account::{AccountKey, AccountState, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
-use super::handle::{Vault, Wanted};
+use super::handle::Vault;
 use super::keys::CACHED_FOR;
 use super::seal::{Place, key_of, open, seal};
 use super::store::IntentRow;
+use super::wanted::Wanted;
 
 /// The most intents of one person that are open.
 const INTENTS: usize = 16;
@@ -70,7 +71,7 @@ impl Vault {
             .await
     }
 
-    /// The account that has what is wanted, if there is one, without handing it out.
+    /// The id of the account that has what is wanted, if there is one, without handing it out.
     pub(crate) async fn account(&self, wanted: &Wanted) -> Result<Option<String>, VaultError> {
         match self.inner.find(wanted).await {
             Ok(record) if record.state == AccountState::NeedsReconnect => Ok(None),
@@ -82,15 +83,17 @@ impl Vault {
 
     /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
     pub(crate) async fn kept_scopes(&self, wanted: &Wanted) -> Result<Scopes, VaultError> {
-        let store = &self.inner.store;
-        let mut records = store
-            .records(&wanted.holder, Some(&wanted.provider))
-            .await?;
-        records.retain(|record| wanted.accepts(&record.account.account));
+        let records = self.inner.accepted(wanted).await?;
         Ok(match &*records {
             [record] => record.scopes.clone(),
             _ => Scopes::new(),
         })
+    }
+
+    /// Returns the name for persons of an account that was connected, where it is there.
+    pub(crate) async fn name_of(&self, key: &AccountKey) -> Result<Option<String>, VaultError> {
+        let record = self.inner.again(key).await?;
+        Ok(record.map(|record| record.name.to_string()))
     }
 
     /// Keeps a secret that the person entered no more, if it is still that one.

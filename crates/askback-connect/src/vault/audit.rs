@@ -54,6 +54,8 @@ pub enum AuditEvent {
     RefusedUnavailable,
     /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
     RefusedNotAuthentic,
+    /// The record of an account under its name gave way to a new one under its id.
+    Superseded,
     /// A person disconnected an account.
     Disconnected,
     /// The provider was told to revoke tokens.
@@ -95,7 +97,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 27] = [
+    const NAMES: [(Self, &'static str); 28] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -105,6 +107,7 @@ impl AuditEvent {
         (Self::RefusedStale, "refused: stale"),
         (Self::RefusedUnavailable, "refused: unavailable"),
         (Self::RefusedNotAuthentic, "refused: not authentic"),
+        (Self::Superseded, "superseded"),
         (Self::Disconnected, "disconnected"),
         (Self::Revoked, "revoked"),
         (Self::NothingToRevoke, "nothing to revoke"),

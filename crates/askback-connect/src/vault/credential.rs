@@ -3,7 +3,7 @@
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::{Secret, Tokens};
 
-use super::account::AccountKey;
+use super::account::{AccountKey, AccountName};
 
 /// The secret that a provider gave for an account, and how long it is good. It cannot be copied or written anywhere.
 #[derive(Debug)]
@@ -15,6 +15,9 @@ pub struct Granted {
     /// The scopes, if the provider named them. At a renewal, the scopes of before stay where it did not, and those of them
     /// that it named where it did: none is added.
     pub scopes: Option<Scopes>,
+    /// The name of the account for persons, if the provider named it. Without one, the name of before stays at a renewal, and
+    /// otherwise it is the id.
+    pub name: Option<AccountName>,
 }
 
 /// The secret of a grant.
@@ -38,6 +41,8 @@ pub enum GrantedKind {
 pub struct Credential {
     /// The account that it belongs to.
     pub account: AccountKey,
+    /// The name of the account for persons.
+    pub name: AccountName,
     /// The access token or the key.
     pub secret: Secret,
     /// When it ends, if that is known.
@@ -54,6 +59,7 @@ impl Granted {
             kind: GrantedKind::Tokens { access, refresh },
             expires: None,
             scopes: None,
+            name: None,
         }
     }
 
@@ -64,6 +70,7 @@ impl Granted {
             kind: GrantedKind::ApiKey(key),
             expires: None,
             scopes: None,
+            name: None,
         }
     }
 
@@ -80,6 +87,20 @@ impl Granted {
         self.scopes = Some(scopes);
         self
     }
+
+    /// Sets the name of the account for persons, which may change.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<AccountName>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+impl Granted {
+    /// The name of an account for persons, as it is kept with this.
+    pub(super) fn name_of<'a>(&'a self, account: &'a AccountKey) -> &'a str {
+        self.name.as_deref().unwrap_or(&account.account)
+    }
 }
 
 impl From<Tokens> for Granted {
@@ -91,6 +112,7 @@ impl From<Tokens> for Granted {
             },
             expires: tokens.expires_at.map(|at| at.saturating_mul(1000)),
             scopes: tokens.scopes,
+            name: None,
         }
     }
 }

@@ -11,6 +11,12 @@ pub enum VaultError {
     /// The person has connected no account with these scopes.
     #[error("the person has connected no such account: ask them to")]
     NotConnected,
+    /// Several accounts of the person have the name that is wanted.
+    #[error("several accounts of the person have this name: give the id of one of them")]
+    Ambiguous {
+        /// The ids of those accounts.
+        ids: Vec<String>,
+    },
     /// The account's tokens can no longer be renewed.
     #[error(
         "the provider no longer takes the account's tokens: ask the person to connect it again"

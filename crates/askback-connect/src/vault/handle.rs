@@ -11,7 +11,7 @@ use askback_oauth::Secret;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::account::{AccountKey, AccountState, Holder};
+use super::account::{AccountKey, AccountName, AccountState, Holder, Known};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::credential::{Credential, Granted, GrantedKind};
 use super::error::{VaultError, entropy};
@@ -19,7 +19,8 @@ use super::keys::{DataKeys, KeyCache, KeyWrapper, add_key};
 use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
 use super::settings::{VaultSettings, after};
-use super::store::{Sealed, VaultRecord, VaultStore, Written};
+use super::store::{Revocation, Sealed, VaultRecord, VaultStore, Written};
+use super::wanted::Wanted;
 use crate::clock::SystemClock;
 
 /// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
@@ -36,23 +37,13 @@ pub(super) struct Inner {
     keys: KeyCache,
 }
 
-/// The credential that a call needs: of whom, at which provider, and what it must be good for.
-///
-/// `Debug` prints the provider and the scopes alone.
-#[derive(Clone)]
-pub struct Wanted {
-    pub(super) holder: Holder,
-    client: Option<String>,
-    pub(super) provider: String,
-    account: Option<String>,
-    scopes: Scopes,
-}
-
 /// An account that a person has connected, as it may be shown to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectedAccount {
     /// The account.
     pub key: AccountKey,
+    /// Its name for persons. Two accounts may have the same one.
+    pub name: AccountName,
     /// How it is to be used.
     pub state: AccountState,
     /// Its scopes.
@@ -69,44 +60,10 @@ pub(super) const TRIES: usize = 8;
 /// The most records or keys that are sealed anew at a time.
 pub(super) const BATCH: usize = 128;
 
-impl Wanted {
-    /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.
-    #[must_use]
-    pub fn new(caller: &Principal, provider: impl Into<String>) -> Self {
-        Self {
-            holder: caller.into(),
-            client: caller.client_id.clone(),
-            provider: provider.into(),
-            account: None,
-            scopes: Scopes::new(),
-        }
-    }
-
-    /// Returns the provider.
-    #[must_use]
-    pub fn provider(&self) -> &str {
-        &self.provider
-    }
-
-    /// Requires these scopes.
-    #[must_use]
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = scopes;
-        self
-    }
-
-    /// Whether an account is one of those that are wanted.
-    pub(crate) fn accepts(&self, account: &str) -> bool {
-        self.account
-            .as_deref()
-            .is_none_or(|wanted| wanted == account)
-    }
-
-    /// Requires this account.
-    #[must_use]
-    pub fn account(mut self, account: impl Into<String>) -> Self {
-        self.account = Some(account.into());
-        self
+impl ConnectedAccount {
+    fn known(&self) -> Known<'_> {
+        let (key, name) = (&self.key, &*self.name);
+        Known { key, name }
     }
 }
 
@@ -205,6 +162,7 @@ impl Vault {
         inner.store.append(&audit).await?;
         Ok(Credential {
             account: record.account,
+            name: record.name,
             secret,
             expires: record.expires,
             scopes: record.scopes,
@@ -234,19 +192,22 @@ impl Vault {
                 used: at(&used, &record.account).filter(|used| *used >= since),
                 connected: Some(since),
                 key: record.account,
+                name: record.name,
                 state: record.state,
                 scopes: record.scopes,
             }
         });
         let connected: Vec<_> = connected.collect();
         let revocations = self.inner.store.revocations(&holder).await?;
-        let is_connected = |key: &AccountKey| connected.iter().any(|it| it.key == *key);
-        let gone = revocations
-            .into_iter()
-            .filter(|it| !is_connected(&it.account));
+        let is_gone = |it: &Revocation| {
+            let is_it = |there: &ConnectedAccount| it.known().is(there.known());
+            !connected.iter().any(is_it)
+        };
+        let gone = revocations.into_iter().filter(is_gone);
         let revoking: Vec<_> = gone
             .map(|revocation| ConnectedAccount {
                 key: revocation.account,
+                name: revocation.name,
                 state: AccountState::Revoking,
                 scopes: Scopes::new(),
                 connected: None,
@@ -294,11 +255,16 @@ impl Inner {
     ) -> Result<(), VaultError> {
         if let Err(error) = self.check(&account, &granted) {
             let unnamed = account.unnamed();
-            if self.check(&unnamed, &granted).is_ok() {
-                self.owe(&unnamed, &granted).await?;
+            let nameless = Granted {
+                name: None,
+                ..granted
+            };
+            if self.check(&unnamed, &nameless).is_ok() {
+                self.owe(&unnamed, &nameless).await?;
             }
             return Err(error);
         }
+        let name = AccountName::from(granted.name_of(&account));
         let now = self.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
         audit.client = caller.client_id.clone();
@@ -306,7 +272,14 @@ impl Inner {
         for attempt in 1..=TRIES {
             let records = self.store.records(&account.holder, None).await?;
             let kept = records.iter().find(|record| record.account == account);
-            if kept.is_none() && records.len() >= self.settings.accounts {
+            // The same account, from before ids were known.
+            let is_older = |it: &&VaultRecord| {
+                let is_there = it.account.provider == account.provider && it.account != account;
+                is_there && *it.account.account == *name && it.name == name
+            };
+            let older = records.iter().find(is_older);
+            let before = kept.or(older).map(|before| before.state);
+            if before.is_none() && records.len() >= self.settings.accounts {
                 self.owe(&account, &granted).await?;
                 return Err(VaultError::Refused {
                     what: "the person",
@@ -314,9 +287,10 @@ impl Inner {
                 });
             }
             let expected = kept.map(|record| record.version);
-            let was_stale = kept.is_some_and(|kept| kept.state == AccountState::NeedsReconnect);
+            let was_stale = before == Some(AccountState::NeedsReconnect);
             let record = VaultRecord {
                 account: account.clone(),
+                name: name.clone(),
                 version: match expected {
                     Some(version) => version + 1,
                     None => u64::from(u32::from_le_bytes(entropy()?)) << 16 | 1,
@@ -346,6 +320,9 @@ impl Inner {
                 }
                 Err(error) => return Err(error),
                 Ok(Written::Kept) => {
+                    if let Some(older) = older {
+                        self.supersede(older).await;
+                    }
                     self.give_up(&account.holder).await;
                     return Ok(());
                 }
@@ -357,10 +334,28 @@ impl Inner {
         Err(VaultError::Conflict)
     }
 
+    /// Removes the record of an account that is kept under its id from now on. Where that fails, the next connection does it.
+    async fn supersede(&self, older: &VaultRecord) {
+        if let Err(error) = self.tried_to_supersede(older).await {
+            tracing::warn!(%error, "a record that gave way to a new one is removed later");
+        }
+    }
+
+    async fn tried_to_supersede(&self, older: &VaultRecord) -> Result<(), VaultError> {
+        let now = self.now();
+        let owed = match older.is_api_key {
+            true => None,
+            false => Some((entropy()?, now)),
+        };
+        let audit = AuditRecord::of(&older.account, AuditEvent::Superseded, now);
+        let removed = self.store.remove(&older.account, owed, &audit).await;
+        removed.map(drop)
+    }
+
     /// Checks that names and secrets may be kept.
     pub(super) fn check(&self, account: &AccountKey, granted: &Granted) -> Result<(), VaultError> {
         let refused = |what, why| VaultError::Refused { what, why };
-        if !account.is_fit() {
+        if !account.is_fit(granted.name_of(account)) {
             return Err(refused(
                 "a name of the account",
                 "is too long or holds a NUL",
@@ -379,17 +374,11 @@ impl Inner {
 
     /// Returns the record that fits, one that is good first.
     pub(super) async fn find(&self, wanted: &Wanted) -> Result<VaultRecord, VaultError> {
-        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
         let fits = |record: &VaultRecord| {
-            let account = wanted.account.as_ref();
-            let is_it = account.is_none_or(|account| record.account.account == *account);
-            is_it
-                && wanted
-                    .scopes
-                    .iter()
-                    .all(|scope| record.scopes.contains(scope))
+            let mut scopes = wanted.scopes.iter();
+            scopes.all(|scope| record.scopes.contains(scope))
         };
-        let fitting = records.await?.into_iter().filter(fits);
+        let fitting = self.accepted(wanted).await?.into_iter().filter(fits);
         let is_stale = |record: &VaultRecord| record.state == AccountState::NeedsReconnect;
         fitting.min_by_key(is_stale).ok_or(VaultError::NotConnected)
     }
@@ -554,15 +543,6 @@ impl GrantedKind {
             Self::ApiKey(key) => (key, None),
         };
         [Some(first), second].into_iter().flatten()
-    }
-}
-
-impl fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wanted")
-            .field("provider", &self.provider)
-            .field("scopes", &self.scopes)
-            .finish_non_exhaustive()
     }
 }
 

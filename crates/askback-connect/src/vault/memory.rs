@@ -104,13 +104,16 @@ impl VaultStore for MemoryVault {
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        account: &'a str,
+        id: &'a str,
+        name: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         self.with(move |tables| {
             let records = tables.records.values();
-            let of = records
-                .filter(|it| it.account.provider == provider && it.account.account == account);
+            let of = records.filter(|it| {
+                let its = &*it.account.account;
+                it.account.provider == provider && (its == id || its == name || *it.name == *id)
+            });
             of.take(most).cloned().collect()
         })
     }

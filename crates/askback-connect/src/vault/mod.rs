@@ -90,14 +90,15 @@ mod settings;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod store;
+mod wanted;
 
-pub use account::{AccountKey, AccountState, Holder};
+pub use account::{AccountKey, AccountName, AccountState, Holder};
 pub(crate) use aside::BROWSER_KEEPS;
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
 pub use credential::{Credential, Granted, GrantedKind};
 pub use error::VaultError;
 pub(crate) use error::entropy;
-pub use handle::{ConnectedAccount, Vault, Wanted};
+pub use handle::{ConnectedAccount, Vault};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use memory::MemoryVault;
 pub use renewal::{RenewalError, Renewer, SecondLook};
@@ -111,3 +112,4 @@ pub use store::{
     Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
     VaultStore, Wrapped, Written,
 };
+pub use wanted::Wanted;

@@ -15,10 +15,11 @@ use tokio::time::timeout;
 use super::account::AccountState;
 use super::audit::AuditEvent;
 use super::error::{VaultError, entropy};
-use super::handle::{Inner, TRIES, Vault, Wanted};
+use super::handle::{Inner, TRIES, Vault};
 use super::renewal::{Renewer, SecondLook};
 use super::settings::after;
 use super::store::{Fence, Lease, VaultRecord};
+use super::wanted::Wanted;
 
 impl Vault {
     /// Notes that the third party refused this secret of an account, and returns whether there is another one now.

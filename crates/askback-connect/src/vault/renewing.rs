@@ -14,11 +14,12 @@ use super::account::{AccountKey, AccountState};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::{Granted, GrantedKind};
 use super::error::{VaultError, entropy};
-use super::handle::{Inner, TRIES, Wanted};
+use super::handle::{Inner, TRIES};
 use super::renewal::{RenewalError, Renewer, Step, decide};
 use super::seal::Column;
 use super::settings::after;
 use super::store::{Fence, Lease, VaultRecord, Written};
+use super::wanted::Wanted;
 
 impl Inner {
     /// Returns the record to be used, with its secret: after a renewal, if it needs one.
@@ -187,6 +188,7 @@ impl Inner {
                 access,
                 refresh: Some(refresh.unwrap_or(before)),
             },
+            name: Some(record.name.clone()),
             ..granted
         };
         let now = self.now();
@@ -195,6 +197,7 @@ impl Inner {
         for attempt in 1..=TRIES {
             let renewed = VaultRecord {
                 account: record.account.clone(),
+                name: record.name.clone(),
                 version: fence.version + 1,
                 state: then,
                 scopes: granted

@@ -4,7 +4,7 @@ use std::fmt;
 
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
 
-use super::account::{AccountKey, AccountState, Holder};
+use super::account::{AccountKey, AccountName, AccountState, Holder, Known};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::error::VaultError;
 
@@ -29,11 +29,14 @@ pub trait VaultStore: Send + Sync + 'static {
         provider: Option<&'a str>,
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
-    /// Returns the records of an account at a provider, whoever has connected it, of all tenants; at most so many.
+    /// Returns the records of an account at a provider, whoever has connected it, of all tenants; at most so many. They are
+    /// those of this id, those whose id is this name, and those whose name is this id: records of before ids were known have
+    /// the name as their id.
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        account: &'a str,
+        id: &'a str,
+        name: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
@@ -244,6 +247,8 @@ pub trait VaultStore: Send + Sync + 'static {
 pub struct VaultRecord {
     /// Whose account, and where.
     pub account: AccountKey,
+    /// The name of the account for persons. It is kept as it is, as the key is.
+    pub name: AccountName,
     /// Another one after each change. The first is random, so that an account that was removed and connected again is
     /// not taken for the one before.
     pub version: u64,
@@ -261,6 +266,13 @@ pub struct VaultRecord {
     pub sealed: Sealed,
     /// The lease of whoever is renewing it, if somebody is.
     pub lease: Option<Lease>,
+}
+
+impl VaultRecord {
+    pub(super) fn known(&self) -> Known<'_> {
+        let (key, name) = (&self.account, &*self.name);
+        Known { key, name }
+    }
 }
 
 /// The secrets of a record, sealed.
@@ -310,6 +322,8 @@ pub struct Revocation {
     pub id: [u8; 16],
     /// The account that they were of.
     pub account: AccountKey,
+    /// Its name for persons.
+    pub name: AccountName,
     /// The tokens.
     pub sealed: Sealed,
     /// When the access token ends, if that is known.
@@ -320,6 +334,13 @@ pub struct Revocation {
     pub attempts: u32,
     /// Whether it waits until nobody has connected the account any more.
     pub is_spared: bool,
+}
+
+impl Revocation {
+    pub(super) fn known(&self) -> Known<'_> {
+        let (key, name) = (&self.account, &*self.name);
+        Known { key, name }
+    }
 }
 
 /// The outcome of a revocation that was taken.

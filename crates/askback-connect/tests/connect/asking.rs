@@ -741,13 +741,45 @@ async fn the_pages_name_the_account_that_is_needed() {
     let page = browser.get(&link).await;
     page.says(200, ", as <strong><bdi>bob &#60;b&#62;</bdi></strong>.");
     let provider = browser.agree(&link).await;
-    let page = browser.come_back(&provider, "octocat").await;
+    let page = browser.come_back(&provider, "42~octocat").await;
     page.says(
         200,
         "The account is octocat, and bob &#60;b&#62; was asked for: start again in your client",
     );
     let said = "error: octocat was connected at Git & Co, and bob <b> is needed: call again, and choose bob <b> at Git & Co";
     assert_eq!(asked.said.await.unwrap(), said);
+}
+
+#[tokio::test]
+async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
+    // The ids and names of accounts that are there, the one that the person connects where they are asked, and the end.
+    for (there, connects, said) in [
+        (&[][..], Some("7~bob-b"), "bob <b>"),
+        (&[], Some("bob-b~robert"), "robert"),
+        (&[("7", "bob <b>")], None, "bob <b>"),
+        (&[("7", "bob <b>"), ("bob <b>", "x")], None, "x"),
+        (
+            &[("7", "bob <b>"), ("8", "bob <b>")],
+            None,
+            "error: 2 Git & Co accounts have this name: give the id of the one that is meant, which is one of 7, 8",
+        ),
+    ] {
+        let scene = Scene::machine(|kit| kit).await;
+        let user = Connections::user_of_this_machine();
+        for (id, name) in there {
+            let granted = Granted::tokens(Secret::new("canary-access-x"), None).name(*name);
+            scene.vault.put(&user, "git", id, granted).await.unwrap();
+        }
+        let mut asked = call(&scene, V2026_07_28, "bobs", true).await;
+        if let Some(account) = connects {
+            let (link, mut browser) = (asked.link().await, scene.browser());
+            let provider = browser.agree(&link).await;
+            let page = browser.come_back(&provider, account).await;
+            page.says(200, "Git &#38; Co is connected");
+            assert!(!page.text.contains("was asked for"), "{}", page.text);
+        }
+        assert_eq!(asked.said.await.unwrap(), said);
+    }
 }
 
 #[tokio::test]

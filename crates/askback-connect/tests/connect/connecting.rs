@@ -337,18 +337,28 @@ async fn answers_in_dialects_are_read() {
 async fn an_account_is_named_where_the_third_party_does() {
     let id_token = |claims: Value| signed(1, &json!({"alg": "EdDSA"}), &claims);
     let cases = [
-        ("constant", None, Ok("mine")),
-        ("document", None, Ok("octocat / Acme")),
-        ("answer", None, Ok("octocat")),
+        ("constant", None, Ok(("mine", "mine"))),
+        ("document", None, Ok(("42 / 7", "octocat / Acme"))),
+        ("answer", None, Ok(("octocat", "octocat"))),
         (
-            "claim",
-            Some(id_token(json!({"email": "ada@example.com"}))),
-            Ok("ada@example.com"),
+            "missing id",
+            None,
+            Err("/user answers with JSON that has no id at \"/team/uid\""),
         ),
         (
             "claim",
-            Some(id_token(json!({}))),
+            Some(id_token(json!({"sub": "a-1", "email": "ada@example.com"}))),
+            Ok(("a-1", "ada@example.com")),
+        ),
+        (
+            "claim",
+            Some(id_token(json!({"sub": "a-1"}))),
             Err("the identity token has no claim `email`"),
+        ),
+        (
+            "claim",
+            Some(id_token(json!({"email": "ada@example.com"}))),
+            Err("the identity token has no claim `sub`"),
         ),
         (
             "claim",
@@ -360,12 +370,15 @@ async fn an_account_is_named_where_the_third_party_does() {
     for (kind, id_token, expected) in cases {
         let mut answer = tokens();
         answer["id_token"] = id_token.into();
-        let account = json!({"login": "octocat", "team": {"name": "Acme"}});
+        let team = json!({"name": "Acme", "id": "7"});
+        let account = json!({"login": "octocat", "id": 42, "team": team});
         let issuer = answering(Reply::Json(200, answer), Reply::Json(200, account)).await;
         let source = match kind {
             "constant" => Ok(AccountSource::constant("mine")),
             "document" => AccountSource::document(&issuer.at("/user"), "/login")
-                .map(|it| it.and("/team/name")),
+                .map(|it| it.and("/team/name").id("/id").id("/team/id")),
+            "missing id" => AccountSource::document(&issuer.at("/user"), "/login")
+                .map(|it| it.id("/id").id("/team/uid")),
             "answer" => {
                 let query = json!({"query": "{ viewer }"});
                 AccountSource::answer(&issuer.at("/graphql"), query, "/login")
@@ -375,7 +388,9 @@ async fn an_account_is_named_where_the_third_party_does() {
         let party = party(&issuer).account(source.expect("a URL"));
         let connected = connect(&party, "repo", "code=x").await;
         match (connected, expected) {
-            (Ok(connected), Ok(account)) => assert_eq!(connected.account, account, "{kind}"),
+            (Ok(connected), Ok(account)) => {
+                assert_eq!((&*connected.account, connected.name()), account, "{kind}");
+            }
             (Err(error), Err(why)) => assert!(error.to_string().contains(why), "{error}"),
             (connected, expected) => panic!("{expected:?}: {connected:?}"),
         }

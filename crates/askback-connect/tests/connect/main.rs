@@ -13,6 +13,7 @@ mod issuer;
 mod keys;
 mod machine;
 mod migration;
+mod names;
 mod owed;
 mod pages;
 #[cfg(all(unix, feature = "postgres"))]

@@ -12,6 +12,9 @@ pub(crate) const BACK: &str = "
     ALTER TABLE askback_vault_intents DROP COLUMN provider;
     ALTER TABLE askback_vault_intents DROP COLUMN busy_until;
     DROP TABLE askback_vault_ended_visits;
+    DROP INDEX askback_vault_records_name;
+    ALTER TABLE askback_vault_records DROP COLUMN name;
+    ALTER TABLE askback_vault_revocations DROP COLUMN name;
 ";
 
 /// Has a vault hold a record, and tokens that are to be revoked.

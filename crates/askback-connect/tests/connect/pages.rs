@@ -2,7 +2,12 @@
 //! that would put an account into the wrong hands.
 
 use askback::{Principal, Revision::V2026_07_28};
-use askback_connect::{Connections, sign_in::WebSignIn, vault::AuditEvent};
+use askback_connect::{
+    Connections,
+    sign_in::WebSignIn,
+    vault::{AuditEvent, Granted},
+};
+use askback_oauth::Secret;
 use http::{Request, header};
 use http_body_util::Full;
 use url::Url;
@@ -685,6 +690,32 @@ async fn a_name_of_a_person_is_text() {
             "<li>Read &#38; change repositories <code>repo</code></li>",
         );
     assert!(!page.text.contains("<b>"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn accounts_of_one_name_are_told_apart() {
+    let asked = Asked::new().await;
+    let (scene, mut browser, ada) = (asked.scene, asked.browser, asked.ada);
+    let provider = browser.agree(&asked.link).await;
+    let page = browser.come_back(&provider, "41~octocat").await;
+    page.says(200, "The account is octocat.");
+    let list = format!("{WEB}/accounts");
+    browser.get(&list).await.says(200, "<bdi>octocat</bdi>");
+    let other = Granted::tokens(Secret::new("canary-access-x"), None).name("octocat");
+    scene.vault.put(&ada, "git", "42", other).await.unwrap();
+    let page = browser.get(&list).await;
+    page.says(200, "<bdi>octocat (41)</bdi>")
+        .says(200, "<bdi>octocat (42)</bdi>");
+    let form = [
+        ("token", &*page.token()),
+        ("provider", "git"),
+        ("account", "41"),
+    ];
+    let gone = browser.post(&format!("{WEB}/disconnect"), &form).await;
+    assert_eq!(gone.status, 303);
+    while scene.accounts(&ada).await != ["42"] {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

@@ -367,7 +367,7 @@ async fn many_make_the_tables_at_the_same_time() {
         .await
         .unwrap();
     let versions: Vec<i64> = versions.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, [7]);
+    assert_eq!(versions, [8]);
 }
 
 #[tokio::test]

@@ -199,7 +199,8 @@ async fn issuer(clock: Arc<Hands>) -> Issuer {
     .await
 }
 
-/// A third party whose codes are the names of accounts, and whose tokens are `canary-access-` and such a name.
+/// A third party whose codes are the names of accounts, after their ids and `~` where these differ, and whose tokens are
+/// `canary-access-` and such a code.
 async fn third_party(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |_, request| match &*request.line {
         "POST /token" => {
@@ -235,7 +236,12 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 200,
                 match account {
                     "" | "nameless" => json!({}),
-                    _ => json!({"login": account}),
+                    _ => {
+                        // No token has a blank in it.
+                        let account = &*account.replace("bob-b", "bob <b>");
+                        let (id, name) = account.split_once('~').unwrap_or((account, account));
+                        json!({"id": id, "login": name})
+                    }
                 },
             )
         }
@@ -253,7 +259,9 @@ fn providers(git: &Issuer) -> Providers {
     let client = RegisteredClient::new("c-1").with_secret(Secret::new("canary-secret"));
     let provider = Provider::new(&git.url, &git.at("/authorize"), &git.at("/token")).unwrap();
     let provider = provider.revocation_endpoint(&git.at("/revoke")).unwrap();
-    let account = AccountSource::document(&git.at("/user"), "/login").unwrap();
+    let account = AccountSource::document(&git.at("/user"), "/login")
+        .unwrap()
+        .id("/id");
     let party = |name: &str, title: &str| {
         let party = ThirdParty::oauth(name, title, provider.clone(), client.clone()).unwrap();
         party

@@ -84,7 +84,8 @@ const ACCOUNT: Keys = &[
     ("claim", Kind::Text),
     ("url", Kind::Text),
     ("body", Kind::Any),
-    ("pointers", Kind::Texts),
+    ("name", Kind::Texts),
+    ("id", Kind::Texts),
 ];
 
 const SECRET: Keys = &[("file", Kind::Text)];

@@ -210,11 +210,11 @@ async fn a_value_of_another_type_is_told_by_its_key() {
         (
             "account = 'canary-secret'",
             "account",
-            "a table of `claim`, `url`, `body`, `pointers`, and is a text",
+            "a table of `claim`, `url`, `body`, `name`, `id`, and is a text",
         ),
         (
-            "account = { url = 'https://a.example', pointers = '/a' }",
-            "account.pointers",
+            "account = { url = 'https://a.example', name = ['/a'], id = '/b' }",
+            "account.id",
             "a list of texts, and is a text",
         ),
         (
@@ -253,8 +253,8 @@ async fn a_key_that_is_none_is_told_with_the_nearest() {
             "`colour` is no key of it; its keys are preset, title,",
         ),
         (
-            "account = { pointer = ['/a'] }",
-            "`account.pointer` is no key of it: did you mean `pointers`?",
+            "account = { names = ['/a'] }",
+            "`account.names` is no key of it: did you mean `name`?",
         ),
         (
             "api_key = { check = { urls = 'a' } }",
@@ -306,10 +306,14 @@ async fn a_fault_is_told_without_a_value() {
         (own("api_key = {}"), "line 2, provider \"files\": it has a `client_id` and an `api_key`"),
         (
             own("account = { url = 'https://files.example/me' }"),
-            "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and `pointers`",
+            "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and a `name`",
         ),
         (
-            own("account = { url = 'http://files.example/me?key=canary-secret', pointers = ['/a'] }"),
+            own("account = { claim = 'email', id = ['/sub'] }"),
+            "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and a `name`",
+        ),
+        (
+            own("account = { url = 'http://files.example/me?key=canary-secret', name = ['/a'] }"),
             "`account.url`: its URL is neither https nor on this machine",
         ),
         ("[a]\n".to_owned(), "line 1, provider \"a\": it has neither a `client_id` nor an `api_key`"),

@@ -15,6 +15,7 @@ impl Tables {
             let revocation = Revocation {
                 id,
                 account: record.account,
+                name: record.name,
                 sealed: record.sealed,
                 expires: record.expires,
                 due,

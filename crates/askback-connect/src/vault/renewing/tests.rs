@@ -26,13 +26,14 @@ use proptest::prelude::*;
 use super::super::account::{AccountKey, AccountState, Holder};
 use super::super::credential::Granted;
 use super::super::error::VaultError;
-use super::super::handle::{Vault, Wanted};
+use super::super::handle::Vault;
 use super::super::keys::LocalKeys;
 use super::super::memory::MemoryVault;
 use super::super::pause::pause_once;
 use super::super::renewal::{RenewalError, Renewer, Step, decide};
 use super::super::settings::VaultSettings;
 use super::super::store::{Lease, Sealed, VaultRecord, VaultStore};
+use super::super::wanted::Wanted;
 
 /// A provider that gives a new refresh token with each answer, and takes each of them once: whoever sends one again
 /// loses all that came of it.
@@ -265,6 +266,7 @@ fn a_record_says_what_to_do() {
     let check = |change: &dyn Fn(&mut VaultRecord), want: Step| {
         let mut record = VaultRecord {
             account: Holder::from(&Principal::new("ada")).account("github", "ada-l"),
+            name: "ada".into(),
             version: 1,
             state: AccountState::Active,
             scopes: Default::default(),

@@ -91,7 +91,7 @@ impl Inner {
             }
         }
         // Looked at for each token: the account may have been connected since.
-        let kept = self.kept_beside(account, revoker).await?;
+        let kept = self.kept_beside(revocation, revoker).await?;
         if kept.len() > BATCH || !kept.is_empty() && !is_single {
             return Ok(Step::Ended(Told::Spared));
         }
@@ -149,16 +149,21 @@ impl Inner {
     /// be looked at.
     async fn kept_beside(
         &self,
-        account: &AccountKey,
+        revocation: &Revocation,
         revoker: &dyn Revoker,
     ) -> Result<Vec<VaultRecord>, VaultError> {
-        let (holder, provider) = (&account.holder, &account.provider);
+        let AccountKey {
+            holder,
+            provider,
+            account,
+        } = &revocation.account;
         let mut kept = self.store.records(holder, Some(provider)).await?;
-        kept.retain(|record| account.may_be(&record.account));
+        kept.retain(|record| revocation.known().may_be(record.known()));
         if revoker.names_accounts(provider) {
-            let others = self.store.records_of(provider, &account.account, BATCH + 1);
-            let others = others.await?.into_iter();
-            kept.extend(others.filter(|record| record.account != *account));
+            let (store, name) = (&self.store, &revocation.name);
+            let others = store.records_of(provider, account, name, BATCH + 1).await?;
+            let is_others = |it: &VaultRecord| it.account.holder != *holder;
+            kept.extend(others.into_iter().filter(is_others));
         }
         Ok(kept)
     }

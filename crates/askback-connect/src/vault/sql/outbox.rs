@@ -3,7 +3,7 @@
 use askback_core::ask::{Millis, keys::KeyId};
 
 use super::batch::{batch, count, erasing, of_account, statement};
-use super::rows::{self, bytes, name, number, optional};
+use super::rows::{self, bytes, name, number, optional, text};
 use super::{Batch, Statement};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::store::{Revocation, Sealed, Settled};
@@ -16,8 +16,8 @@ pub(super) fn owed(
     let (id, due) = revocation?;
     Some(statement(
         "INSERT INTO askback_vault_revocations (id, tenant, issuer, subject, provider, account,
-             key_id, access, refresh, expires, due, attempts)
-         SELECT $6, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+             name, key_id, access, refresh, expires, due, attempts)
+         SELECT $6, tenant, issuer, subject, provider, account, name, key_id, access, refresh, expires,
              $7, 0
          FROM askback_vault_records
          WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4 AND account = $5",
@@ -27,7 +27,10 @@ pub(super) fn owed(
 
 /// Adds one.
 pub(super) fn added(revocation: &Revocation) -> Batch {
-    let mut values = of_account(&revocation.account, [bytes(&revocation.id)]);
+    let mut values = of_account(
+        &revocation.account,
+        [bytes(&revocation.id), text(&revocation.name)],
+    );
     values.extend(rows::sealed(&revocation.sealed));
     values.extend([
         optional(revocation.expires),
@@ -37,8 +40,8 @@ pub(super) fn added(revocation: &Revocation) -> Batch {
     ]);
     batch(statement(
         "INSERT INTO askback_vault_revocations (tenant, issuer, subject, provider, account,
-             id, key_id, access, refresh, expires, due, attempts, is_spared)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+             id, name, key_id, access, refresh, expires, due, attempts, is_spared)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         values,
     ))
 }
@@ -46,7 +49,7 @@ pub(super) fn added(revocation: &Revocation) -> Batch {
 /// Reads those of a person.
 pub(super) fn of(holder: &Holder) -> Statement {
     statement(
-        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+        "SELECT id, tenant, issuer, subject, provider, account, name, key_id, access, refresh, expires,
              due, attempts, is_spared
          FROM askback_vault_revocations
          WHERE tenant = $1 AND issuer = $2 AND subject = $3 ORDER BY id",
@@ -57,9 +60,9 @@ pub(super) fn of(holder: &Holder) -> Statement {
 /// Reads those that are too many.
 pub(super) fn surplus(limit: u64, most: usize) -> Statement {
     statement(
-        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+        "SELECT id, tenant, issuer, subject, provider, account, name, key_id, access, refresh, expires,
              due, attempts, is_spared
-         FROM (SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh,
+         FROM (SELECT id, tenant, issuer, subject, provider, account, name, key_id, access, refresh,
                  expires, due, attempts, is_spared,
                  SUM(LENGTH(access) + COALESCE(LENGTH(refresh), 0))
                      OVER (ORDER BY attempts, due DESC, id) AS taken
@@ -75,7 +78,7 @@ pub(super) fn taken(now: Millis, until: Millis) -> Statement {
         "UPDATE askback_vault_revocations SET due = $2, attempts = attempts + 1
          WHERE due <= $1 AND id = (SELECT id FROM askback_vault_revocations
              WHERE due <= $1 ORDER BY due LIMIT 1)
-         RETURNING id, tenant, issuer, subject, provider, account, key_id, access, refresh,
+         RETURNING id, tenant, issuer, subject, provider, account, name, key_id, access, refresh,
              expires, due, attempts, is_spared",
         vec![number(now), number(until)],
     )
@@ -100,7 +103,7 @@ pub(super) fn renewed(revocation: &Revocation) -> Batch {
 /// Reads those of a tenant that are sealed under other keys.
 pub(super) fn sealed_otherwise(tenant: Option<&str>, key: KeyId, most: usize) -> Statement {
     statement(
-        "SELECT id, tenant, issuer, subject, provider, account, key_id, access, refresh, expires,
+        "SELECT id, tenant, issuer, subject, provider, account, name, key_id, access, refresh, expires,
              due, attempts, is_spared
          FROM askback_vault_revocations WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
         vec![name(tenant), bytes(&key.0), count(most)],

@@ -106,7 +106,7 @@ impl Row {
 
     /// All columns of a record.
     pub(super) fn record(mut self) -> Read<VaultRecord> {
-        let account = self.account()?;
+        let (account, name) = (self.account()?, self.text()?.into());
         let version = self.number()?;
         let (state, until, failures) = (self.text()?, self.number()?, self.count()?);
         let state = match &*state {
@@ -129,6 +129,7 @@ impl Row {
         });
         Ok(VaultRecord {
             account,
+            name,
             version,
             state,
             scopes,
@@ -145,6 +146,7 @@ impl Row {
         Ok(Revocation {
             id: self.array()?,
             account: self.account()?,
+            name: self.text()?.into(),
             sealed: self.sealed()?,
             expires: self.maybe_number()?,
             due: self.number()?,
@@ -213,6 +215,7 @@ pub(super) fn record(record: &VaultRecord) -> Vec<Value> {
     };
     let mut values = account(&record.account);
     values.extend([
+        text(&record.name),
         number(record.version),
         text(state),
         number(until),

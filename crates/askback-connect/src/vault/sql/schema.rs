@@ -116,6 +116,12 @@ const STEPS: &[&str] = &["
         expires NUMBER NOT NULL
     )TABLE;
     CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
+", "
+    ALTER TABLE askback_vault_records ADD COLUMN name TEXT NOT NULL DEFAULT '';
+    UPDATE askback_vault_records SET name = account;
+    CREATE INDEX askback_vault_records_name ON askback_vault_records (provider, name);
+    ALTER TABLE askback_vault_revocations ADD COLUMN name TEXT NOT NULL DEFAULT '';
+    UPDATE askback_vault_revocations SET name = account;
 "];
 
 /// The version of the newest tables.

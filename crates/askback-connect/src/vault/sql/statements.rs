@@ -45,7 +45,7 @@ impl<D: Database> VaultStore for D {
         values.push(provider.map_or(text(""), text));
         values.push(number(provider.is_none().into()));
         let select = statement(
-            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+            "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
              FROM askback_vault_records
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND (provider = $4 OR $5 = 1)
@@ -58,14 +58,16 @@ impl<D: Database> VaultStore for D {
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        account: &'a str,
+        id: &'a str,
+        name: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         let select = statement(
-            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+            "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
-             FROM askback_vault_records WHERE provider = $1 AND account = $2 LIMIT $3",
-            vec![text(provider), text(account), count(most)],
+             FROM askback_vault_records
+             WHERE provider = $1 AND (account = $2 OR account = $3 OR name = $2) LIMIT $4",
+            vec![text(provider), text(id), text(name), count(most)],
         );
         Box::pin(read(self, select, Row::record))
     }
@@ -82,21 +84,22 @@ impl<D: Database> VaultStore for D {
         let put = match expected {
             None => statement(
                 "INSERT INTO askback_vault_records (tenant, issuer, subject, provider, account,
-                     version, state, until, failures, scopes, obtained, expires, is_api_key,
-                     key_id, access, refresh)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+                     name, version, state, until, failures, scopes, obtained, expires,
+                     is_api_key, key_id, access, refresh)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+                     $17)
                  ON CONFLICT (tenant, issuer, subject, provider, account) DO NOTHING",
                 values,
             ),
             Some(version) => {
                 values.push(number(version));
                 erasing(
-                    "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
-                         failures = $9, scopes = $10, obtained = $11, expires = $12,
-                         is_api_key = $13, key_id = $14, access = $15, refresh = $16,
+                    "UPDATE askback_vault_records SET name = $6, version = $7, state = $8, until = $9,
+                         failures = $10, scopes = $11, obtained = $12, expires = $13,
+                         is_api_key = $14, key_id = $15, access = $16, refresh = $17,
                          lease = NULL, lease_until = NULL
                      WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
-                         AND account = $5 AND version = $17",
+                         AND account = $5 AND version = $18",
                     values,
                 )
             }
@@ -136,12 +139,12 @@ impl<D: Database> VaultStore for D {
         let mut values = rows::record(record);
         values.extend([number(fence.version), bytes(&fence.lease)]);
         let update = erasing(
-            "UPDATE askback_vault_records SET version = $6, state = $7, until = $8,
-                 failures = $9, scopes = $10, obtained = $11, expires = $12,
-                 is_api_key = $13, key_id = $14, access = $15, refresh = $16,
+            "UPDATE askback_vault_records SET name = $6, version = $7, state = $8, until = $9,
+                 failures = $10, scopes = $11, obtained = $12, expires = $13,
+                 is_api_key = $14, key_id = $15, access = $16, refresh = $17,
                  lease = NULL, lease_until = NULL
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
-                 AND account = $5 AND version = $17 AND lease = $18",
+                 AND account = $5 AND version = $18 AND lease = $19",
             values,
         );
         Box::pin(written(self, batch(update).audited::<D>(audit)))
@@ -173,7 +176,7 @@ impl<D: Database> VaultStore for D {
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         let select = statement(
-            "SELECT tenant, issuer, subject, provider, account, version, state, until, failures,
+            "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
              FROM askback_vault_records WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
             vec![name(tenant), bytes(&key.0), count(most)],

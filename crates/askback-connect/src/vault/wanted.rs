@@ -1,0 +1,111 @@
+//! Which credential a call needs.
+
+use std::fmt;
+
+use askback_core::{ask::Principal, auth::Scopes};
+
+use super::account::Holder;
+use super::error::VaultError;
+use super::handle::Inner;
+use super::store::VaultRecord;
+
+/// The credential that a call needs: of whom, at which provider, and what it must be good for.
+///
+/// `Debug` prints the provider and the scopes alone.
+#[derive(Clone)]
+pub struct Wanted {
+    pub(super) holder: Holder,
+    pub(super) client: Option<String>,
+    pub(super) provider: String,
+    account: Choice,
+    pub(super) scopes: Scopes,
+}
+
+/// Which of a person's accounts at a provider is wanted.
+#[derive(Clone)]
+enum Choice {
+    Any,
+    /// The one of this id, or else the only one of this name.
+    Called(String),
+    /// The one of this id.
+    Id(String),
+}
+
+impl Wanted {
+    /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.
+    #[must_use]
+    pub fn new(caller: &Principal, provider: impl Into<String>) -> Self {
+        Self {
+            holder: caller.into(),
+            client: caller.client_id.clone(),
+            provider: provider.into(),
+            account: Choice::Any,
+            scopes: Scopes::new(),
+        }
+    }
+
+    /// Returns the provider.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// Requires these scopes.
+    #[must_use]
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = scopes;
+        self
+    }
+
+    /// Requires this account: the one that has this id, or else this name, if the person has no other of that name.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Choice::Called(account.into());
+        self
+    }
+
+    /// Requires the account of this id.
+    pub(crate) fn id(mut self, id: impl Into<String>) -> Self {
+        self.account = Choice::Id(id.into());
+        self
+    }
+
+    /// Whether an account of this id and this name is one of those that are wanted.
+    pub(crate) fn accepts(&self, id: &str, name: &str) -> bool {
+        match &self.account {
+            Choice::Any => true,
+            Choice::Called(wanted) => wanted == id || wanted == name,
+            Choice::Id(wanted) => wanted == id,
+        }
+    }
+}
+
+impl Inner {
+    /// Returns the records of the accounts that may be meant, whatever their scopes.
+    pub(super) async fn accepted(&self, wanted: &Wanted) -> Result<Vec<VaultRecord>, VaultError> {
+        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
+        let mut records = records.await?;
+        records.retain(|it| wanted.accepts(&it.account.account, &it.name));
+        let Choice::Called(called) = &wanted.account else {
+            return Ok(records);
+        };
+        if let Some(place) = records.iter().position(|it| it.account.account == *called) {
+            return Ok(vec![records.swap_remove(place)]);
+        }
+        match records.len() {
+            0 | 1 => Ok(records),
+            _ => Err(VaultError::Ambiguous {
+                ids: records.into_iter().map(|it| it.account.account).collect(),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wanted")
+            .field("provider", &self.provider)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

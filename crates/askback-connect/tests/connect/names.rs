@@ -1,0 +1,205 @@
+//! Names of accounts: they change, and two accounts may have the same one. The id stays.
+
+use askback_connect::vault::{
+    AuditEvent, Granted, Holder, SqliteVault, Vault, VaultError, VaultStore as _,
+};
+use askback_core::auth::Scopes;
+
+use crate::migration;
+use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, wanted};
+
+async fn put(vault: &Vault, id: &str, name: &str, granted: Granted) {
+    let granted = granted.name(name);
+    vault.put(&ada(), "github", id, granted).await.unwrap();
+}
+
+/// The ids and the names of all accounts.
+async fn names(vault: &Vault) -> Vec<(String, String)> {
+    let accounts = vault.accounts(&ada()).await.unwrap();
+    let names = accounts
+        .into_iter()
+        .map(|it| (it.key.account, it.name.to_string()));
+    names.collect()
+}
+
+fn named(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(id, name): &(&str, &str)| ((*id).to_owned(), (*name).to_owned());
+    all.iter().map(owned).collect()
+}
+
+#[tokio::test]
+async fn an_account_is_found_by_its_id_or_by_a_name_of_its_own() {
+    for stage in Stage::all().await {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        let all = [
+            ("1", "ada", "a"),
+            ("2", "bob", ""),
+            ("3", "bob", "a"),
+            ("4", "1", ""),
+        ];
+        for (number, (id, name, scopes)) in all.into_iter().enumerate() {
+            let granted = tokens(number).scopes(Scopes::parse(scopes).unwrap());
+            put(&vault, id, name, granted).await;
+        }
+        let scopes = || Scopes::parse("a").unwrap();
+        for (called, expected) in [
+            ("ada", Ok("1")),
+            ("2", Ok("2")),
+            ("3", Ok("3")),
+            // An id comes before a name.
+            ("1", Ok("1")),
+            ("5", Err(&[][..])),
+            // The scopes do not say which one is meant.
+            ("bob", Err(&["2", "3"][..])),
+        ] {
+            for wanted in [wanted(&ada()), wanted(&ada()).scopes(scopes())] {
+                let given = vault.get(&wanted.account(called), &renewer).await;
+                match (given, expected) {
+                    (Ok(given), Ok(id)) => assert_eq!(given.account.account, id, "{called}"),
+                    (Err(VaultError::NotConnected), Err([])) => {}
+                    (Err(VaultError::NotConnected), Ok("2")) => {}
+                    (Err(VaultError::Ambiguous { ids }), Err(several)) => assert_eq!(ids, several),
+                    (given, _) => panic!("{called}: {given:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_is_renamed_stays_the_same() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        let now = askback_core::clock::Clock::now(&*stage.clock);
+        put(&vault, "1", "octocat", tokens(0)).await;
+        put(&vault, "1", "octodog", tokens(0).expires(now + HOUR)).await;
+        assert_eq!(names(&vault).await, named(&[("1", "octodog")]));
+        // A renewal says nothing of names.
+        stage.clock.turn(HOUR);
+        let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
+        assert_eq!(&*given.unwrap().name, "octodog");
+        assert_eq!(provider.requests(), 1);
+        // Neither does a provider that names none.
+        let unnamed = vault.put(&ada(), "github", "2", tokens(1)).await;
+        unnamed.unwrap();
+        let both = named(&[("1", "octodog"), ("2", "2")]);
+        assert_eq!(names(&vault).await, both);
+        // What is being revoked is shown by its name.
+        vault.disconnect(&ada(), "github", "2").await.unwrap();
+        vault.disconnect(&ada(), "github", "1").await.unwrap();
+        let mut gone = names(&vault).await;
+        gone.sort();
+        // The tokens of before are owed, too.
+        let all = [&[("1", "octocat")][..], &[("1", "octodog"), ("2", "2")]].concat();
+        assert_eq!(gone, named(&all));
+    }
+}
+
+#[tokio::test]
+async fn a_record_of_before_gives_way_to_the_account_under_its_id() {
+    // Whether the provider takes tokens back one by one.
+    for is_single in [false, true] {
+        for stage in Stage::all().await {
+            let vault = stage.vault().await;
+            let provider = Provider::new(&stage);
+            *provider.is_single.lock().unwrap() = is_single;
+            put(&vault, "octocat", "octocat", tokens(0)).await;
+            put(&vault, "other", "other", tokens(1)).await;
+            let elsewhere = tokens(2).name("octocat");
+            let elsewhere = vault.put(&ada(), "gitlab", "octocat", elsewhere).await;
+            elsewhere.unwrap();
+            put(&vault, "1", "octocat", tokens(3)).await;
+            let left = named(&[("1", "octocat"), ("other", "other"), ("octocat", "octocat")]);
+            let mut found = names(&vault).await;
+            found.sort_by_key(|(id, _)| id.len());
+            assert_eq!(found, left, "the last is at another provider");
+            // The tokens of before are of the account that is connected.
+            let done = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(done, usize::from(is_single));
+            let lines = vault.audit(Some("acme"), 0, 99).await.unwrap();
+            let lines = lines.iter().map(|line| line.record.event);
+            let events: Vec<_> = lines.filter(|it| *it != AuditEvent::Granted).collect();
+            let told = match is_single {
+                true => AuditEvent::Revoked,
+                false => AuditEvent::RevocationSpared,
+            };
+            assert_eq!(events, [AuditEvent::Superseded, told]);
+            vault.disconnect(&ada(), "github", "1").await.unwrap();
+            let left = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(left, 2 - usize::from(is_single));
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_spared_while_another_person_has_the_account_from_before() {
+    for (mine, theirs, is_spared) in [
+        (("octocat", "octocat"), ("1", "octocat"), true),
+        (("1", "octocat"), ("octocat", "octocat"), true),
+        // Theirs had another name when it was connected.
+        (("1", "octocat"), ("1", "octodog"), true),
+        // Two accounts of one name are two.
+        (("1", "octocat"), ("2", "octocat"), false),
+    ] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            let bob = person("acme", "bob");
+            let granted = tokens(1).name(theirs.1);
+            let connected = vault.put(&bob, "github", theirs.0, granted).await;
+            connected.unwrap();
+            put(&vault, mine.0, mine.1, tokens(0)).await;
+            vault.disconnect(&ada(), "github", mine.0).await.unwrap();
+            let done = vault.revoke_due(&*provider).await.unwrap();
+            assert_eq!(done, usize::from(!is_spared), "{mine:?} {theirs:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_place_of_an_account_of_before_counts_once() {
+    let stage = Stage::in_memory();
+    let full = |settings: &mut askback_connect::vault::VaultSettings| settings.accounts = 1;
+    let keys = std::sync::Arc::new(crate::stage::keys(7));
+    let vault = stage.vault_within(keys, full).await;
+    put(&vault, "octocat", "octocat", tokens(0)).await;
+    put(&vault, "1", "octocat", tokens(1)).await;
+    assert_eq!(names(&vault).await, named(&[("1", "octocat")]));
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_kept_is_refused() {
+    let stage = Stage::in_memory();
+    let vault = stage.vault().await;
+    for (name, is_kept) in [
+        ("a".repeat(1024), true),
+        ("a".repeat(1025), false),
+        ("a\0".to_owned(), false),
+    ] {
+        let granted = tokens(0).name(&*name);
+        let put = vault.put(&ada(), "github", "1", granted).await;
+        assert_eq!(put.is_ok(), is_kept);
+    }
+    // The tokens are not lost.
+    let owed = stage.store.revocations(&Holder::from(&ada())).await;
+    assert_eq!(owed.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_record_of_an_older_version_has_its_name() {
+    let stage = Stage::in_sqlite();
+    migration::fill(&stage).await;
+    let path = stage.directory.path().join("vault.db");
+    let older = rusqlite::Connection::open(&path).unwrap();
+    older.execute_batch(migration::BACK).unwrap();
+    older.pragma_update(None, "user_version", 4).unwrap();
+    drop(older);
+    let store = SqliteVault::open(&path).unwrap();
+    let holder = Holder::from(&ada());
+    let records = store.records(&holder, None).await.unwrap();
+    let owed = store.revocations(&holder).await.unwrap();
+    assert_eq!(
+        (&*records[0].account.account, &*records[0].name),
+        ("a", "a")
+    );
+    assert_eq!((&*owed[0].account.account, &*owed[0].name), ("b", "b"));
+}
