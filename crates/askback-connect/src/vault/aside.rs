@@ -83,7 +83,9 @@ impl Vault {
 
     /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
     pub(crate) async fn kept_scopes(&self, wanted: &Wanted) -> Result<Scopes, VaultError> {
-        let records = self.inner.accepted(wanted).await?;
+        let store = &self.inner.store;
+        let records = store.records(&wanted.holder, Some(&wanted.provider));
+        let records = wanted.among(records.await?)?;
         Ok(match &*records {
             [record] => record.scopes.clone(),
             _ => Scopes::new(),

@@ -378,7 +378,8 @@ impl Inner {
             let mut scopes = wanted.scopes.iter();
             scopes.all(|scope| record.scopes.contains(scope))
         };
-        let fitting = self.accepted(wanted).await?.into_iter().filter(fits);
+        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
+        let fitting = wanted.among(records.await?)?.into_iter().filter(fits);
         let is_stale = |record: &VaultRecord| record.state == AccountState::NeedsReconnect;
         fitting.min_by_key(is_stale).ok_or(VaultError::NotConnected)
     }

@@ -6,7 +6,6 @@ use askback_core::{ask::Principal, auth::Scopes};
 
 use super::account::Holder;
 use super::error::VaultError;
-use super::handle::Inner;
 use super::store::VaultRecord;
 
 /// The credential that a call needs: of whom, at which provider, and what it must be good for.
@@ -70,23 +69,13 @@ impl Wanted {
         self
     }
 
-    /// Whether an account of this id and this name is one of those that are wanted.
-    pub(crate) fn accepts(&self, id: &str, name: &str) -> bool {
-        match &self.account {
-            Choice::Any => true,
-            Choice::Called(wanted) => wanted == id || wanted == name,
-            Choice::Id(wanted) => wanted == id,
-        }
-    }
-}
-
-impl Inner {
     /// Returns the records of the accounts that may be meant, whatever their scopes.
-    pub(super) async fn accepted(&self, wanted: &Wanted) -> Result<Vec<VaultRecord>, VaultError> {
-        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
-        let mut records = records.await?;
-        records.retain(|it| wanted.accepts(&it.account.account, &it.name));
-        let Choice::Called(called) = &wanted.account else {
+    pub(super) fn among(
+        &self,
+        mut records: Vec<VaultRecord>,
+    ) -> Result<Vec<VaultRecord>, VaultError> {
+        records.retain(|it| self.accepts(&it.account.account, &it.name));
+        let Choice::Called(called) = &self.account else {
             return Ok(records);
         };
         if let Some(place) = records.iter().position(|it| it.account.account == *called) {
@@ -97,6 +86,15 @@ impl Inner {
             _ => Err(VaultError::Ambiguous {
                 ids: records.into_iter().map(|it| it.account.account).collect(),
             }),
+        }
+    }
+
+    /// Whether an account of this id and this name is one of those that are wanted.
+    pub(crate) fn accepts(&self, id: &str, name: &str) -> bool {
+        match &self.account {
+            Choice::Any => true,
+            Choice::Called(wanted) => wanted == id || wanted == name,
+            Choice::Id(wanted) => wanted == id,
         }
     }
 }
