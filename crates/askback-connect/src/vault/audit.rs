@@ -56,6 +56,8 @@ pub enum AuditEvent {
     RefusedNotAuthentic,
     /// The record of an account under its name gave way to a new one under its id.
     Superseded,
+    /// Secrets were not sealed under a new key, as they do not open: they were altered, or belong to another account.
+    NotResealed,
     /// A person disconnected an account.
     Disconnected,
     /// The provider was told to revoke tokens.
@@ -67,7 +69,7 @@ pub enum AuditEvent {
     /// Tokens are revoked later: the account is connected, and the provider takes no tokens back without ending those that are
     /// in use, too.
     RevocationSpared,
-    /// The provider is told no more: more revocations wait than are kept.
+    /// The provider is told no more: more revocations wait than are kept, or it has not been there for a month.
     RevocationGivenUp,
     /// A tenant was deleted with all that it had.
     TenantDeleted,
@@ -97,7 +99,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 28] = [
+    const NAMES: [(Self, &'static str); 29] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -108,6 +110,7 @@ impl AuditEvent {
         (Self::RefusedUnavailable, "refused: unavailable"),
         (Self::RefusedNotAuthentic, "refused: not authentic"),
         (Self::Superseded, "superseded"),
+        (Self::NotResealed, "not resealed"),
         (Self::Disconnected, "disconnected"),
         (Self::Revoked, "revoked"),
         (Self::NothingToRevoke, "nothing to revoke"),

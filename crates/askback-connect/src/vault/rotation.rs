@@ -1,5 +1,7 @@
 //! New keys in place of old ones, while the vault is in use.
 
+use std::collections::HashSet;
+
 use askback_core::ask::{Millis, keys::Key};
 
 use super::account::AccountKey;
@@ -77,6 +79,10 @@ impl Vault {
     /// drops the others. Returns how many of both were sealed anew. Whatever is written meanwhile is sealed under the newest
     /// key, too.
     ///
+    /// What does not open is left as it is, with its key, and is told of in the log and the audit
+    /// ([`AuditEvent::NotResealed`]). Once the person has connected that account again, or its tokens are owed no more, the
+    /// next sweep drops the key.
+    ///
     /// With `None`, cookies of the pages are sealed under a key, too: the key before stays until they have ended, an hour and
     /// five minutes after the newer one was made. From then on it opens none, and a sweep drops it.
     ///
@@ -87,6 +93,7 @@ impl Vault {
         let inner = &self.inner;
         let mut done = 0;
         let mut idle = 0;
+        let (mut shut, mut shut_owed) = (HashSet::new(), HashSet::new());
         loop {
             // Another process may have made a newer one, before or meanwhile.
             inner.forget_keys_of(tenant);
@@ -94,20 +101,36 @@ impl Vault {
             let Some(newest) = keys.newest().map(|key| key.id()) else {
                 return Ok(done);
             };
-            let records = inner.store.sealed_otherwise(tenant, newest, BATCH).await?;
-            // After the records: one that is removed in between is among these.
             let store = &inner.store;
-            let owed = store.revocations_sealed_otherwise(tenant, newest, BATCH);
-            let owed = owed.await?;
+            let most = BATCH + shut.len();
+            let mut records = store.sealed_otherwise(tenant, newest, most).await?;
+            records.retain(|it| !shut.contains(&it.account));
+            // After the records: one that is removed in between is among these.
+            let most = BATCH + shut_owed.len();
+            let owed = store.revocations_sealed_otherwise(tenant, newest, most);
+            let mut owed = owed.await?;
+            owed.retain(|it| !shut_owed.contains(&it.id));
             if records.is_empty() && owed.is_empty() {
                 break;
             }
             let mut resealed = 0;
             for record in &records {
-                resealed += usize::from(self.reseal(record).await?);
+                match self.reseal(record).await {
+                    Err(VaultError::NotAuthentic) => {
+                        shut.insert(record.account.clone());
+                        self.not_resealed(&record.account).await?;
+                    }
+                    done => resealed += usize::from(done?),
+                }
             }
             for revocation in &owed {
-                resealed += usize::from(self.reseal_owed(revocation).await?);
+                match self.reseal_owed(revocation).await {
+                    Err(VaultError::NotAuthentic) => {
+                        shut_owed.insert(revocation.id);
+                        self.not_resealed(&revocation.account).await?;
+                    }
+                    done => resealed += usize::from(done?),
+                }
             }
             done += resealed;
             idle = if resealed > 0 { 0 } else { idle + 1 };
@@ -124,6 +147,18 @@ impl Vault {
             }
         }
         Ok(done)
+    }
+
+    /// Tells of secrets that do not open.
+    async fn not_resealed(&self, account: &AccountKey) -> Result<(), VaultError> {
+        let provider = &account.provider;
+        tracing::warn!(
+            provider,
+            "secrets do not open, and keep their key: somebody has changed the database"
+        );
+        let event = AuditEvent::NotResealed;
+        let audit = AuditRecord::of(account, event, self.inner.now());
+        self.inner.store.append(&audit).await
     }
 
     /// Seals a record under the newest key, and returns whether it was under another one.

@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use askback_connect::vault::{Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings};
+use askback_connect::vault::{
+    AuditEvent, Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings, Written,
+};
 use askback_core::{
     ask::{
         Millis, Principal,
@@ -369,6 +371,59 @@ async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
             let both = |kind: &str| [0, 1].map(|number| format!("canary-{kind}-{number}"));
             assert_eq!(told, [both("access"), both("refresh")].concat());
         }
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_leaves_what_does_not_open() {
+    // More than are sealed anew at a time.
+    for (stage, shut) in [(Stage::in_memory(), 130), (Stage::in_sqlite(), 1)] {
+        let many = |settings: &mut VaultSettings| settings.revocations = 1000;
+        let vault = stage.vault_within(Arc::new(keys(7)), many).await;
+        let (store, holder) = (&stage.store, Holder::from(&ada()));
+        for number in 0..=shut {
+            let discarded = vault.discard(&ada(), "github", "a", tokens(number)).await;
+            discarded.unwrap();
+        }
+        vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();
+        vault.put(&ada(), "github", "c", tokens(0)).await.unwrap();
+        // Somebody with the database in their hands alters all owed tokens but one, and those of a record.
+        let owed = store.revocations(&holder).await.unwrap();
+        for revocation in &owed[..shut] {
+            let mut altered = revocation.sealed.clone();
+            altered.access.reverse();
+            altered.refresh.as_mut().unwrap().reverse();
+            let (id, from) = (revocation.id, &revocation.sealed);
+            let done = store.reseal_revocation(id, from, &altered).await;
+            assert_eq!(done.unwrap(), Written::Kept);
+        }
+        let record = store.records(&holder, None).await.unwrap().remove(0);
+        let mut altered = record.sealed.clone();
+        altered.access.reverse();
+        altered.refresh.as_mut().unwrap().reverse();
+        let key = record.sealed.key;
+        let done = store.reseal(&record.account, record.version, key, &altered);
+        assert_eq!(done.await.unwrap(), Written::Kept);
+
+        assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 2);
+        let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();
+        let told = lines
+            .iter()
+            .filter(|it| it.record.event == AuditEvent::NotResealed);
+        assert_eq!(told.count(), shut + 1);
+        // Nothing is lost, and the key stays for it.
+        assert_eq!(store.revocations(&holder).await.unwrap().len(), shut + 1);
+        let left = store.tenant_keys(Some("acme")).await.unwrap();
+        let others = store.sealed_otherwise(Some("acme"), left[0].id, 9).await;
+        assert_eq!((left.len(), others.unwrap().len()), (2, 1));
+        // It goes once nobody needs it.
+        vault.put(&ada(), "github", "b", tokens(1)).await.unwrap();
+        vault.disconnect(&ada(), "github", "b").await.unwrap();
+        let told = vault.revoke_due(&*Provider::new(&stage)).await;
+        assert_eq!(told.unwrap(), 2);
+        assert_eq!(vault.sweep(Some("acme")).await.unwrap(), 0);
+        let left = store.tenant_keys(Some("acme")).await.unwrap();
+        assert_eq!(left.len(), 1);
     }
 }
 
