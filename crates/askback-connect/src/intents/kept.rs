@@ -220,3 +220,64 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
         visit,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use askback_core::ask::keys::{Key, KeyRing};
+
+    use super::*;
+    use crate::intents::EXCHANGE;
+    use crate::vault::{LocalKeys, MemoryVault, VaultSettings, VaultStore};
+
+    #[tokio::test]
+    async fn an_intent_is_busy_while_its_provider_is_asked_for_tokens() {
+        const VISIT: [u8; 16] = [1; 16];
+        let account = Purpose::Account {
+            provider: "github".to_owned(),
+            scopes: String::new(),
+            kept: String::new(),
+            account: None,
+        };
+        let secret = Purpose::Secret {
+            name: "github".to_owned(),
+            title: "GitHub".to_owned(),
+        };
+        for (purpose, is_busy) in [(account, true), (secret, false)] {
+            let (store, keys) = (
+                Arc::new(MemoryVault::new()),
+                KeyRing::new(Key::new(&[7; 32])),
+            );
+            let keys = Arc::new(LocalKeys::new(keys));
+            let opened = Vault::open(Arc::clone(&store) as _, keys, VaultSettings::default());
+            let vault = opened.await.expect("a vault");
+            let holder = Holder {
+                tenant: None,
+                issuer: None,
+                subject: "ada".to_owned(),
+            };
+            let (id, now) = (IntentId([1; 16]), vault.now());
+            let intent = Intent::new(holder.clone(), None, purpose, now);
+            assert!(Kept::add(&vault, id, &intent).await.expect("an intent"));
+            let found = Kept::find(&vault, id).await.expect("a store");
+            let mut kept = found.expect("the intent");
+            let busy = async |at| {
+                let busy = store.is_busy(&holder, "github", at).await;
+                busy.expect("a store")
+            };
+            assert!(kept.intent.redirect("a", VISIT));
+            let written = kept.write(&vault, AuditEvent::Consented).await;
+            written.expect("the intent is written");
+            assert!(!busy(now).await);
+            assert!(kept.intent.answered("a", VISIT, now));
+            let written = kept.write(&vault, AuditEvent::Answered).await;
+            written.expect("the intent is written");
+            assert_eq!(busy(now + EXCHANGE - 1).await, is_busy);
+            assert!(!busy(now + EXCHANGE).await);
+            let done = kept.settle(&vault, Stage::Done, None, AuditEvent::Connected);
+            done.await.expect("the intent is written");
+            assert!(!busy(now).await);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askback_connect::vault::{
     AccountKey, AuditEvent, Granted, Heard, Holder, IntentRow, RenewalError, Renewer,
-    RevocationFailed, Revoker, TokenKind, Vault, VaultError,
+    RevocationFailed, Revoker, TokenKind, Vault, VaultError, VaultStore, Written,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
@@ -405,6 +405,100 @@ impl Revoker for Rotates {
             }
             self.provider.revoke(account, token, kind).await
         })
+    }
+}
+
+#[tokio::test]
+async fn what_the_provider_did_not_hear_is_not_hastened() {
+    for stage in Stage::all().await {
+        let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+        *provider.is_single.lock().unwrap() = true;
+        put(&vault, "a", tokens(0)).await.unwrap();
+        put(&vault, "a", tokens(1)).await.unwrap();
+        // It is down for long, and is left alone for an hour at last.
+        *provider.is_down.lock().unwrap() = true;
+        for _ in 0..9 {
+            assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+            stage.clock.turn(2 * HOUR);
+        }
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
+        *provider.is_down.lock().unwrap() = false;
+        vault.disconnect(&ada(), "github", "a").await.unwrap();
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+        assert_eq!(*provider.revoked.lock().unwrap(), revoked(&[1]));
+        stage.clock.turn(2 * HOUR);
+        assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
+    }
+}
+
+/// A provider that is told of a refresh token while another process has it give others, whose access token ends at this
+/// time, and the tenant is given a new key.
+struct RenewsElsewhere {
+    rotating: Rotates,
+    store: Arc<dyn VaultStore>,
+    ends: Option<u64>,
+}
+
+impl Renewer for RenewsElsewhere {
+    fn renew<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        refresh: &'a Secret,
+    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+        self.rotating.renew(account, refresh)
+    }
+}
+
+impl Revoker for RenewsElsewhere {
+    fn revoke<'a>(
+        &'a self,
+        account: &'a AccountKey,
+        token: &'a Secret,
+        kind: TokenKind,
+    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+        Box::pin(async move {
+            let heard = self.rotating.revoke(account, token, kind).await;
+            if kind == REFRESH {
+                let owed = self.store.revocations(&account.holder).await.unwrap();
+                let mut renewed = owed[0].clone();
+                renewed.expires = self.ends;
+                let done = self.store.renew_revocation(&renewed).await;
+                assert_eq!(done.unwrap(), Written::Kept);
+            }
+            heard
+        })
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_are_read_again_end_when_they_do() {
+    // When the access token of before ends, when that of now does, and how often others are asked for.
+    for (before, ends, renewals) in [
+        (Some(0), Some(u64::MAX), 0),
+        (Some(0), None, 0),
+        (Some(u64::MAX), Some(0), 1),
+        (None, Some(0), 1),
+    ] {
+        for stage in Stage::all().await {
+            let (vault, provider) = (stage.vault().await, Provider::new(&stage));
+            *provider.takes_access_alone.lock().unwrap() = true;
+            let mut granted = tokens(0);
+            granted.expires = before;
+            put(&vault, "ada-l", granted).await.unwrap();
+            vault.disconnect(&ada(), "github", "ada-l").await.unwrap();
+            let rotating = Rotates {
+                provider: Arc::clone(&provider),
+                vault: vault.clone(),
+                clock: Arc::clone(&stage.clock),
+            };
+            let renewing = RenewsElsewhere {
+                rotating,
+                store: Arc::clone(&stage.store),
+                ends,
+            };
+            assert_eq!(vault.revoke_due(&renewing).await.unwrap(), 1);
+            assert_eq!(provider.requests(), renewals, "{before:?} {ends:?}");
+        }
     }
 }
 

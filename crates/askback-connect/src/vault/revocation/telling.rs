@@ -50,7 +50,6 @@ impl Inner {
         let mut may_renew = refresh == Some(Heard::NotTaken);
         let is_refresh_revoked = refresh == Some(Heard::Revoked);
         loop {
-            let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
             let heard = match self
                 .tell_of(&mut revocation, TokenKind::Access, revoker)
                 .await?
@@ -59,6 +58,8 @@ impl Inner {
                 Step::Heard(heard) => Some(heard),
                 Step::None => None,
             };
+            // It may have been read again.
+            let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
             let is_revoked = heard == Some(Heard::Revoked) && !has_ended;
             let is_taken = heard.is_some_and(|heard| heard != Heard::NotTaken);
             if !is_revoked && is_taken && may_renew {
