@@ -8,8 +8,14 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::Arc,
 };
 
+use askback_connect::{
+    Connections,
+    vault::{Granted, LocalKeys, SqliteVault, Vault, VaultSettings},
+};
+use askback_oauth::Secret;
 use serde_json::{Value, json};
 
 use crate::{
@@ -578,4 +584,62 @@ fn reading_makes_no_key() {
     let missing = format!("there is no file {}, whose key seals", key.display());
     assert!(is_in_wrapped(&missing, &stderr), "{stderr}");
     assert!(!key.exists());
+}
+
+/// Has a vault with these accounts at `chat`, by their ids and names.
+#[tokio::main(flavor = "current_thread")]
+async fn keep(database: &Path, keys: &Path, accounts: &[(&str, &str)]) {
+    let store = Arc::new(SqliteVault::open(database).expect("a vault"));
+    let keys = Arc::new(LocalKeys::file(keys).expect("a key"));
+    let vault = Vault::open(store, keys, VaultSettings::default()).await;
+    let vault = vault.expect("a vault");
+    let user = Connections::user_of_this_machine();
+    for (id, name) in accounts {
+        let granted = Granted::tokens(Secret::new("canary"), None).name(*name);
+        let put = vault.put(&user, "chat", id, granted).await;
+        put.expect("an account");
+    }
+}
+
+#[test]
+fn an_account_is_disconnected_by_its_id_or_by_a_name_of_its_own() {
+    let scratch = Scratch::new("connections-names");
+    let (database, keys) = (scratch.path("vault.db"), scratch.path("vault.keys"));
+    fs::write(&keys, "07".repeat(32)).expect("a file");
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let all = [("U1", "bob"), ("U2", "bob"), ("U3", "eve")];
+    keep(&database, &keys, &all);
+    let (database, keys) = (database.display().to_string(), keys.display().to_string());
+    let files = ["--vault", &*database, "--keys", &*keys];
+    let (stdout, _) = ran(&scratch, &[&["connections"], &files[..]].concat(), 0);
+    for shown in [
+        "  account | bob\n  id | U1\n",
+        "  account | eve\n  id | U3\n",
+    ] {
+        assert!(stdout.contains(shown), "{stdout}");
+    }
+    let disconnect = |account: &str, exit: i32| {
+        let words = ["connections", "disconnect", "chat", account];
+        ran(&scratch, &[&words, &files[..]].concat(), exit).1
+    };
+    let refused = disconnect("bob", 2);
+    assert!(
+        refused.contains("2 accounts at chat are called bob"),
+        "{refused}"
+    );
+    assert!(refused.contains("Give the id of one"), "{refused}");
+    let refused = disconnect("U4", 2);
+    assert!(
+        refused.contains("there is no account U4 at chat"),
+        "{refused}"
+    );
+    disconnect("U1", 0);
+    // There is one of this name by now.
+    disconnect("bob", 0);
+    disconnect("eve", 0);
+    let refused = disconnect("bob", 2);
+    assert!(
+        refused.contains("there is no account bob at chat"),
+        "{refused}"
+    );
 }
