@@ -22,7 +22,7 @@ pub mod keys;
 mod principal;
 mod question;
 mod reading;
-mod sampling;
+pub(crate) mod sampling;
 pub mod seal;
 mod state;
 

@@ -11,23 +11,9 @@ use crate::{
     protocol::{CreateMessageParams, Role, SamplingBlock, SamplingMessage},
 };
 
-/// Checks that every use of a tool is followed by a message that holds its result, and nothing but
-/// results (2025-11-25, client/sampling, Message Content Constraints), and that a model has not
-/// been given tools too often in one conversation.
+/// Checks that a conversation is balanced, and that a model has not been given tools too often in it.
 pub(super) fn check(params: &CreateMessageParams, limits: &AskingLimits) -> Result<(), String> {
-    let mut awaited = BTreeSet::new();
-    let mut rounds = 0;
-    for message in &params.messages {
-        let results = results_of(message)?;
-        if results != awaited {
-            return Err(mismatch(&awaited, &results));
-        }
-        awaited = uses_of(message)?;
-        rounds += u32::from(!awaited.is_empty());
-    }
-    if !awaited.is_empty() {
-        return Err(mismatch(&awaited, &BTreeSet::new()));
-    }
+    let rounds = check_balance(&params.messages)?;
     if rounds > limits.tool_rounds {
         let most = limits.tool_rounds;
         return Err(format!(
@@ -35,6 +21,26 @@ pub(super) fn check(params: &CreateMessageParams, limits: &AskingLimits) -> Resu
         ));
     }
     Ok(())
+}
+
+/// Checks that every use of a tool is followed by a message that holds its result, and nothing but
+/// results (2025-11-25, client/sampling, Message Content Constraints). Returns how often tools were
+/// used.
+pub(crate) fn check_balance(messages: &[SamplingMessage]) -> Result<u32, String> {
+    let mut awaited = BTreeSet::new();
+    let mut rounds = 0_u32;
+    for message in messages {
+        let results = results_of(message)?;
+        if results != awaited {
+            return Err(mismatch(&awaited, &results));
+        }
+        awaited = uses_of(message)?;
+        rounds = rounds.saturating_add(u32::from(!awaited.is_empty()));
+    }
+    match awaited.is_empty() {
+        true => Ok(rounds),
+        false => Err(mismatch(&awaited, &BTreeSet::new())),
+    }
 }
 
 /// The ids of the tool uses whose results a message holds.

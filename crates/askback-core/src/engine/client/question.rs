@@ -7,13 +7,13 @@ use alloc::{
 
 use super::{CallId, CallTarget, Profile};
 use crate::{
+    ask::sampling::check_balance,
     forms::{FieldKind, FormSchema},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
         CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, Implementation,
-        InputRequest, InputResponse, ListRootsResult, RawJson, Root, SamplingBlock,
-        SamplingMessage,
+        InputRequest, InputResponse, ListRootsResult, RawJson, Root, ToolChoiceMode,
     },
     revision::Facts,
 };
@@ -104,7 +104,8 @@ pub(super) fn admit(
             if !capabilities.samples() {
                 return Err(ErrorObject::method_not_found(request.method()));
             }
-            if params.tools.is_some() && !capabilities.samples_with_tools() {
+            let wants_tools = params.tools.is_some() || params.tool_choice.is_some();
+            if wants_tools && !capabilities.samples_with_tools() {
                 let why = "the client did not declare sampling with tools";
                 return Err(ErrorObject::invalid_params(why));
             }
@@ -177,43 +178,16 @@ fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
     }
 }
 
-/// Each use of a tool is followed by its result, and a message with results holds nothing else
-/// (2026-07-28, client/sampling, Message Content Constraints).
+/// A conversation in which uses of tools and their results match, and a tool to call where one has to be
+/// called (2026-07-28, client/sampling, Message Content Constraints and Tool Choice Modes).
 fn check_sampling(params: &CreateMessageParams) -> Result<(), String> {
-    let mut open: &[SamplingBlock] = &[];
-    for message in &params.messages {
-        let blocks = message.content.blocks();
-        let results = blocks.iter().filter(|block| is_result(block)).count();
-        if results > 0 && results < blocks.len() {
-            return Err("a message with tool results holds nothing else".into());
-        }
-        if let Some(missing) = uses(open).find(|id| !answers(message, id)) {
-            return Err(format!("the tool use {missing:?} has no result"));
-        }
-        open = blocks;
+    check_balance(&params.messages)?;
+    let mode = params.tool_choice.as_ref().and_then(|choice| choice.mode);
+    let is_offered = params.tools.as_ref().is_some_and(|tools| !tools.is_empty());
+    match mode == Some(ToolChoiceMode::Required) && !is_offered {
+        true => Err("a tool has to be called, and none is offered".into()),
+        false => Ok(()),
     }
-    match uses(open).next() {
-        Some(missing) => Err(format!("the tool use {missing:?} has no result")),
-        None => Ok(()),
-    }
-}
-
-fn uses(blocks: &[SamplingBlock]) -> impl Iterator<Item = &str> {
-    blocks.iter().filter_map(|block| match block {
-        SamplingBlock::ToolUse(tool) => Some(tool.id.as_str()),
-        _ => None,
-    })
-}
-
-fn is_result(block: &SamplingBlock) -> bool {
-    matches!(block, SamplingBlock::ToolResult(_))
-}
-
-fn answers(message: &SamplingMessage, id: &str) -> bool {
-    message.content.blocks().iter().any(|block| match block {
-        SamplingBlock::ToolResult(result) => result.tool_use_id == id,
-        _ => false,
-    })
 }
 
 fn check_elicit(

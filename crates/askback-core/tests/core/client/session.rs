@@ -112,6 +112,7 @@ fn what_was_not_declared_is_refused() {
     let sample = r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":5}"#;
     let tools =
         r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":5,"tools":[]}"#;
+    let choice = r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":5,"toolChoice":{"mode":"auto"}}"#;
     let roots = r#""method":"roots/list""#;
     let r25 = "2025-11-25";
     for (revision, declared, question, code, words) in [
@@ -134,6 +135,7 @@ fn what_was_not_declared_is_refused() {
         ),
         (r25, "{}", sample, -32601, "sampling/createMessage"),
         (r25, r#"{"sampling":{}}"#, tools, -32602, "with tools"),
+        (r25, r#"{"sampling":{}}"#, choice, -32602, "with tools"),
         (r25, "{}", roots, -32601, "roots/list"),
         // The revision has no links, whatever the client can do in others.
         (
@@ -198,19 +200,39 @@ fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
             sample(
                 r#"[{"role":"assistant","content":{"type":"tool_use","id":"1","name":"t","input":{}}}]"#,
             ),
-            r#"\"1\" has no result"#,
+            "the use `1` of a tool is not followed by its result",
         ),
         (
             sample(
                 r#"[{"role":"assistant","content":{"type":"tool_use","id":"1","name":"t","input":{}}},{"role":"user","content":{"type":"tool_result","toolUseId":"2","content":[]}}]"#,
             ),
-            r#"\"1\" has no result"#,
+            "the use `1` of a tool is not followed by its result",
         ),
         (
             sample(
                 r#"[{"role":"assistant","content":{"type":"tool_use","id":"1","name":"t","input":{}}},{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]},{"type":"text","text":"and"}]}]"#,
             ),
             "nothing else",
+        ),
+        (
+            sample(
+                r#"[{"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[]}}]"#,
+            ),
+            "a result for `1`",
+        ),
+        (
+            sample(
+                r#"[{"role":"user","content":{"type":"tool_use","id":"1","name":"t","input":{}}}]"#,
+            ),
+            "only the assistant",
+        ),
+        (
+            sample(r#"[],"toolChoice":{"mode":"required"}"#),
+            "none is offered",
+        ),
+        (
+            sample(r#"[],"tools":[],"toolChoice":{"mode":"required"}"#),
+            "none is offered",
         ),
     ] {
         check_refused("2025-11-25", all, &question, -32602, words);
