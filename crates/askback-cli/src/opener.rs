@@ -70,7 +70,7 @@ impl Opener {
             }
             None => client,
         };
-        let client = match self.calls_tools {
+        let client = match self.calls_tools && self.role.model_tools {
             true => client.samples_with_tools(),
             false => client,
         };

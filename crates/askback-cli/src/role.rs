@@ -15,6 +15,8 @@ pub struct Role {
     pub abilities: Abilities,
     /// Whether a call may become a task.
     pub tasks: bool,
+    /// Whether a model may be offered tools, where it can be asked.
+    pub model_tools: bool,
 }
 
 /// A known client, as it was when its row was written. Where it speaks several revisions, the newest
@@ -79,6 +81,7 @@ impl Default for Role {
             revision: None,
             abilities: ALL,
             tasks: true,
+            model_tools: true,
         }
     }
 }
@@ -153,7 +156,7 @@ impl Role {
             sampling: self.abilities.sampling && abilities.sampling,
             roots: self.abilities.roots && abilities.roots,
         };
-        self.tasks = false;
+        (self.tasks, self.model_tools) = (false, false);
     }
 }
 
@@ -173,8 +176,9 @@ mod tests {
     #[test]
     fn words_make_a_client() {
         #[track_caller]
-        fn check(text: &str, revision: Option<&str>, abilities: [bool; 4], tasks: bool) {
+        fn check(text: &str, revision: Option<&str>, abilities: [bool; 4], others: [bool; 2]) {
             let [forms, links, sampling, roots] = abilities;
+            let [tasks, model_tools] = others;
             let role = Role {
                 revision: revision.map(|it| it.parse().expect("it is one")),
                 abilities: Abilities {
@@ -184,29 +188,30 @@ mod tests {
                     roots,
                 },
                 tasks,
+                model_tools,
             };
             assert_eq!(Role::read(text), Ok(role));
         }
-        check("no-forms", None, [false, true, true, true], true);
-        check("2025-06-18", Some("2025-06-18"), [true; 4], true);
+        check("no-forms", None, [false, true, true, true], [true; 2]);
+        check("2025-06-18", Some("2025-06-18"), [true; 4], [true; 2]);
         check(
             "2025-06-18, no-url,no-tasks",
             Some("2025-06-18"),
             [true, false, true, true],
-            false,
+            [false, true],
         );
-        check("no-questions", None, [false; 4], true);
+        check("no-questions", None, [false; 4], [true; 2]);
         check(
             "gemini-cli",
             Some("2025-06-18"),
             [false, false, false, true],
-            false,
+            [false; 2],
         );
         check(
             "codex,2025-11-25",
             Some("2025-11-25"),
             [true, true, false, false],
-            false,
+            [false; 2],
         );
         for wrong in ["", "no-", "codex codex", "2025"] {
             let why = Role::read(wrong).expect_err("there is no such client");

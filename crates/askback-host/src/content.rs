@@ -125,6 +125,11 @@ pub fn sampling_block(block: &SamplingBlock) -> PeerText {
     })
 }
 
+/// The blocks of a result, as text.
+pub(crate) fn blocks_text(content: &[ContentBlock]) -> PeerText {
+    blocks(content).into()
+}
+
 fn blocks(content: &[ContentBlock]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }

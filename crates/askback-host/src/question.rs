@@ -3,6 +3,7 @@
 mod form;
 mod help;
 pub(crate) mod sampling;
+pub(crate) mod tools;
 
 pub(crate) use form::fields;
 pub(crate) use help::help;
@@ -10,8 +11,8 @@ pub(crate) use help::help;
 use crate::{
     code, folder,
     model::{
-        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Stance, Step, Suggestions,
-        Wants, Why,
+        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Sampling, Stance, Step,
+        Suggestions, Wants, Why,
         link::{Link, Refusal},
     },
     page::{Excerpt, Page, Style},
@@ -82,7 +83,12 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
 pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
     match front.step {
         Step::Secret(_) => secret(page, &front.question.ask),
-        Step::Filling(draft) => form::field(page, draft, at),
+        Step::Filling(draft) => {
+            if let (Some(tool), 0) = (front.called, at) {
+                tools::head(page, tool);
+            }
+            form::field(page, draft, at);
+        }
         Step::Review(draft) => form::review(page, asker, front.question, draft),
         Step::Consent(link) => consent(page, link),
         Step::Opened(_) => {
@@ -109,11 +115,15 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
                 words!("Offered: {}", folder::shown(&root.uri)),
             );
         }
-        Step::Request(_) | Step::Running(_) | Step::Replied(_) | Step::Rewrite(..) => {
+        Step::Request(_)
+        | Step::Running(_)
+        | Step::Replied(_)
+        | Step::Rewrite(..)
+        | Step::Pick(_) => {
             sampling::step(page, name(asker), front);
         }
-        Step::Write if front.model.is_some() => {}
-        Step::Write => {
+        Step::Write(_) if front.model.is_some() => {}
+        Step::Write(_) => {
             let words = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
             page.note(Style::Dim, words);
         }
@@ -146,9 +156,13 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Returning(_) => "an address · /open opens the browser again".into(),
         Step::Request(_) => "Enter runs it once · /session, /always run without asking again · /edit · /system · /write · /never".into(),
         Step::Running(_) => "/back stops it".into(),
-        Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back".into(),
+        Step::Replied(sampling) => replied_hint(sampling, front),
         Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back".into(),
-        Step::Write => "write the text; a line with only a dot ends it".into(),
+        Step::Write(sampling) if !sampling.offered().is_empty() => {
+            "write the text; a line with only a dot ends it · /call calls a tool".into()
+        }
+        Step::Write(_) => "write the text; a line with only a dot ends it".into(),
+        Step::Pick(_) => "the number of a tool, or a part of its name · /back".into(),
         Step::Reread(_) => "Enter sends · /edit writes it anew".into(),
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
         Step::Folders(None) => "the path of a folder allows it".into(),
@@ -162,6 +176,21 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     };
     page.say(Style::Dim, words!("{} · {}", hint, ways_out));
     page.prompt("");
+}
+
+/// The words on what can be typed before a reply is sent.
+fn replied_hint(sampling: &Sampling, front: &Front<'_>) -> Words {
+    let all = [
+        (true, "Enter sends"),
+        (true, "/edit"),
+        (!sampling.offered().is_empty(), "/call adds a call"),
+        (sampling.calls().next().is_some(), "/change 1"),
+        (sampling.calls().next().is_some(), "/remove 1"),
+        (front.model.is_some(), "/again runs it once more"),
+        (front.model.is_some(), "/back"),
+    ];
+    let all = all.into_iter().filter(|(is_there, _)| *is_there);
+    Words::join(all.map(|(_, words)| words.into()), " · ")
 }
 
 /// Puts on the page which values are suggested for a field.

@@ -25,16 +25,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     folder,
-    model::{Ask, Call, Claims, Question, Refused, Reply, Wants, Why},
+    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Wants, Why},
     tasks::Tasks,
     text::Words,
     wire::Row,
 };
 
 pub use crate::server_id::ServerId;
-
-/// The name of a person where a model would be named.
-pub(crate) const MODEL: &str = "person";
 
 /// Something that reaches a front end from the client.
 #[derive(Debug)]
@@ -387,7 +384,7 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
 /// A reply in place of a model.
 fn sampled(reply: Reply) -> Result<CreateMessageResult> {
     match reply {
-        Reply::Text(text) => Ok(CreateMessageResult::text(MODEL, text)),
+        Reply::Text(text) => Ok(CreateMessageResult::text(PERSON, text)),
         Reply::Sampled(reply) => Ok(*reply),
         other => Err(no(other)),
     }

@@ -88,7 +88,8 @@ impl<'a> Room<'a> {
                 || match &answers {
                     Answers::Script(script) => script.calls_tools(),
                     Answers::Leaf { calls_tools, .. } => *calls_tools,
-                    Answers::Person | Answers::Nobody => false,
+                    Answers::Person => true,
+                    Answers::Nobody => false,
                 },
             take: Arc::new(take),
             limits: limits.clone(),

@@ -4,6 +4,7 @@
 
 mod away;
 mod calendar;
+mod checkpoint;
 mod choices;
 #[cfg(unix)]
 mod decode;
@@ -16,6 +17,7 @@ mod key;
 mod keys;
 mod leaf;
 mod pager;
+mod pick;
 mod picture;
 mod question;
 mod region;

@@ -8,12 +8,16 @@ use super::{
 };
 use crate::{
     folder,
-    model::{Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Step, link},
+    model::{
+        self, Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Sampling,
+        Step, link,
+    },
     page::{Excerpt, Look, Page, Style},
-    question,
-    text::{self, PeerText, Words, given},
+    question::{self, tools},
+    text::{self, Given, PeerText, Words, given},
     words,
 };
+use askback_core::protocol::CreateMessageResult;
 
 /// The most characters that the scrollback keeps of a message.
 const KEPT: usize = 44;
@@ -73,6 +77,10 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
             count.saturating_sub(rows).saturating_add(1)
         );
         frame.push(Row::new(columns).ours(Style::Dim, words));
+    }
+    if let Some(tool) = front.called {
+        tools::head(&mut page, tool);
+        frame.put(&page.take());
     }
     frame
 }
@@ -177,7 +185,9 @@ pub(super) fn body(
                 _ => {}
             }
         }
-        Step::Request(_) | Step::Running(_) | Step::Replied(_) => {
+        Step::Pick(_) | Step::Replied(_) => {}
+        Step::Request(sampling) | Step::Running(sampling) => {
+            rows.extend(offered(sampling, columns));
             let mut page = Page::new(look);
             question::step(&mut page, asker, front, 0);
             let mut frame = Frame::default();
@@ -185,18 +195,25 @@ pub(super) fn body(
             rows.extend(frame.into_rows());
         }
         Step::Rewrite(part, _) => {
+            if let Some(tool) = front.called {
+                let mut page = Page::new(look);
+                tools::about(&mut page, tool, tools::ABOUT);
+                let mut frame = Frame::default();
+                frame.put(&page.take());
+                rows.extend(frame.into_rows());
+            }
             let words = words!("You change {}:", question::sampling::part(part));
             rows.push(row().ours(Style::Strong, words));
             rows.extend(lines(written, &row().gutter()));
         }
-        Step::Write if front.model.is_some() => {
-            rows.extend(lines(written, &row().ours(Style::Dim, "  ")))
-        }
-        Step::Write => {
-            rows.push(row().ours(
-                Style::Dim,
-                "No model is set up here: the text is yours to write.",
-            ));
+        Step::Write(sampling) => {
+            if front.model.is_none() {
+                rows.push(row().ours(
+                    Style::Dim,
+                    "No model is set up here: the text is yours to write.",
+                ));
+            }
+            rows.extend(offered(sampling, columns));
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
         Step::Reread(text) => {
@@ -216,6 +233,52 @@ pub(super) fn body(
         Step::Reason => rows.push(line("Why not? A line for the server: ")),
     }
     (rows, 0)
+}
+
+/// A row with the names of the tools that may be called: they stand at the end of a request, of which not
+/// all may be seen.
+fn offered(sampling: &Sampling, columns: usize) -> Option<Row> {
+    let names: Vec<_> = sampling
+        .offered()
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    let label: Words = match (names.len(), sampling.must_call()) {
+        (0, _) => return None,
+        (count, true) => words!("Has to call 1 of {}: ", count),
+        (1, false) => "May call: ".into(),
+        (count, false) => words!("May call {} tools: ", count),
+    };
+    let names = PeerText::from(names.join(", "));
+    let row = Row::new(columns).ours(Style::Dim, label);
+    Some(row.peer(Style::Plain, &names, columns))
+}
+
+/// The rows of a reply that is ready to be sent, where the person is at one of its calls.
+pub(super) fn replied(
+    asker: &Asker,
+    sampling: &Sampling,
+    call: usize,
+    look: Look,
+) -> (Vec<Row>, usize) {
+    let mut page = Page::new(look);
+    question::sampling::ready(&mut page, given(&asker.name).short(), sampling, Some(call));
+    let mut frame = Frame::default();
+    frame.put(&page.take());
+    (frame.into_rows(), 0)
+}
+
+/// The rows of what was wrong with the last key.
+pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
+    let row = || Row::new(columns);
+    let room = row().room().saturating_sub(text::columns("× ")).max(1);
+    let parts = text::wrapped(issue.as_str(), room);
+    let mark = |first| if first { "×" } else { " " };
+    let rows = parts.iter().enumerate().map(|(index, part)| {
+        let words = words!("{} {}", mark(index == 0), given(part.trim_end()));
+        row().ours(Style::Warning, words)
+    });
+    rows.collect()
 }
 
 /// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.
@@ -288,6 +351,10 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
         Step::Secret(_) => "[y] Go on all the same".into(),
+        Step::Filling(draft) if front.called.is_some() => match draft.left() {
+            0 => "Tab next  ^S take it  ^T as JSON  ^B back".into(),
+            left => words!("{} left  Tab next  ^S take it  ^T as JSON  ^B back", left),
+        },
         Step::Filling(draft) => match draft.left() {
             0 => "Tab next  ^S review".into(),
             left => words!("{} left  Tab next  ^S review", left),
@@ -300,13 +367,17 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         Step::Opened(_) if front.goes_on() => "[Enter] I have opened it  [o] Try again".into(),
         Step::Opened(_) => "[Enter] I have finished  [o] Open again".into(),
         Step::Returning(_) => "^O open again".into(),
-        Step::Write => "^S look it over".into(),
+        Step::Write(sampling) if !sampling.offered().is_empty() => {
+            "^S look it over  ^T call a tool".into()
+        }
+        Step::Write(_) => "^S look it over".into(),
+        Step::Pick(_) => "[Enter] Call it  ↓ ↑ others  Tab complete  ^B back".into(),
         Step::Reread(_) => "[Enter] Send  [e] Edit".into(),
         Step::Request(_) => {
             "[Enter] Run once  [e] Edit  [y] System prompt  [w] Write it myself".into()
         }
         Step::Running(_) => "[b] Stop".into(),
-        Step::Replied(_) => "[Enter] Send  [e] Edit  [r] Run again  [b] Back".into(),
+        Step::Replied(sampling) => replied_keys(sampling, front),
         Step::Rewrite(..) => "^S take it  ^B leave it as it was".into(),
         Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
@@ -334,13 +405,36 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
     rows
 }
 
+/// The keys that work before a reply is sent.
+fn replied_keys(sampling: &Sampling, front: &Front<'_>) -> Words {
+    let calls = sampling.calls().count();
+    let has_model = front.model.is_some();
+    let all = [
+        (true, "[Enter] Send"),
+        (true, "[e] Edit"),
+        (!sampling.offered().is_empty(), "[t] Call a tool"),
+        (calls > 1, "Tab next call"),
+        (calls > 0, "[c] Change call"),
+        (calls > 0, "[x] Take it out"),
+        (has_model, "[r] Run again"),
+        (has_model, "[b] Back"),
+    ];
+    let all = all.into_iter().filter(|(is_there, _)| *is_there);
+    Words::join(all.map(|(_, words)| words.into()), "  ")
+}
+
 /// The rows of keys, which stand two blanks apart: as many in a row as fit it.
 fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let room = Row::new(columns).room();
     let mut rows: Vec<String> = Vec::new();
     for key in keys.split("  ").filter(|key| !key.is_empty()) {
         match rows.last_mut() {
-            Some(row) if text::columns(row).saturating_add(text::columns(key)) < room => {
+            Some(row)
+                if text::columns(row)
+                    .saturating_add(text::columns(key))
+                    .saturating_add(2)
+                    <= room =>
+            {
                 *row = format!("{row}  {key}");
             }
             _ => rows.push(key.to_owned()),
@@ -349,6 +443,19 @@ fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let rows = rows.into_iter();
     rows.map(|row| Row::new(columns).ours(Style::Dim, given(row)))
         .collect()
+}
+
+/// The words on a reply that was sent in place of a model, or is the model's.
+fn sent(reply: &CreateMessageResult, name: Given) -> Words {
+    match (
+        model::is_by_hand(reply),
+        model::calls(reply.content.blocks()).count(),
+    ) {
+        (false, _) => words!("{} · sent what the model replied ", name),
+        (true, 0) => words!("{} · sent a text ", name),
+        (true, 1) => words!("{} · sent a call of a tool ", name),
+        (true, calls) => words!("{} · sent {} calls of tools ", name, calls),
+    }
 }
 
 /// Puts on the page what the scrollback keeps of an event: a line for each thing that happened.
@@ -370,7 +477,7 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                         words!("{} · sent {} fields ", name(), content.len())
                     }
                     Reply::Link => words!("{} · agreed to the link ", name()),
-                    Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
+                    Reply::Sampled(reply) => sent(reply, name()),
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),

@@ -3,18 +3,20 @@
 use jiff::civil::Date;
 
 use super::{
+    checkpoint::Checkpoint,
     editor::Editor,
     form::{FormView, Pressed},
     frame::{Frame, Row},
     help,
     home::{Home, Homed},
     key::Key,
+    pick::PickView,
     question,
 };
 use crate::{
     command::{self, Typed},
     leaf::Did,
-    model::{Desk, Front, Happened, Part, Permission, Said, Step},
+    model::{Desk, Front, Happened, Said, Step},
     offer::Offer,
     page::{Look, Page, Style},
     text::{self, Words, given},
@@ -42,6 +44,9 @@ pub struct Screen {
     form: FormView,
     /// A text that is no field's: a reason, an address, a folder, what a model would say.
     text: Editor,
+    /// The choice of a tool to call.
+    pick: PickView,
+    checkpoint: Checkpoint,
     home: Home,
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
@@ -76,6 +81,8 @@ impl Screen {
             seen: None,
             form: FormView::new(today),
             text: Editor::default(),
+            pick: PickView::default(),
+            checkpoint: Checkpoint::default(),
             home: Home::default(),
             issue: None,
             is_helping: false,
@@ -117,7 +124,7 @@ impl Screen {
         self.look(desk);
         match desk.front().map(|front| front.step) {
             Some(Step::Filling(_)) => self.form.edited(text),
-            Some(Step::Write) => {
+            Some(Step::Write(_)) => {
                 self.text = Editor::new(text);
                 Vec::new()
             }
@@ -212,10 +219,14 @@ impl Screen {
         let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
         self.seen = now;
         (self.is_helping, self.scrolled, self.issue) = (false, 0, None);
-        if is_new {
+        let is_calling = desk.front().is_some_and(|front| front.called.is_some());
+        if is_new || is_calling {
             self.form = FormView::new(self.today);
-            self.text = Editor::default();
         }
+        if is_new {
+            (self.text, self.checkpoint) = (Editor::default(), Checkpoint::default());
+        }
+        self.pick = PickView::default();
         if let Some(Step::Rewrite(_, text)) = desk.front().map(|front| front.step) {
             self.text = Editor::new(text);
         }
@@ -247,7 +258,7 @@ impl Screen {
             Key::Ctrl('g') => {
                 self.editing = match front.step {
                     Step::Filling(draft) => self.form.text_of(draft),
-                    Step::Write => Some(self.text.text().to_owned()),
+                    Step::Write(_) => Some(self.text.text().to_owned()),
                     _ => None,
                 };
                 return Vec::new();
@@ -256,6 +267,11 @@ impl Screen {
             _ => {}
         }
         if let Step::Filling(draft) = front.step {
+            match key {
+                Key::Ctrl('b') if front.called.is_some() => return vec![Said::Back],
+                Key::Ctrl('t') if front.called.is_some() => return self.form.fold(draft),
+                _ => {}
+            }
             match self.form.press(front, draft, key) {
                 Pressed::Said(said) => return said,
                 Pressed::Command(command) => return self.command(&front.step, &command),
@@ -296,8 +312,16 @@ impl Screen {
                 Some(Vec::new())
             }
             (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
-                sampling(&front.step, key)
+                self.checkpoint.press(&front.step, key)
             }
+            (Step::Pick(sampling), key) => self.pick.press(sampling, key),
+            (Step::Write(_), Key::Ctrl('t')) => {
+                // What was written so far stands before the call.
+                let text = self.text.take();
+                let written = (!text.is_empty()).then_some(Said::Fill(text));
+                Some(written.into_iter().chain([Said::Pick]).collect())
+            }
+            (Step::Write(_), Key::Ctrl('b')) => one(Said::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Said::Fill(self.text.take())),
             (Step::Rewrite(..), Key::Ctrl('b')) => {
                 self.text.take();
@@ -325,8 +349,8 @@ impl Screen {
                 self.wanted = Some(Wanted::Code);
                 Some(Vec::new())
             }
-            (Step::Write, Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),
-            (Step::Write | Step::Rewrite(..), Key::Enter | Key::Break) => {
+            (Step::Write(_), Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),
+            (Step::Write(_) | Step::Rewrite(..), Key::Enter | Key::Break) => {
                 self.text.insert("\n");
                 Some(Vec::new())
             }
@@ -362,7 +386,7 @@ impl Screen {
             }
             (Step::Returning(_), Key::Ctrl('o')) => one(Said::OpenAgain),
             (
-                Step::Write
+                Step::Write(_)
                 | Step::Rewrite(..)
                 | Step::Reason
                 | Step::Folders(_)
@@ -373,7 +397,7 @@ impl Screen {
                 Some(Vec::new())
             }
             (
-                Step::Write
+                Step::Write(_)
                 | Step::Rewrite(..)
                 | Step::Reason
                 | Step::Folders(_)
@@ -458,16 +482,22 @@ impl Screen {
         frame: &mut Frame,
     ) {
         let columns = size.columns;
-        let head = question::head(desk, front, look, self.shown, size.rows / 3);
+        // Where a call is written, the request was read.
+        let is_calling = front.called.is_some() || matches!(front.step, Step::Pick(_));
+        let rows = if is_calling { 0 } else { size.rows / 3 };
+        let head = question::head(desk, front, look, self.shown, rows);
         let (body, focused) = match front.step {
             Step::Filling(draft) => self.form.rows(front, draft, columns),
+            Step::Pick(sampling) => self.pick.rows(sampling, look),
+            Step::Replied(sampling) => {
+                question::replied(desk.asker(), sampling, self.checkpoint.at(sampling), look)
+            }
             _ => question::body(desk.asker(), front, &self.text, look),
         };
         let mut foot = Vec::new();
         let issue = self.issue.map(Words::from).or(front.issue.cloned());
         if let Some(issue) = issue {
-            let row = Row::new(columns).ours(Style::Warning, words!("× {}", issue));
-            foot.push(row);
+            foot.extend(question::issue(&issue, columns));
         }
         match is_settling {
             true => foot.push(Row::new(columns).ours(Style::Dim, "One moment…")),
@@ -477,7 +507,7 @@ impl Screen {
         let room = size.rows.saturating_sub(1).saturating_sub(used).max(3);
         *frame = head;
         let most = body.len().saturating_sub(room);
-        let is_form = matches!(front.step, Step::Filling(_));
+        let is_form = matches!(front.step, Step::Filling(_) | Step::Pick(_));
         let first = match is_form {
             true => focused.saturating_sub(room / 2).min(most),
             false => {
@@ -500,25 +530,4 @@ impl Screen {
             frame.push(row);
         }
     }
-}
-
-/// Does what a key does at a checkpoint of a sampling.
-fn sampling(step: &Step<'_>, key: &Key) -> Option<Vec<Said>> {
-    let said = match (step, key) {
-        (Step::Request(_), Key::Enter) => Said::Run(Permission::Ask),
-        (Step::Request(_), Key::Char('s')) => Said::Run(Permission::Session),
-        // What is kept for later sessions takes two keys.
-        (Step::Request(_), Key::Char('A')) => Said::Run(Permission::Always),
-        (Step::Request(_), Key::Char('N')) => Said::Never,
-        (Step::Request(_), Key::Char('e')) => Said::Rewrite(Part::Message),
-        (Step::Request(_), Key::Char('y')) => Said::Rewrite(Part::System),
-        (Step::Request(_), Key::Char('w')) => Said::WriteMyself,
-        (Step::Replied(_), Key::Enter) => Said::Send,
-        (Step::Replied(_), Key::Char('e')) => Said::Rewrite(Part::Reply),
-        (Step::Replied(_), Key::Char('r')) => Said::Run(Permission::Ask),
-        (Step::Replied(_) | Step::Running(_), Key::Char('b')) => Said::Back,
-        (_, Key::Char('d')) => Said::Decline(None),
-        _ => return None,
-    };
-    Some(vec![said])
 }

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, mem, time::Duration};
 
 use askback_core::{
     limits::Limits,
-    protocol::{CreateMessageResult, Root},
+    protocol::{CreateMessageResult, Root, Tool},
 };
 
 use super::{
@@ -123,6 +123,8 @@ pub struct Front<'a> {
     pub issue: Option<&'a Words>,
     /// The model that can be asked, as the person named it.
     pub model: Option<&'a str>,
+    /// The tool whose arguments are written, for a call in place of a model.
+    pub called: Option<&'a Tool>,
     /// The values that are suggested for the text that the person wrote last.
     pub suggested: Option<&'a Suggestions>,
 }
@@ -243,6 +245,7 @@ impl Desk {
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
             issue: open.issue.as_ref(),
+            called: open.stage.called(),
             suggested: open.suggested.as_ref(),
             model: self.model.as_deref(),
         })
@@ -425,12 +428,8 @@ impl Desk {
         while let Some(mut open) = self.waiting.pop_front() {
             let is_sampling = matches!(open.question.ask, Ask::Sample(_));
             if is_sampling && self.permission == Permission::Never {
-                let reply = Reply::Declined {
-                    by: By::Policy,
-                    reason: None,
-                };
                 effects.push(Effect::Tell(Notice::NoModel));
-                effects.push(self.refuse(open.id, reply));
+                effects.push(self.refuse(open.id, declined(By::Policy)));
                 continue;
             }
             if let (Stage::Request(_), true) = (&open.stage, self.permission.is_given()) {
@@ -468,12 +467,7 @@ impl Desk {
         }
         self.permission = Permission::Never;
         let mut effects = vec![Effect::Remember(Permission::Never)];
-        effects.extend(self.turn(|_, _, _| {
-            Turn::reply(Reply::Declined {
-                by: By::Person,
-                reason: None,
-            })
-        }));
+        effects.extend(self.turn(|_, _, _| Turn::reply(declined(By::Person))));
         effects
     }
 
@@ -634,4 +628,9 @@ impl Desk {
         }
         effects
     }
+}
+
+/// A no without a reason.
+fn declined(by: By) -> Reply {
+    Reply::Declined { by, reason: None }
 }

@@ -5,6 +5,7 @@
 //! [`Desk`], turn what a person does into [`Said`], and carry out each [`Effect`]; they decide
 //! nothing.
 
+mod calling;
 mod desk;
 mod draft;
 mod ended;
@@ -25,6 +26,7 @@ use askback_core::{
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, marks};
 pub use ended::Ended;
+pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};
 pub use stance::Stance;
 pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};

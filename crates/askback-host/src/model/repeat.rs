@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::{Ask, Question, Reply};
+use super::{Ask, Question, Reply, sampling::is_by_hand};
 
 /// The answers that the person gave in a call. When the call is repeated, the same questions are
 /// answered with them. Those to a form that asks for secrets are not kept, and nor is a yes to a link.
@@ -36,6 +36,7 @@ impl Repeats {
                 schema.secret_fields(message).next().is_none()
             }
             (Ask::Sample(_), Reply::Text(_)) => true,
+            (Ask::Sample(_), Reply::Sampled(reply)) => is_by_hand(reply),
             _ => false,
         };
         if is_kept && self.given.len() < KEPT {

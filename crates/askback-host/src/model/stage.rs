@@ -3,12 +3,13 @@
 use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema, TextField},
     limits::Limits,
-    protocol::{CreateMessageResult, Root},
+    protocol::{CreateMessageResult, Root, Tool},
 };
 use serde_json::Map;
 
 use super::{
     Ask, By, Draft, Question, Reply, Why,
+    calling::{Arguments, Calling},
     link::{self, Link, Refusal},
     sampling::{Part, Sampling},
     step::{Effect, Notice, Said, Step},
@@ -32,8 +33,10 @@ pub(super) enum Stage {
     Running(Sampling),
     Replied(Sampling),
     Rewriting(Sampling, Part, String),
-    Write(Option<Sampling>),
-    Reread(String, Option<Sampling>),
+    Write(Sampling),
+    Reread(String, Sampling),
+    Pick(Sampling),
+    Calling(Calling),
     Folders,
     Reason(Box<Stage>),
 }
@@ -147,8 +150,13 @@ impl Stage {
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }
-            Ask::Sample(request) if has_model => Self::Request(Sampling::new(request)),
-            Ask::Sample(_) => Self::Write(None),
+            Ask::Sample(request) => {
+                let sampling = Sampling::new(request, has_model, limits);
+                match has_model {
+                    true => Self::Request(sampling),
+                    false => Self::by_hand(sampling),
+                }
+            }
             Ask::Roots => Self::Folders,
         })
     }
@@ -158,6 +166,22 @@ impl Stage {
         match draft.fields() {
             [] => Self::Review(draft),
             _ => Self::Filling(draft),
+        }
+    }
+
+    /// A reply in place of a model: it begins with a call where there has to be one.
+    fn by_hand(sampling: Sampling) -> Self {
+        match sampling.must_call() && !sampling.offered().is_empty() {
+            true => Self::Pick(sampling),
+            false => Self::Write(sampling),
+        }
+    }
+
+    /// The tool whose arguments are written.
+    pub(super) fn called(&self) -> Option<&Tool> {
+        match self {
+            Self::Calling(calling) => calling.tool(),
+            _ => None,
         }
     }
 
@@ -175,8 +199,13 @@ impl Stage {
             Self::Running(sampling) => Step::Running(sampling),
             Self::Replied(sampling) => Step::Replied(sampling),
             Self::Rewriting(_, part, text) => Step::Rewrite(*part, text),
-            Self::Write(_) => Step::Write,
+            Self::Write(sampling) => Step::Write(sampling),
             Self::Reread(text, _) => Step::Reread(text),
+            Self::Pick(sampling) => Step::Pick(sampling),
+            Self::Calling(calling) => match &calling.arguments {
+                Arguments::Fields(draft) => Step::Filling(draft),
+                Arguments::Json(text) => Step::Rewrite(Part::Arguments, text),
+            },
             Self::Folders => Step::Folders(offer),
             Self::Reason(_) => Step::Reason,
         }
@@ -214,8 +243,9 @@ impl Stage {
             (Self::Rewriting(sampling, part, text), said) => {
                 rewriting_said(sampling, (part, text), said)
             }
-            (Self::Write(sampling), Said::Fill(text)) => Turn::to(Self::Reread(text, sampling)),
-            (Self::Write(Some(sampling)), Said::Back) => Turn::to(Self::Request(sampling)),
+            (Self::Write(sampling), said) => write_said(sampling, said),
+            (Self::Pick(sampling), said) => pick_said(sampling, said),
+            (Self::Calling(calling), said) => calling_said(calling, said),
             (Self::Reread(text, _), Said::Send) => Turn::reply(Reply::Text(text)),
             (Self::Reread(_, sampling), Said::Back) => Turn::to(Self::Write(sampling)),
             (Self::Folders, Said::Yes) => match offer {
@@ -306,26 +336,28 @@ fn declined(reason: Option<String>) -> Reply {
 }
 
 fn filling_said(mut draft: Draft, said: Said) -> Turn {
+    match edit(&mut draft, said) {
+        Ok(true) => Turn::to(Stage::Review(draft)),
+        Ok(false) => Turn::stay(Stage::Filling(draft)),
+        Err(issue) => Turn::stay(Stage::Filling(draft)).because(issue),
+    }
+}
+
+/// Does to a form what the person said. Returns whether it is to be looked over.
+fn edit(draft: &mut Draft, said: Said) -> Result<bool, Words> {
     match said {
         Said::Write { field, text } => draft.write(field, text),
         Said::Choose { field, option } => draft.choose(field, option),
         Said::Clear(field) => draft.clear(field),
-        Said::Fold(field) => {
-            if let Err(issue) = draft.fold(field) {
-                return Turn::stay(Stage::Filling(draft)).because(issue);
-            }
-        }
+        Said::Fold(field) => draft.fold(field)?,
         Said::Submit => match draft.left() {
-            0 => return Turn::to(Stage::Review(draft)),
-            1 => return Turn::stay(Stage::Filling(draft)).because("a field needs to be looked at"),
-            left => {
-                let issue = words!("{} fields need to be looked at", left);
-                return Turn::stay(Stage::Filling(draft)).because(issue);
-            }
+            0 => return Ok(true),
+            1 => return Err("a field needs to be looked at".into()),
+            left => return Err(words!("{} fields need to be looked at", left)),
         },
         _ => {}
     }
-    Turn::stay(Stage::Filling(draft))
+    Ok(false)
 }
 
 fn review_said(draft: Draft, said: Said) -> Turn {
@@ -337,11 +369,14 @@ fn review_said(draft: Draft, said: Said) -> Turn {
 }
 
 /// Before a request goes to a model.
-fn request_said(sampling: Sampling, said: Said) -> Turn {
+fn request_said(mut sampling: Sampling, said: Said) -> Turn {
     match said {
         Said::Run(_) => run(sampling),
         Said::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
-        Said::WriteMyself => Turn::to(Stage::Write(Some(sampling))),
+        Said::WriteMyself => Turn::to(match sampling.take_up() {
+            true => Stage::Replied(sampling),
+            false => Stage::by_hand(sampling),
+        }),
         _ => Turn::stay(Stage::Request(sampling)),
     }
 }
@@ -354,19 +389,117 @@ fn running_said(sampling: Sampling, said: Said) -> Turn {
     }
 }
 
+/// While a reply is written in place of a model.
+fn write_said(mut sampling: Sampling, said: Said) -> Turn {
+    match said {
+        Said::Fill(text) if sampling.offered().is_empty() => {
+            Turn::to(Stage::Reread(text, sampling))
+        }
+        Said::Fill(text) => {
+            sampling.write(text);
+            Turn::to(Stage::Replied(sampling))
+        }
+        Said::Back if sampling.has_model => Turn::to(Stage::Request(sampling)),
+        Said::Pick => pick(sampling, Stage::Write),
+        _ => Turn::stay(Stage::Write(sampling)),
+    }
+}
+
+/// While a tool is chosen.
+fn pick_said(sampling: Sampling, said: Said) -> Turn {
+    match said {
+        Said::Call(tool) => match Calling::begin(Box::new(sampling), tool) {
+            Ok(calling) => called(calling),
+            Err(sampling) => {
+                Turn::stay(Stage::Pick(*sampling)).because("the request offers no such tool")
+            }
+        },
+        Said::Back if sampling.reply.is_some() => Turn::to(Stage::Replied(sampling)),
+        Said::Back => Turn::to(Stage::Write(sampling)),
+        _ => Turn::stay(Stage::Pick(sampling)),
+    }
+}
+
+/// While the arguments of a call are written.
+fn calling_said(mut calling: Calling, said: Said) -> Turn {
+    if said == Said::Back {
+        return Turn::to(match calling.is_change() {
+            true => Stage::Replied(*calling.sampling),
+            false => Stage::Pick(*calling.sampling),
+        });
+    }
+    match (&mut calling.arguments, said) {
+        (Arguments::Json(_), Said::Fill(text)) => match calling.read(text) {
+            Ok(sampling) => Turn::to(Stage::Replied(*sampling)),
+            Err((calling, wrong)) => Turn::to(Stage::Calling(calling)).because(wrong),
+        },
+        (Arguments::Fields(draft), Said::Fold(field)) if !draft.is_nested(field) => {
+            calling.unfold();
+            Turn::to(Stage::Calling(calling))
+        }
+        (Arguments::Fields(draft), said) => match edit(draft, said) {
+            Ok(true) => Turn::to(Stage::Replied(*calling.done())),
+            Ok(false) => Turn::stay(Stage::Calling(calling)),
+            Err(issue) => Turn::stay(Stage::Calling(calling)).because(issue),
+        },
+        _ => Turn::stay(Stage::Calling(calling)),
+    }
+}
+
+/// Goes on with a call: one of a tool without arguments is there at once.
+fn called(calling: Calling) -> Turn {
+    Turn::to(match &calling.arguments {
+        Arguments::Fields(draft) if draft.fields().is_empty() => Stage::Replied(*calling.done()),
+        _ => Stage::Calling(calling),
+    })
+}
+
+/// Has a tool be chosen, if one may be called; else the person stays where they are.
+fn pick(sampling: Sampling, stays: fn(Sampling) -> Stage) -> Turn {
+    match (sampling.offered(), &sampling.request.tools) {
+        ([_, ..], _) => Turn::to(Stage::Pick(sampling)),
+        ([], Some(tools)) if !tools.is_empty() => {
+            Turn::stay(stays(sampling)).because("the server wants no tool called")
+        }
+        _ => Turn::stay(stays(sampling)).because("the request offers no tools"),
+    }
+}
+
 /// Before a reply goes to the server.
 fn replied_said(mut sampling: Sampling, said: Said) -> Turn {
-    match (said, sampling.reply.take()) {
-        (Said::Send, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
-        (Said::Run(_), _) => run(sampling),
-        (Said::Back, _) => Turn::to(Stage::Request(sampling)),
-        (said, reply) => {
-            sampling.reply = reply;
-            match said {
-                Said::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
-                _ => Turn::stay(Stage::Replied(sampling)),
+    match said {
+        Said::Send => match (sampling.fault(), sampling.reply.take()) {
+            (None, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
+            (fault, reply) => {
+                sampling.reply = reply;
+                Turn::stay(Stage::Replied(sampling)).because(fault.unwrap_or_default())
             }
+        },
+        Said::Run(_) if sampling.has_model => {
+            sampling.put_aside();
+            run(sampling)
         }
+        Said::Back if sampling.has_model => {
+            sampling.put_aside();
+            Turn::to(Stage::Request(sampling))
+        }
+        Said::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
+        Said::Pick => pick(sampling, Stage::Replied),
+        Said::Change(call) => match Calling::change(Box::new(sampling), call) {
+            Ok(calling) => Turn::to(Stage::Calling(calling)),
+            Err(sampling) => {
+                let issue = match sampling.calls().nth(call) {
+                    Some(_) => "its tool is not offered: the call can only be taken out",
+                    None => "there is no such call",
+                };
+                Turn::stay(Stage::Replied(*sampling)).because(issue)
+            }
+        },
+        Said::TakeOut(call) => match sampling.take_out(call) {
+            true => Turn::to(Stage::Replied(sampling)),
+            false => Turn::stay(Stage::Replied(sampling)).because("there is no such call"),
+        },
+        _ => Turn::stay(Stage::Replied(sampling)),
     }
 }
 
@@ -391,13 +524,20 @@ pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -
     }
 }
 
-/// Takes in the reply to a request.
+/// Takes in the reply to a request. One that cannot be sent comes before the person, whatever is permitted.
 pub(super) fn came(mut sampling: Sampling, reply: CreateMessageResult, is_permitted: bool) -> Turn {
-    if is_permitted {
-        return Turn::reply(Reply::Sampled(Box::new(reply)));
+    sampling.take_reply(reply);
+    let fault = sampling.fault();
+    match (fault, sampling.reply.take()) {
+        (None, Some(reply)) if is_permitted => Turn::reply(Reply::Sampled(Box::new(reply))),
+        (fault, reply) => {
+            sampling.reply = reply;
+            Turn {
+                issue: fault,
+                ..Turn::to(Stage::Replied(sampling))
+            }
+        }
     }
-    sampling.reply = Some(reply);
-    Turn::to(Stage::Replied(sampling))
 }
 
 fn run(sampling: Sampling) -> Turn {

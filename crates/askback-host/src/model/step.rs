@@ -36,14 +36,16 @@ pub enum Step<'a> {
     Request(&'a Sampling),
     /// To wait for the reply of a model.
     Running(&'a Sampling),
-    /// To look over the reply of a model and send it.
+    /// To look over the reply and send it.
     Replied(&'a Sampling),
     /// To rewrite a part of a request or a reply, which is this text so far.
     Rewrite(Part, &'a str),
     /// To write what a model would.
-    Write,
+    Write(&'a Sampling),
     /// To look over that text and send it.
     Reread(&'a str),
+    /// To choose which of the offered tools is called.
+    Pick(&'a Sampling),
     /// To choose a folder; this one is offered.
     Folders(Option<&'a Root>),
     /// To say why not.
@@ -95,6 +97,14 @@ pub enum Said {
     Rewrite(Part),
     /// Reply in place of the model.
     WriteMyself,
+    /// Choose a tool to call in the reply.
+    Pick,
+    /// Call this one of the offered tools.
+    Call(usize),
+    /// Write the arguments of this call of the reply again.
+    Change(usize),
+    /// Take this call out of the reply.
+    TakeOut(usize),
     /// Back to what came before.
     Back,
     /// Yes.

@@ -16,6 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Excerpt<'a> {
     page: &'a mut Page,
+    is_whole: bool,
     /// How many characters may still be put there.
     left: usize,
     /// How many more may be once this is released.
@@ -28,6 +29,7 @@ impl<'a> Excerpt<'a> {
     pub fn new(page: &'a mut Page, most: usize) -> Self {
         Self {
             page,
+            is_whole: most == usize::MAX,
             left: most,
             reserved: 0,
             left_out: 0,
@@ -37,6 +39,11 @@ impl<'a> Excerpt<'a> {
     /// The page, for lines of ours whose number is not the server's to choose.
     pub fn page(&mut self) -> &mut Page {
         self.page
+    }
+
+    /// Whether all of the question is to be shown, however long it is.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Text of a peer.

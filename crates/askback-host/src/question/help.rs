@@ -21,6 +21,11 @@ pub(crate) fn help(page: &mut Page, front: &Front<'_>) {
 /// A command, and what it does.
 type Does = (&'static str, &'static str);
 
+const NEVER: Does = (
+    "/never",
+    "decline, and all others of this server in place of a model",
+);
+
 /// The commands of the step alone.
 fn here(front: &Front<'_>) -> Vec<Does> {
     let link = [
@@ -44,6 +49,8 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             if draft.has_nested() {
                 let does = "write an object or a list as JSON, or in fields again";
                 commands.push(("/json", does));
+            } else if front.called.is_some() {
+                commands.push(("/json", "write all arguments as JSON"));
             }
             commands.push(("//…", "a text that begins with /"));
             commands
@@ -64,27 +71,38 @@ fn here(front: &Front<'_>) -> Vec<Does> {
                 "/session",
                 "run, and all others of this session; /always in later ones, too",
             ),
-            (
-                "/never",
-                "decline, and all others of this server in place of a model",
-            ),
+            NEVER,
         ],
         Step::Running(_) => vec![("/back", "stop the model")],
-        Step::Replied(_) => vec![
-            ("/edit", "change the reply"),
-            ("/again", "have the model reply again"),
-            ("/back", "go back to the request"),
-            (
-                "/never",
-                "decline, and all others of this server in place of a model",
-            ),
-        ],
+        Step::Replied(sampling) => {
+            let mut commands = vec![("/edit", "change the text of the reply")];
+            if !sampling.offered().is_empty() {
+                commands.push(("/call", "call a tool in the reply; its name may follow"));
+            }
+            if sampling.calls().next().is_some() {
+                commands.push(("/change N", "change the arguments of a call"));
+                commands.push(("/remove N", "take a call out"));
+            }
+            if front.model.is_some() {
+                commands.push(("/again", "have the model reply again"));
+                commands.push(("/back", "go back to the request"));
+            }
+            commands.push(NEVER);
+            commands
+        }
         Step::Rewrite(..) => vec![("/back", "leave it as it was")],
-        Step::Write if front.model.is_some() => vec![("/back", "go back to the request")],
-        Step::Write => vec![(
-            "/never",
-            "decline, and all others of this server in place of a model",
-        )],
+        Step::Write(sampling) => {
+            let mut commands = Vec::new();
+            if !sampling.offered().is_empty() {
+                commands.push(("/call", "call a tool; its name may follow"));
+            }
+            commands.push(match front.model {
+                Some(_) => ("/back", "go back to the request"),
+                None => NEVER,
+            });
+            commands
+        }
+        Step::Pick(_) => vec![("/back", "call none of them"), NEVER],
         Step::Reason => vec![("/back", "go back to the question")],
         Step::Secret(_) | Step::Confirm | Step::Folders(_) => Vec::new(),
     }

@@ -1,12 +1,13 @@
 //! Requests to a model and its replies, in lines on a page.
 
-use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, IncludeContext, Role, SamplingBlock, ToolChoiceMode,
-};
+use std::collections::HashMap;
 
+use askback_core::protocol::{CreateMessageParams, IncludeContext, Role, SamplingBlock};
+
+use super::tools;
 use crate::{
     content,
-    model::{Ask, Front, Part, Step},
+    model::{self, Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{Given, Words, given},
     words,
@@ -22,7 +23,8 @@ pub(crate) fn part(part: Part) -> &'static str {
     match part {
         Part::System => "the system prompt",
         Part::Message => "the last message",
-        Part::Reply => "the reply",
+        Part::Reply => "the text of the reply",
+        Part::Arguments => "the arguments, in JSON",
     }
 }
 
@@ -45,26 +47,52 @@ pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
             let words = words!("{} is asked for a reply…", model(front.model));
             page.say(Style::Plain, words);
         }
-        Step::Replied(sampling) => {
+        Step::Replied(sampling) => ready(page, server, sampling, None),
+        Step::Pick(sampling) => {
             page.blank();
-            page.say(Style::Strong, words!("Ready to send to {}:", server));
-            if let Some(written) = &sampling.reply {
-                reply(page, written);
-            }
+            page.say(Style::Strong, "Which tool is called?");
+            let all: Vec<_> = (0..sampling.offered().len()).collect();
+            tools::list(page, sampling, &all);
         }
         Step::Rewrite(changed, text) => {
+            if let Some(tool) = front.called {
+                tools::head(page, tool);
+                tools::about(page, tool, usize::MAX);
+            }
             page.blank();
-            page.say(Style::Strong, words!("Now {} is:", part(changed)));
+            let words = match changed {
+                Part::Arguments => "Now the arguments are, in JSON:".into(),
+                changed => words!("Now {} is:", part(changed)),
+            };
+            page.say(Style::Strong, words);
             page.quote(text);
         }
         _ => {}
     }
 }
 
-/// Puts the reply of a model on the page.
-fn reply(page: &mut Page, reply: &CreateMessageResult) {
+/// Puts the reply on the page that is ready to be sent; a mark stands before the call `at`.
+pub(crate) fn ready(page: &mut Page, server: Given, sampling: &Sampling, at: Option<usize>) {
+    page.blank();
+    page.say(Style::Strong, words!("Ready to send to {}:", server));
+    let Some(reply) = &sampling.reply else { return };
+    let mut number = 0_usize;
     for block in reply.content.blocks() {
-        page.quote(content::sampling_block(block));
+        match block {
+            SamplingBlock::ToolUse(call) => {
+                let mark = if at == Some(number) { "›" } else { " " };
+                number = number.saturating_add(1);
+                tools::call(
+                    page,
+                    words!("{}{}", mark, words!("{}", number).right(2)),
+                    call,
+                );
+            }
+            other => page.quote(content::sampling_block(other)),
+        }
+    }
+    if model::is_by_hand(reply) {
+        return;
     }
     page.quote_line("  model ", &reply.model);
     if let Some(reason) = &reply.stop_reason {
@@ -78,20 +106,33 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) 
         excerpt.say(Style::Dim, "to the model:");
         excerpt.quote(system);
     }
+    let mut names = HashMap::new();
     for said in &request.messages {
+        let blocks = said.content.blocks();
+        let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
         let role = match said.role {
+            Role::User if blocks.iter().any(is_result) => "from the tools:",
             Role::User => "from the user:",
             Role::Assistant => "from the model:",
         };
         excerpt.say(Style::Dim, role);
-        for block in said.content.blocks() {
+        for block in blocks {
             match block {
                 SamplingBlock::Text(block) => excerpt.quote(&block.text),
+                SamplingBlock::ToolUse(call) => {
+                    names.insert(call.id.as_str(), call.name.as_str());
+                    tools::called(excerpt, call);
+                }
+                SamplingBlock::ToolResult(result) => {
+                    let name = names.get(result.tool_use_id.as_str()).copied();
+                    tools::result(excerpt, name, result);
+                }
                 other => excerpt.quote(content::sampling_block(other).raw()),
             }
         }
     }
     wishes(excerpt, request);
+    tools::offered(excerpt, request);
 }
 
 /// Puts the server's model preferences on the page.
@@ -136,12 +177,5 @@ fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
     }
     for stop in stops {
         excerpt.quote_line("  stops at ", stop);
-    }
-    for tool in request.tools.iter().flatten() {
-        excerpt.quote_line("  may use the tool ", &tool.name);
-    }
-    let must = request.tool_choice.as_ref().and_then(|choice| choice.mode);
-    if must == Some(ToolChoiceMode::Required) {
-        excerpt.page().note(Style::Dim, "and has to use one");
     }
 }

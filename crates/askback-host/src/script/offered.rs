@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
-use askback_core::forms::FormSchema;
+use askback_core::{
+    forms::FormSchema,
+    limits::Limits,
+    protocol::{CreateMessageParams, ToolChoiceMode},
+};
 
 use crate::{
-    model::{Ask, Asker, Call, Question, link},
+    model::{self, Ask, Asker, Call, Question, link},
     text,
 };
 
@@ -31,11 +35,27 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
             "answers:\n  - when: {}\n    accept: true",
             this_link(asker, question)
         )),
-        Ask::Sample(_) => Some("sampling:\n  - reply: …".to_owned()),
+        Ask::Sample(request) => Some(format!("sampling:\n  - reply: {}", reply_to(request))),
         Ask::Roots => Some("roots: [.]".to_owned()),
         Ask::Arguments { .. } | Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
             None
         }
+    }
+}
+
+/// The reply of a rule in place of a model: a call of the first tool that is offered, where there has to
+/// be a call.
+fn reply_to(request: &CreateMessageParams) -> String {
+    let must_call = model::mode(request) == ToolChoiceMode::Required;
+    let first = request.tools.iter().flatten().next();
+    match first.filter(|_| must_call) {
+        Some(tool) => {
+            let schema = tool.input_schema.as_str().as_bytes();
+            let form = FormSchema::parse_arguments(schema, &Limits::default().forms);
+            let fields = form.map_or_else(|_| "…".to_owned(), |form| fields_for(&form));
+            format!("{{tool: {}, input: {{{fields}}}}}", word(&tool.name))
+        }
+        None => "…".to_owned(),
     }
 }
 

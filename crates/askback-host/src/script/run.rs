@@ -29,8 +29,8 @@ pub struct ScriptRun {
     answers: Vec<Count>,
     /// The counts of the rules for what a model is asked.
     sampling: Vec<Count>,
-    /// How many replies of a model were given.
-    sampled: u64,
+    /// The number of the last call in a reply of a model.
+    called: u64,
 }
 
 /// The questions of one rule.
@@ -74,7 +74,7 @@ impl ScriptRun {
     pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
             now,
-            sampled: 0,
+            called: 0,
             answers: vec![Count::default(); script.answers.len()],
             sampling: vec![Count::default(); script.sampling.len()],
             script,
@@ -182,18 +182,15 @@ impl ScriptRun {
             return Answer::Unmatched;
         };
         let reply = match &picked.step.act {
-            SamplingReply::Says(parts) => {
-                self.sampled = self.sampled.saturating_add(1);
-                match sampled::reply(parts, request, self.sampled) {
-                    Ok(reply) => reply,
-                    Err(why) => {
-                        return Answer::Unfit {
-                            rule: Some(picked.rule),
-                            why,
-                        };
-                    }
+            SamplingReply::Says(parts) => match sampled::reply(parts, request, &mut self.called) {
+                Ok(reply) => reply,
+                Err(why) => {
+                    return Answer::Unfit {
+                        rule: Some(picked.rule),
+                        why,
+                    };
                 }
-            }
+            },
             SamplingReply::Decline { expected } => declined(None, *expected),
         };
         picked.gives(reply)

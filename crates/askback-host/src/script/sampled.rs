@@ -1,27 +1,50 @@
 //! The reply of a rule in place of a model.
 
+use std::collections::BTreeSet;
+
 use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, RawObject, SamplingBlock, ToolUseContent,
+    CreateMessageParams, CreateMessageResult, RawObject, SamplingBlock, ToolChoiceMode,
+    ToolUseContent,
 };
 
 use super::rule::Said;
-use crate::{model::Reply, relay::MODEL};
+use crate::model::{PERSON, Reply, calls, mode};
 
-/// The reply of these parts. The calls in it are told from those of other replies by `number`.
+/// The reply of these parts. Its calls are numbered after the `last` one of the run, so that none has the id of
+/// another; that is counted on.
 ///
 /// # Errors
 ///
-/// Says which tool is called that the request does not offer.
+/// Says which tool is called that the request does not offer, or why one has to be called or none.
 pub(super) fn reply(
     parts: &[Said],
     request: &CreateMessageParams,
-    number: u64,
+    last: &mut u64,
 ) -> Result<Reply, String> {
+    let has_calls = parts.iter().any(|said| matches!(said, Said::Call { .. }));
+    match mode(request) {
+        ToolChoiceMode::Required if !has_calls => {
+            return Err("the request wants a tool called".to_owned());
+        }
+        ToolChoiceMode::None if has_calls => {
+            return Err("the request wants no tool called".to_owned());
+        }
+        ToolChoiceMode::Auto | ToolChoiceMode::Required | ToolChoiceMode::None => {}
+    }
     if let [Said::Text(text)] = parts {
         return Ok(Reply::Text(text.clone()));
     }
-    let numbered = (1_usize..).zip(parts);
-    let blocks = numbered.map(|(part, said)| match said {
+    let messages = request.messages.iter();
+    let said = messages.flat_map(|message| calls(message.content.blocks()));
+    let said: BTreeSet<_> = said.map(|call| call.id.as_str()).collect();
+    let mut id = || loop {
+        *last = last.saturating_add(1);
+        let id = format!("call-{last}");
+        if !said.contains(id.as_str()) {
+            return id;
+        }
+    };
+    let blocks = parts.iter().map(|said| match said {
         Said::Text(text) => Ok(SamplingBlock::text(text)),
         Said::Call { tool, input } => {
             let offered = request.tools.iter().flatten();
@@ -29,7 +52,7 @@ pub(super) fn reply(
                 return Err(format!("the request does not offer the tool `{tool}`"));
             }
             Ok(SamplingBlock::ToolUse(ToolUseContent {
-                id: format!("call-{number}-{part}"),
+                id: id(),
                 name: tool.clone(),
                 input: RawObject::new(input).map_err(|error| error.to_string())?,
                 meta: None,
@@ -37,8 +60,7 @@ pub(super) fn reply(
         }
     });
     let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
-    let calls = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolUse(_));
-    let stop_reason = match blocks.iter().any(calls) {
+    let stop_reason = match has_calls {
         true => "toolUse",
         false => "endTurn",
     };
@@ -49,6 +71,6 @@ pub(super) fn reply(
     Ok(Reply::Sampled(Box::new(CreateMessageResult {
         content,
         stop_reason: Some(stop_reason.to_owned()),
-        ..CreateMessageResult::text(MODEL, "")
+        ..CreateMessageResult::text(PERSON, "")
     })))
 }

@@ -1,12 +1,12 @@
 //! Whatever happens at the desk, every question ends once, nothing that was written is lost, and what
 //! is sent has been checked and looked over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askback_core::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
-    protocol::{CreateMessageParams, CreateMessageResult, Root},
+    protocol::{CreateMessageParams, CreateMessageResult, Root, SamplingBlock, ToolChoiceMode},
 };
 use askback_host::model::{
     Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Part, Permission, Question,
@@ -14,7 +14,7 @@ use askback_host::model::{
 };
 use proptest::prelude::*;
 
-use crate::{form, journey, link, reply_of_a_model, safety, sign_in, travel};
+use crate::{called, form, journey, link, offering, reply_of_a_model, safety, sign_in, travel};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -36,12 +36,18 @@ fn question() -> impl Strategy<Value = Question> {
             key: None,
             ask: Ask::Sample(Box::new(CreateMessageParams::new("Pick.", 10))),
         }),
+        modes().prop_map(|mode| offering(mode, called())),
+        modes().prop_map(|mode| offering(mode, called())),
         Just(Question {
             call: None,
             key: None,
             ask: Ask::Roots
         }),
     ]
+}
+
+fn modes() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("auto"), Just("required"), Just("none")]
 }
 
 fn permission() -> impl Strategy<Value = Permission> {
@@ -67,7 +73,14 @@ fn refused() -> Refused {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let text = prop_oneof![Just("1"), Just("9"), Just("M"), Just("long text"), Just("")];
+    let text = prop_oneof![
+        Just("1"),
+        Just("9"),
+        Just("M"),
+        Just("long text"),
+        Just("{\"a\": 1}"),
+        Just("")
+    ];
     let said = prop_oneof![
         9 => (0usize..4, text.clone()).prop_map(|(field, text)| Said::Write { field, text: text.to_owned() }),
         3 => (0usize..4, 0usize..4).prop_map(|(field, option)| Said::Choose { field, option }),
@@ -88,7 +101,11 @@ fn event() -> impl Strategy<Value = Event> {
         4 => permission().prop_map(Said::Run),
         1 => Just(Said::Never),
         2 => part().prop_map(Said::Rewrite),
-        1 => Just(Said::WriteMyself),
+        3 => Just(Said::WriteMyself),
+        4 => Just(Said::Pick),
+        6 => (0usize..4).prop_map(Said::Call),
+        2 => (0usize..3).prop_map(Said::Change),
+        1 => (0usize..3).prop_map(Said::TakeOut),
     ];
     prop_oneof![
         // The numbers are given when the events are played.
@@ -150,6 +167,42 @@ fn requested(front: Front<'_>) -> Option<Box<CreateMessageParams>> {
         }
         _ => None,
     }
+}
+
+/// Checks that the calls in a reply are those that the request allows, and that no id is there twice.
+fn check_calls(
+    request: &CreateMessageParams,
+    reply: &CreateMessageResult,
+) -> Result<(), TestCaseError> {
+    let blocks = reply.content.blocks().iter();
+    let calls: Vec<_> = blocks
+        .filter_map(|block| match block {
+            SamplingBlock::ToolUse(call) => Some(call),
+            _ => None,
+        })
+        .collect();
+    let mode = request.tool_choice.as_ref().and_then(|choice| choice.mode);
+    prop_assert!(mode != Some(ToolChoiceMode::Required) || !calls.is_empty());
+    prop_assert!(mode != Some(ToolChoiceMode::None) || calls.is_empty());
+    let said = request
+        .messages
+        .iter()
+        .map(|message| message.content.blocks());
+    let mut ids: BTreeSet<_> = said
+        .flatten()
+        .filter_map(|block| match block {
+            SamplingBlock::ToolUse(call) => Some(&call.id),
+            _ => None,
+        })
+        .collect();
+    for call in &calls {
+        let mut offered = request.tools.iter().flatten();
+        prop_assert!(offered.any(|tool| tool.name == call.name), "{call:?}");
+        prop_assert!(ids.insert(&call.id), "{call:?} has the id of another");
+    }
+    let says_so = reply.stop_reason.as_deref() == Some("toolUse");
+    prop_assert_eq!(says_so, !calls.is_empty());
+    Ok(())
 }
 
 /// Whether a field holds what was written: as it stands, or as the value that it was read as.
@@ -237,6 +290,10 @@ proptest! {
             let replied = desk.front().and_then(replied);
             let requested = desk.front().and_then(requested);
             let is_running = matches!(desk.front().map(|front| front.step), Some(Step::Running(_)));
+            let asked_of_model = desk.front().and_then(|front| match &front.question.ask {
+                Ask::Sample(request) => Some(request.clone()),
+                _ => None,
+            });
             let written = match &event {
                 Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
                 _ => None,
@@ -250,6 +307,9 @@ proptest! {
                 if let Effect::Answer(_, Reply::Sampled(reply)) = effect {
                     let is_seen = replied.as_ref() == Some(reply);
                     prop_assert!(is_seen || is_permitted && is_running, "{reply:?} was not looked over");
+                    if let Some(request) = &asked_of_model {
+                        check_calls(request, reply)?;
+                    }
                 }
                 if let Effect::Run(request) = effect {
                     let is_seen = requested.as_ref() == Some(request);

@@ -17,8 +17,8 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    booking, dates, evening, form, going_on, in_full, journey, link, nested, of_model,
-    reply_of_a_model, roots, sign_in, suggested, travel, unfinished, vacation,
+    booking, called, dates, evening, form, going_on, in_full, journey, link, nested, of_model,
+    offering, reply_of_a_model, roots, sign_in, suggested, travel, unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -213,6 +213,26 @@ fn sampling() -> Question {
             }),
             ..CreateMessageParams::new("", 1500)
         })),
+    }
+}
+
+/// A request that offers a hundred tools, the first of which asks for a secret.
+fn secret_call() -> Question {
+    let tools = (0..100).map(|number| {
+        let name = match number {
+            0 => "login".to_owned(),
+            number => format!("tool {number}\u{1b}[2J"),
+        };
+        let schema = json!({"type": "object", "properties": {"password": {"type": "string"}}});
+        json!({"name": name, "description": "d".repeat(300), "inputSchema": schema})
+    });
+    let tools = serde_json::from_value(tools.collect()).expect("they are tools");
+    Question {
+        ask: Ask::Sample(Box::new(CreateMessageParams {
+            tools: Some(tools),
+            ..CreateMessageParams::new("Sign in.", 100)
+        })),
+        ..sampling()
     }
 }
 
@@ -431,8 +451,32 @@ screens! {
         Model, Asks(sampling()), Type(""), Fail("invalid x-api-key\x1b[2J"), Type(""), Do::Reply("The first.", false),
         Type("/again"), Do::Reply("The second.", false), Type("/back"), Type("/write"), Type("Mine."), Type("."), Type(""),
     ];
+    // Shows SA-13.
     a_model_uses_a_tool: WIDE, [
-        Model, Asks(sampling()), Type(""), Do::Reply("Are there seats?", true), Type(""),
+        Model, Asks(offering("auto", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type("?"), Type("/help"),
+        Type("/change"), Type("1"), Type("12:40"), Type("/remove 2"), Type(""),
+        Asks(offering("none", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type(""), Type("/remove"), Type(""),
+    ];
+    // Shows SA-03, SA-04, SA-05.
+    tools_are_called_by_hand: WIDE, [
+        Asks(offering("auto", Vec::new())), Type("/help"), Type("Let me look."), Type("/call"), Type("o"), Type("plane"), Type(""),
+        Type("1"), Type(""), Type("08"), Type("08:10"), Type("/call now"), Type("/edit"), Type("Looking."), Type("."),
+        Type("/remove 3"), Type("/remove 2"), Type(""),
+    ];
+    // Shows SA-12.
+    a_tool_has_to_be_called: NARROW, [
+        Asks(offering("required", called())), Type("/back"), Type("None."), Type("."), Type(""), Type("/call seats"), Type("/back"),
+        Type("/call seats"), Type("/json"), Type("12"), Type("."), Type(r#"{"flight": "x", "extra": 1}"#), Type("."),
+        Type("/change"), Type("/back"), Type(""),
+    ];
+    what_has_no_form_is_called_with_json: WIDE, [
+        Asks(offering("auto", Vec::new())), Type("/call route"), Type("{"), Type("."), Type(r#"{"to": "Rome"}"#), Type("."), Type(""),
+    ];
+    secrets_of_a_call_are_warned_of: NARROW, [
+        Asks(secret_call()), Type("/call login"), Type("/cancel"),
+    ];
+    no_tool_is_to_be_called: WIDE, [
+        Asks(offering("none", Vec::new())), Type("/call"), Type("Take the 08:10."), Type("."), Type(""),
     ];
     what_is_permitted_is_not_asked_again: WIDE, [
         Model, Asks(sampling()), Asks(sampling()), Type("/session"), Do::Reply("One.", false), Do::Reply("Two.", false),

@@ -17,7 +17,7 @@ mod witness;
 use askback_core::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
-    protocol::{CreateMessageResult, SamplingBlock},
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
 };
 use askback_host::{
     model::{Ask, Asker, Call, Claims, Effect, Event, Question, Reached, Reply, Suggestions},
@@ -25,6 +25,7 @@ use askback_host::{
     question,
     text::Clock,
 };
+use serde_json::json;
 
 /// The travel agency, as a person has set it up.
 fn travel() -> Asker {
@@ -163,6 +164,50 @@ fn reply_of_a_model(text: &str, tool: bool) -> Event {
         reply.stop_reason = Some("toolUse".to_owned());
     }
     Event::Sampled(Ok(Box::new(reply)))
+}
+
+/// A request to a model that offers tools, after this conversation.
+fn offering(mode: &str, messages: Vec<SamplingMessage>) -> Question {
+    let tools = json!([
+        {
+            "name": "seats", "title": "Free seats", "description": "Counts the free seats\u{1b}[2J of a flight.",
+            "inputSchema": {"type": "object", "required": ["flight"], "properties": {
+                "flight": {"type": "string", "minLength": 5, "title": "Flight", "description": "its time"},
+                "class": {"type": "string", "enum": ["first", "second"], "default": "second"},
+            }},
+        },
+        {"name": "now", "inputSchema": {"type": "object"}},
+        {"name": "route", "inputSchema": {"type": "object", "oneOf": [{"required": ["to"]}, {"required": ["via"]}]}},
+    ]);
+    let mut request = CreateMessageParams::new("Pick a flight.", 100);
+    request.messages.extend(messages);
+    request.tools = Some(serde_json::from_value(tools).expect("they are tools"));
+    request.tool_choice = Some(serde_json::from_value(json!({"mode": mode})).expect("it is one"));
+    Question {
+        call: Some(Call::Tool("find_best_flight".to_owned())),
+        key: None,
+        ask: Ask::Sample(Box::new(request)),
+    }
+}
+
+/// A conversation in which two tools were called.
+fn called() -> Vec<SamplingMessage> {
+    let blocks =
+        |blocks| -> Vec<SamplingBlock> { serde_json::from_value(blocks).expect("they are blocks") };
+    let uses = json!([
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "id": "call-1", "name": "seats", "input": {"flight": "08:10"}},
+        {"type": "tool_use", "id": "call-2", "name": "now", "input": {}},
+    ]);
+    let results = json!([
+        {"type": "tool_result", "toolUseId": "call-1", "content": [{"type": "text", "text": "3 seats\u{1b}[2J"}]},
+        {"type": "tool_result", "toolUseId": "call-2", "isError": true, "content": [],
+         "structuredContent": {"why": "no clock"}},
+    ]);
+    vec![
+        SamplingMessage::assistant(blocks(uses)),
+        SamplingMessage::user(blocks(results)),
+    ]
 }
 
 /// What became of a request to a model, in a line.

@@ -46,3 +46,63 @@ fn a_request_and_its_reply_are_edited() {
         ..UNTOLD
     });
 }
+
+// Shows SA-03, SA-04, SA-05, SA-12.
+#[test]
+fn tools_are_called_by_hand() {
+    let tools = json!([
+        {"name": "weather", "title": "Weather of a city", "description": "Says how it will be.", "inputSchema": {
+            "type": "object", "required": ["city"], "properties": {"city": {"type": "string", "minLength": 2}},
+        }},
+        {"name": "now\u{1b}[2J", "inputSchema": {"type": "object"}},
+    ]);
+    let asked = json!([{"role": "user", "content": {"type": "text", "text": "Shall I go out?"}}]);
+    let first = json!({
+        "messages": asked, "maxTokens": 100, "tools": tools, "toolChoice": {"mode": "required"},
+    });
+    let called = json!([
+        asked[0],
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "call-1", "name": "weather", "input": {"city": "Kyoto"}},
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "toolUseId": "call-1", "content": [{"type": "text", "text": "sunny"}]},
+        ]},
+    ]);
+    let second = json!({"messages": called, "maxTokens": 100, "tools": tools});
+    let method = "sampling/createMessage";
+    tell(&Story {
+        name: "tools_are_called_by_hand",
+        server: Server::Asks(&[
+            asks(&[request("q1", method, &first)]),
+            asks(&[request("q2", method, &second)]),
+        ]),
+        full: &[
+            Until("[Enter] Call it"),
+            See,
+            Press("wea"),
+            Press(ENTER),
+            Until("^S take it"),
+            Press("K"),
+            Press(REVIEW),
+            Until("1 left"),
+            Until("needs 1 more"),
+            See,
+            Press("yoto"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+            Until("result of"),
+            Until("^S look it over"),
+            See,
+            Press("Yes: it is sunny."),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            Press(ENTER),
+        ],
+        plain: "1\nK\nKyoto\n\nYes: it is sunny.\n.\n\n",
+        answers: "sampling:\n  - reply: {tool: weather, input: {city: Kyoto}}\n    then:\n      - reply: 'Yes: it is sunny.'\n",
+        ..UNTOLD
+    });
+}

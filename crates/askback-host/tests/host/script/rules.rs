@@ -11,7 +11,7 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use super::{answer, answers, declined, play, sample, wishes};
-use crate::{form, link, travel};
+use crate::{form, link, offering, travel};
 
 /// What a model is asked that is offered these tools.
 fn offered(tools: &[&str]) -> Question {
@@ -51,7 +51,7 @@ sampling:
         sampled(&answers[0]),
         json!({
             "role": "assistant", "model": "person", "stopReason": "toolUse",
-            "content": call("call-1-1", "weather", json!({"city": "Kyoto", "days": 2})),
+            "content": call("call-1", "weather", json!({"city": "Kyoto", "days": 2})),
         })
     );
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -61,8 +61,8 @@ sampling:
         second["content"],
         json!([
             text("Let me see."),
-            call("call-2-2", "weather", json!({})),
-            call("call-2-3", "flights", json!({}))
+            call("call-2", "weather", json!({})),
+            call("call-3", "flights", json!({}))
         ])
     );
     let third = sampled(&answers[2]);
@@ -77,6 +77,20 @@ sampling:
     );
     let why = "the request does not offer the tool `trains`".to_owned();
     assert_eq!(answers[4], Answer::Unfit { rule: Some(1), why });
+
+    let of_mode =
+        |mode: &str, file: &str| match answer(file, &travel(), &offering(mode, Vec::new())) {
+            Answer::Unfit { why, .. } => why,
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(
+        of_mode("required", "sampling: [{reply: Take one.}]"),
+        "the request wants a tool called"
+    );
+    assert_eq!(
+        of_mode("none", "sampling: [{reply: {tool: now}}]"),
+        "the request wants no tool called"
+    );
 
     let calls = |file: &str| Script::parse(file).is_ok_and(|script| script.calls_tools());
     assert!(calls(file));

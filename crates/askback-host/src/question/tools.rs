@@ -1,0 +1,177 @@
+//! The tools that a request to a model offers, calls of them and their results, in lines on a page.
+
+use askback_core::{
+    forms::{Content, FormSchema},
+    limits::Limits,
+    protocol::{CreateMessageParams, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent},
+};
+
+use super::form::field_lines;
+use crate::{
+    content,
+    model::{self, Sampling},
+    page::{Excerpt, Page, Style},
+    text::{self, PeerText, Words},
+    words,
+};
+
+/// The most tools that are described where a request is not shown whole; of others the names are shown.
+const DESCRIBED: usize = 5;
+
+/// The most characters of a description there.
+const DESCRIPTION: usize = 160;
+
+/// The most tools that are listed to choose from.
+const LISTED: usize = 20;
+
+/// The most characters of what is said of a tool beside other things.
+pub(crate) const ABOUT: usize = 480;
+
+/// Puts the tools on the page that a request offers, and whether they may be called.
+pub(super) fn offered(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
+    let tools = request.tools.as_deref().unwrap_or_default();
+    if tools.is_empty() {
+        return;
+    }
+    let choice = match model::mode(request) {
+        ToolChoiceMode::Auto => "may call these tools:",
+        ToolChoiceMode::Required => "has to call one of these tools:",
+        ToolChoiceMode::None => "is to call none of these tools:",
+    };
+    excerpt.say(Style::Dim, choice);
+    let (count, most) = match excerpt.is_whole() {
+        true => (tools.len(), usize::MAX),
+        false => (DESCRIBED, DESCRIPTION),
+    };
+    for tool in tools.iter().take(count) {
+        excerpt.quote_line("  ", &name(tool));
+        describe(excerpt, tool, most);
+    }
+    let others: Vec<_> = tools.iter().skip(count).map(name).collect();
+    if !others.is_empty() {
+        let mark = words!("  and {} more: ", others.len());
+        excerpt.quote_line(mark, &cut(&others.join(", "), most));
+    }
+}
+
+/// Puts the description and the arguments of a tool on the page.
+fn describe(excerpt: &mut Excerpt<'_>, tool: &Tool, most: usize) {
+    if let Some(description) = &tool.description {
+        excerpt.quote_at("    ", &cut(description, most));
+    }
+    let form = form(tool);
+    let fields = form.iter().flat_map(field_lines).collect::<Vec<_>>();
+    for line in &fields {
+        excerpt.quote_at("    · ", line);
+    }
+    let schema = text::json(tool.input_schema.as_str());
+    if fields.is_empty() && !NO_ARGUMENTS.contains(&schema.as_str()) {
+        excerpt.quote_line("    schema ", &cut(&schema, most));
+    }
+}
+
+/// A text, of which no more than so many characters are shown.
+fn cut(text: &str, most: usize) -> String {
+    match text::head(text, most) {
+        (_, 0) => text.to_owned(),
+        (head, _) => format!("{head}…"),
+    }
+}
+
+/// Schemas that say nothing of arguments.
+const NO_ARGUMENTS: [&str; 2] = [
+    r#"{"type":"object"}"#,
+    r#"{"type":"object","properties":{}}"#,
+];
+
+/// Puts what is said of one tool on the page, as far as it fits so many characters.
+pub(crate) fn about(page: &mut Page, tool: &Tool, most: usize) {
+    let mut excerpt = Excerpt::new(page, most);
+    describe(&mut excerpt, tool, DESCRIPTION);
+    excerpt.end("; F4 shows the whole");
+}
+
+/// Puts these offered tools on the page, each behind its number.
+pub(crate) fn list(page: &mut Page, sampling: &Sampling, tools: &[usize]) {
+    for &index in tools.iter().take(LISTED) {
+        if let Some(tool) = sampling.offered().get(index) {
+            let number = words!("{}", index.saturating_add(1)).right(3);
+            page.quote_line(words!("{} ", number), name(tool));
+        }
+    }
+    match tools.len().saturating_sub(LISTED) {
+        0 => {}
+        more => {
+            let words = words!(
+                "and {} more: a part of a name lists those that have it",
+                more
+            );
+            page.note(Style::Dim, words);
+        }
+    }
+}
+
+/// Puts the tool on the page whose arguments are written.
+pub(crate) fn head(page: &mut Page, tool: &Tool) {
+    page.blank();
+    page.quote_line("Arguments for ", name(tool));
+    let secrets = form(tool).is_some_and(|form| form.secret_fields("").next().is_some());
+    if secrets {
+        let words =
+            "Careful: this seems to ask for a secret. What you type goes to the server as it is.";
+        page.say(Style::Warning, words);
+    }
+}
+
+/// Puts a call in a reply on the page, behind this mark.
+pub(super) fn call(page: &mut Page, mark: Words, call: &ToolUseContent) {
+    page.quote_line(words!("{} calls ", mark), &call.name);
+    let content: Result<Content, _> = call.input.decode();
+    match content {
+        Ok(content) => {
+            for (name, value) in &content {
+                let line = format!("{}: {value}", text::line(name));
+                page.quote_at("      ", text::json(&line));
+            }
+        }
+        Err(_) => page.quote_at("      ", text::json(call.input.as_str())),
+    }
+}
+
+/// Puts a call in a conversation on the page.
+pub(super) fn called(excerpt: &mut Excerpt<'_>, call: &ToolUseContent) {
+    let input = match call.input.as_str() {
+        "{}" => String::new(),
+        input => format!(" {}", text::json(input)),
+    };
+    excerpt.quote_line("calls ", &format!("{}{input}", call.name));
+}
+
+/// Puts the result of a call on the page, of the tool of this name.
+pub(super) fn result(excerpt: &mut Excerpt<'_>, name: Option<&str>, result: &ToolResultContent) {
+    let mark = match result.is_error {
+        Some(true) => "failed: ",
+        _ => "result of ",
+    };
+    excerpt.quote_line(mark, name.unwrap_or(&result.tool_use_id));
+    match &result.structured_content {
+        Some(structured) if result.content.is_empty() => {
+            excerpt.quote(PeerText::from(structured).raw());
+        }
+        _ => excerpt.quote(content::blocks_text(&result.content).raw()),
+    }
+}
+
+/// The name of a tool, and its title where that says more.
+pub(crate) fn name(tool: &Tool) -> String {
+    match &tool.title {
+        Some(title) if *title != tool.name => format!("{} ({title})", tool.name),
+        _ => tool.name.clone(),
+    }
+}
+
+/// The form of a tool's arguments, if there is one.
+fn form(tool: &Tool) -> Option<FormSchema> {
+    let schema = tool.input_schema.as_str().as_bytes();
+    FormSchema::parse_arguments(schema, &Limits::default().forms).ok()
+}
