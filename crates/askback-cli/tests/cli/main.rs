@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod again;
+#[cfg(unix)]
+mod called_tools;
 mod check;
 #[cfg(unix)]
 mod clients;

@@ -132,7 +132,8 @@ impl Sampling {
             .iter()
             .enumerate()
             .filter(|(_, tool)| has(tool));
-        let (named, others): (Vec<_>, Vec<_>) = tools.partition(|(_, tool)| tool.name == text);
+        let is_named = |tool: &Tool| tool.name == text && !text.is_empty();
+        let (named, others): (Vec<_>, Vec<_>) = tools.partition(|(_, tool)| is_named(tool));
         let all = named.into_iter().chain(others);
         all.map(|(index, _)| index).collect()
     }

@@ -64,10 +64,20 @@ fn describe(excerpt: &mut Excerpt<'_>, tool: &Tool, most: usize) {
     for line in &fields {
         excerpt.quote_at("    · ", line);
     }
-    let schema = text::json(tool.input_schema.as_str());
-    if fields.is_empty() && !NO_ARGUMENTS.contains(&schema.as_str()) {
+    if fields.is_empty() && !says_nothing(tool) {
+        let schema = text::json(tool.input_schema.as_str());
         excerpt.quote_line("    schema ", &cut(&schema, most));
     }
+}
+
+/// Whether the schema of a tool without fields says nothing of its arguments.
+fn says_nothing(tool: &Tool) -> bool {
+    let schema: Result<Content, _> = tool.input_schema.decode();
+    let known = ["type", "properties", "$schema", "additionalProperties"];
+    schema.is_ok_and(|schema| {
+        schema.get("type").is_some_and(|kind| kind == "object")
+            && schema.keys().all(|key| known.contains(&key.as_str()))
+    })
 }
 
 /// A text, of which no more than so many characters are shown.
@@ -77,12 +87,6 @@ fn cut(text: &str, most: usize) -> String {
         (head, _) => format!("{head}…"),
     }
 }
-
-/// Schemas that say nothing of arguments.
-const NO_ARGUMENTS: [&str; 2] = [
-    r#"{"type":"object"}"#,
-    r#"{"type":"object","properties":{}}"#,
-];
 
 /// Puts what is said of one tool on the page, as far as it fits so many characters.
 pub(crate) fn about(page: &mut Page, tool: &Tool, most: usize) {

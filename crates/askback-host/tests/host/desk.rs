@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use askback_core::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
-    protocol::{CreateMessageParams, CreateMessageResult, Root, SamplingBlock, ToolChoiceMode},
+    protocol::{
+        CreateMessageParams, CreateMessageResult, Root, SamplingBlock, ToolChoiceMode,
+        ToolUseContent,
+    },
 };
 use askback_host::model::{
     Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Part, Permission, Question,
@@ -62,6 +65,19 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![Just(Part::System), Just(Part::Message), Just(Part::Reply)]
 }
 
+/// The reply of a model that calls a tool twice, with an id that both calls and one before them have.
+fn called_twice() -> Event {
+    let call = SamplingBlock::ToolUse(ToolUseContent {
+        id: "call-1".to_owned(),
+        name: "now".to_owned(),
+        ..ToolUseContent::default()
+    });
+    let mut reply = CreateMessageResult::text("qwen3", "");
+    reply.content = vec![call.clone(), call].into();
+    reply.stop_reason = Some("toolUse".to_owned());
+    Event::Sampled(Ok(Box::new(reply)))
+}
+
 fn refused() -> Refused {
     Refused {
         call: None,
@@ -112,6 +128,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
+        2 => Just(called_twice()),
         1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
         1 => Just(Event::Refused(refused())),
         24 => said.prop_map(Event::Said),
