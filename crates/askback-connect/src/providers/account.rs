@@ -169,9 +169,13 @@ impl AccountSource {
             Place::Claim(_) => return Err(Unnamed::NoIdToken),
             Place::Document { url, name, id, .. } => (url, name, id),
         };
-        let fetched = self.asked(fetcher, headers).await?;
-        let fetched = fetched.ok_or(Unnamed::Missing)?;
         let answered = |what: String| Unnamed::Setting(format!("{url} {what}"));
+        let fetched = match self.asked(fetcher, headers).await {
+            Err(FetchError::Redirected) => {
+                return Err(answered("redirects, which is not followed".to_owned()));
+            }
+            asked => asked?.ok_or(Unnamed::Missing)?,
+        };
         match fetched.status {
             200..=299 => {
                 let json = fetched.json();

@@ -235,6 +235,10 @@ async fn each_fault_of_the_third_party_is_told_apart() {
             "/user answers with status 404",
         ),
         (
+            (Reply::Json(200, tokens()), Reply::Json(302, json!({}))),
+            "the `account` setting of git is wrong: http://127.0.0.1:",
+        ),
+        (
             (Reply::Json(200, tokens()), Reply::Text("octocat")),
             "/user answers with no JSON",
         ),
