@@ -1,5 +1,7 @@
 //! The desk: the questions that wait, and the one in front of the person.
 
+mod models;
+
 use std::{collections::VecDeque, mem, time::Duration};
 
 use askback_core::{
@@ -195,29 +197,6 @@ impl Desk {
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
-    }
-
-    /// Has a model reply where the server wants that, as far as the person permits it.
-    #[must_use]
-    pub fn with_model(mut self, model: String, permission: Permission) -> Self {
-        self.ask_model(model);
-        self.permission = permission;
-        self
-    }
-
-    /// Has a model reply from now on, as far as the person permits it.
-    pub fn ask_model(&mut self, model: String) {
-        self.model = Some(model);
-    }
-
-    /// How far the server may have a model reply without asking.
-    pub fn permission(&self) -> Permission {
-        self.permission
-    }
-
-    /// Changes how far the server may have a model reply without asking.
-    pub fn permit(&mut self, permission: Permission) {
-        self.permission = permission;
     }
 
     /// The server whose questions these are.
@@ -444,43 +423,6 @@ impl Desk {
         }
         self.answered = 0;
         effects
-    }
-
-    /// Has the model reply to the request in front, and does not ask for this again.
-    fn run(&mut self, permission: Permission) -> Vec<Effect> {
-        let is_request = |open: &Open| matches!(open.stage, Stage::Request(_));
-        let mut effects = Vec::new();
-        if self.front.as_ref().is_some_and(is_request) && permission != Permission::Ask {
-            self.permission = permission;
-            effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
-        }
-        let said = Said::Run(permission);
-        effects.extend(self.turn(|stage, question, offer| stage.said(question, offer, said)));
-        effects
-    }
-
-    /// Declines the request in front, and all others for a model.
-    fn never(&mut self) -> Vec<Effect> {
-        let is_sampling = |open: &Open| matches!(open.question.ask, Ask::Sample(_));
-        if !self.front.as_ref().is_some_and(is_sampling) {
-            return Vec::new();
-        }
-        self.permission = Permission::Never;
-        let mut effects = vec![Effect::Remember(Permission::Never)];
-        effects.extend(self.turn(|_, _, _| Turn::reply(declined(By::Person))));
-        effects
-    }
-
-    fn sampled(
-        &mut self,
-        reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
-    ) -> Vec<Effect> {
-        let is_permitted = self.permission.is_given();
-        self.turn(|stage, _, _| match (stage, reply) {
-            (Stage::Running(sampling), Ok(reply)) => stage::came(sampling, *reply, is_permitted),
-            (Stage::Running(sampling), Err((why, quoted))) => stage::failed(sampling, why, quoted),
-            (stage, _) => Turn::stay(stage),
-        })
     }
 
     /// Takes a question off the desk. It went unanswered, whoever gave up waiting.
