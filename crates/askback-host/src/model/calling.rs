@@ -150,7 +150,7 @@ fn form(tool: &Tool, given: &Content, sampling: &Sampling) -> Option<Draft> {
     let limits = &sampling.limits;
     let schema = tool.input_schema.as_str().as_bytes();
     let schema = FormSchema::parse_arguments(schema, &limits.forms).ok()?;
-    let draft = Draft::new(schema, given, limits.clone());
+    let draft = Draft::new(schema, given, limits.clone()).with_clock(sampling.clock);
     let content = draft.content();
     let mut given = given.iter();
     given

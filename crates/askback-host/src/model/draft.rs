@@ -99,7 +99,7 @@ impl Draft {
         draft
     }
 
-    /// The form, with dates and times that are written by this clock.
+    /// Reads dates and times by this clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;

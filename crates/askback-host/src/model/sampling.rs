@@ -10,7 +10,10 @@ use askback_core::{
     },
 };
 
-use crate::{text::Words, words};
+use crate::{
+    text::{Clock, Words},
+    words,
+};
 
 /// The name of a person where a model would be named.
 pub(crate) const PERSON: &str = "person";
@@ -33,6 +36,7 @@ pub struct Sampling {
     /// Whether there is a model to reply.
     pub(super) has_model: bool,
     pub(super) limits: Limits,
+    pub(super) clock: Clock,
 }
 
 /// A text of a [`Sampling`] that a person may rewrite.
@@ -49,13 +53,19 @@ pub enum Part {
 }
 
 impl Sampling {
-    pub(super) fn new(request: &CreateMessageParams, has_model: bool, limits: &Limits) -> Self {
+    pub(super) fn new(
+        request: &CreateMessageParams,
+        has_model: bool,
+        limits: &Limits,
+        clock: Clock,
+    ) -> Self {
         Self {
             request: request.clone(),
             reply: None,
             mine: None,
             has_model,
             limits: limits.clone(),
+            clock,
         }
     }
 

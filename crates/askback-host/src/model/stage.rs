@@ -151,7 +151,7 @@ impl Stage {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }
             Ask::Sample(request) => {
-                let sampling = Sampling::new(request, has_model, limits);
+                let sampling = Sampling::new(request, has_model, limits, clock);
                 match has_model {
                     true => Self::Request(sampling),
                     false => Self::by_hand(sampling),
