@@ -15,7 +15,6 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
-use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::arriving::Arriving;
@@ -50,10 +49,6 @@ impl Beside {
         Self(there.chain([(path, answers)]).collect())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The service that answers at this path: the one whose own path is the longest.
     pub(super) fn at(&self, asked: &str) -> Option<&Answers> {
         let below = |path: &str| {
@@ -74,15 +69,6 @@ pub struct ConnectionEnds {
     pub local: SocketAddr,
     /// The address at the other end. Behind a proxy it is that of the proxy.
     pub remote: SocketAddr,
-}
-
-impl ConnectionEnds {
-    pub(super) fn of(stream: &TcpStream) -> io::Result<Self> {
-        Ok(Self {
-            local: stream.local_addr()?,
-            remote: stream.peer_addr()?,
-        })
-    }
 }
 
 /// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).

@@ -44,7 +44,7 @@ const USUAL_HEADERS: usize = 100;
 const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 
 pub(super) async fn connection(
-    io: Patient,
+    (io, ends): (Patient, ConnectionEnds),
     service: Service,
     (path, beside): (Arc<str>, Beside),
     present: &Present,
@@ -57,10 +57,6 @@ pub(super) async fn connection(
     if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }
-    let ends = match beside.is_empty() {
-        true => None,
-        false => ConnectionEnds::of(io.inner.get_ref()).ok(),
-    };
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
         let request = request.map(|body| Arriving::new(body, &present.0));
@@ -116,7 +112,7 @@ enum End {
 async fn respond(
     service: &Service,
     path: &str,
-    (beside, ends): (&Beside, Option<ConnectionEnds>),
+    (beside, ends): (&Beside, ConnectionEnds),
     mut request: Request<Arriving>,
     in_request: InRequest,
 ) -> Result<Response<Watched>, Infallible> {
@@ -124,9 +120,7 @@ async fn respond(
     let response = if asked == path || service.protected().serves(asked) {
         service.respond(request).await.map(Answer::Ours)
     } else if let Some(answers) = beside.at(asked) {
-        if let Some(ends) = ends {
-            request.extensions_mut().insert(ends);
-        }
+        request.extensions_mut().insert(ends);
         answers(request.map(RequestBody)).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");

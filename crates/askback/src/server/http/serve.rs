@@ -3,6 +3,7 @@
 use std::{
     future::{Future, pending},
     io,
+    net::SocketAddr,
     pin::pin,
     sync::{Arc, Weak},
     time::Duration,
@@ -16,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    beside::Beside,
+    beside::{Beside, ConnectionEnds},
     connection::{Patient, connection},
     service::Service,
     sessions::Sessions,
@@ -131,22 +132,35 @@ struct Door {
     beside: Beside,
     service: Service,
     /// It has come, and there was no place for it.
-    next: Option<TcpStream>,
+    next: Option<(TcpStream, SocketAddr)>,
     /// The last one could not be accepted.
     is_full: bool,
+}
+
+/// A connection that has a place.
+struct Accepted {
+    stream: TcpStream,
+    ends: ConnectionEnds,
+    place: OwnedSemaphorePermit,
 }
 
 impl Door {
     /// The next connection, as soon as there is a place for it. It is not lost where this is given up
     /// before: the next attempt begins with it.
-    async fn accept(&mut self) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    async fn accept(&mut self) -> io::Result<Accepted> {
         if self.next.is_none() {
-            self.next = Some(self.listener.accept().await?.0);
+            self.next = Some(self.listener.accept().await?);
         }
         let place = self.place().await.map_err(io::Error::other)?;
-        let stream = self.next.take();
-        let stream = stream.ok_or_else(|| io::Error::other("no connection has come"))?;
-        Ok((stream, place))
+        let come = self.next.take();
+        let (stream, remote) = come.ok_or_else(|| io::Error::other("no connection has come"))?;
+        // The other end may have closed it already, and what it has sent can be read.
+        let local = stream.local_addr()?;
+        Ok(Accepted {
+            stream,
+            ends: ConnectionEnds { local, remote },
+            place,
+        })
     }
 
     /// A place for a connection; where there is none, others give way.
@@ -166,11 +180,11 @@ impl Door {
     /// Serves a connection until the server has come that far.
     async fn let_in(
         &mut self,
-        accepted: io::Result<(TcpStream, OwnedSemaphorePermit)>,
+        accepted: io::Result<Accepted>,
         until: Phase,
         connections: &mut JoinSet<()>,
     ) {
-        let (stream, place) = match accepted {
+        let accepted = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 // The machine has no room for it, as a rule: too many files are open.
@@ -182,25 +196,24 @@ impl Door {
             }
         };
         self.is_full = false;
-        self.begin(stream, place, until, connections);
+        self.begin(accepted, until, connections);
     }
 
     /// Begins to serve a connection. This is no `async fn`: one is compiled with each program that waits for it, and with it
     /// all that a request goes through.
-    fn begin(
-        &self,
-        stream: TcpStream,
-        place: OwnedSemaphorePermit,
-        until: Phase,
-        connections: &mut JoinSet<()>,
-    ) {
+    fn begin(&self, accepted: Accepted, until: Phase, connections: &mut JoinSet<()>) {
+        let Accepted {
+            stream,
+            ends,
+            place,
+        } = accepted;
         let service = self.service.clone();
         let path = (Arc::clone(&self.path), self.beside.clone());
         let present = self.waiting.enter();
         let heads = self.heads.open(None);
         connections.spawn(async move {
             let io = Patient::new(stream, &service, &present, heads);
-            if let Err(error) = connection(io, service, path, &present, until).await {
+            if let Err(error) = connection((io, ends), service, path, &present, until).await {
                 tracing::debug!(%error, "a connection failed");
             }
             drop((present, place));
