@@ -564,6 +564,11 @@ async fn there(kit: &Kit, wanted: &Wanted, title: &str) -> Result<Option<String>
     match kit.vault.get(wanted, &kit.renewer()).await {
         Ok(found) => Ok(Some(found.account.account)),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),
+        // The person can do something about it: what they connect again takes its place.
+        Err(error @ VaultError::NotAuthentic) => {
+            tracing::error!(%error, provider = wanted.provider(), "an account has to be connected again");
+            Ok(None)
+        }
         Err(error) => Err(not_had(error, title)),
     }
 }

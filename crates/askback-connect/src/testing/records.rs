@@ -108,6 +108,13 @@ pub(super) async fn shared(stores: Stores) -> Kept {
         ..record(7, 1)
     };
     one.put(&older, None, None, &granted()).await?;
+    // A person who calls themself what the id of another account is.
+    let same = VaultRecord {
+        account: holder(None, None, "mallory").account("github", "m-1"),
+        name: "ada-l".into(),
+        ..record(7, 1)
+    };
+    one.put(&same, None, None, &granted()).await?;
     for (id, name, who) in [
         ("ada-l", "another name", vec!["ada", "bob"]),
         ("ada-l", "Ada L", vec!["ada", "bob", "eve"]),

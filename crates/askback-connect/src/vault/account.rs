@@ -127,10 +127,17 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Whether it is this account of the same person. Of an account of before ids were known, the name is the id.
+    /// Whether it is this account of the same person. Of an account of before ids were known, the name is the id; of no
+    /// other does a name count, since persons choose theirs.
     pub(super) fn is(self, other: Self) -> bool {
         let (id, its) = (&*self.key.account, &*other.key.account);
-        self.is_near(other) && (id == its || id == other.name || self.name == its)
+        let is_named = |older: Self, newer: Self| older.has_no_id() && *older.name == *newer.name;
+        self.is_near(other) && (id == its || is_named(self, other) || is_named(other, self))
+    }
+
+    /// Whether the name is all that is known of it.
+    fn has_no_id(self) -> bool {
+        *self.key.account == *self.name
     }
 
     /// Whether it may be this account of the same person: each one may that has no name.

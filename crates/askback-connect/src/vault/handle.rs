@@ -147,15 +147,21 @@ impl Vault {
     ) -> Result<Credential, VaultError> {
         let inner = &self.inner;
         let record = inner.find(wanted).await?;
-        let (record, secret) = match decide(&record, inner.now(), inner.settings.margin) {
-            Step::Renew | Step::Wait => {
+        let longest = inner.settings.jittered(inner.settings.margin, [u8::MAX; 4]);
+        let at_hand = match decide(&record, inner.now(), longest) {
+            Step::Use => inner.secret(&record).await.unwrap_or_default(),
+            _ => None,
+        };
+        let (record, secret) = match at_hand {
+            Some(secret) => (record, secret),
+            // Whatever may be renewed is, in a task of its own.
+            None => {
                 let (inner, renewer) = (Arc::clone(inner), Arc::clone(renewer));
                 let wanted = wanted.clone();
                 let renewal = async move { inner.current(&wanted, &*renewer).await };
                 let done = tokio::spawn(renewal).await;
                 done.map_err(|error| VaultError::store(error.to_string()))??
             }
-            _ => inner.current(wanted, &**renewer).await?,
         };
         let mut audit = AuditRecord::of(&record.account, AuditEvent::Used, inner.now());
         audit.client = wanted.client.clone();

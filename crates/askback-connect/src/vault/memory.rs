@@ -112,7 +112,8 @@ impl VaultStore for MemoryVault {
             let records = tables.records.values();
             let of = records.filter(|it| {
                 let its = &*it.account.account;
-                it.account.provider == provider && (its == id || its == name || *it.name == *id)
+                let is_named = *it.name == *name && (its == name || id == name);
+                it.account.provider == provider && (its == id || is_named)
             });
             of.take(most).cloned().collect()
         })

@@ -30,8 +30,8 @@ pub trait VaultStore: Send + Sync + 'static {
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
     /// Returns the records of an account at a provider, whoever has connected it, of all tenants; at most so many. They are
-    /// those of this id, those whose id is this name, and those whose name is this id: records of before ids were known have
-    /// the name as their id.
+    /// those of this id; and those of this name where one of the two has the name as its id, as records of before ids were
+    /// known have. Persons choose their names, so that no other name counts.
     fn records_of<'a>(
         &'a self,
         provider: &'a str,

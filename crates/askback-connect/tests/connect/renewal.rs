@@ -16,7 +16,7 @@ use askback_core::{ask::Millis, auth::Scopes, clock::Clock, future::BoxFuture};
 use askback_oauth::Secret;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::stage::{HOUR, Hands, Provider, Stage, ada, tokens, until, wanted};
+use crate::stage::{HOUR, Hands, Provider, Stage, ada, keys, tokens, until, wanted};
 
 async fn state(vault: &Vault) -> AccountState {
     vault.accounts(&ada()).await.unwrap()[0].state
@@ -87,21 +87,42 @@ async fn a_token_that_is_still_good_is_used_while_another_comes() {
 
 #[tokio::test]
 async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
-    for stage in Stage::all().await {
-        let vault = with_token(&stage, 0).await;
-        let provider = Provider::held(&stage);
-        let call = getting(&vault, &provider);
-        until(|| provider.requests() == 1).await;
-        call.abort();
-        assert!(call.await.unwrap_err().is_cancelled());
-        provider.answers.add_permits(1);
-        let given = vault
-            .get(&wanted(&ada()), &provider.renewer())
-            .await
-            .unwrap();
-        assert_eq!(given.secret.expose(), "canary-access-1");
-        assert_eq!(provider.requests(), 1);
+    // Ended, and so near its end that some renew it and some do not yet.
+    let half = Duration::from_secs(30 * 60);
+    for (left, margin) in [(0, Duration::from_secs(60)), (HOUR / 2 + 1, half)] {
+        for stage in Stage::all().await {
+            cut_off(&stage, left, margin).await;
+        }
     }
+}
+
+/// Cuts off a call that renews a token with so much time left.
+async fn cut_off(stage: &Stage, left: Millis, margin: Duration) {
+    let vault = stage
+        .vault_within(Arc::new(keys(7)), |settings| settings.margin = margin)
+        .await;
+    let lasts = 4 * HOUR;
+    let granted = tokens(0).expires(stage.clock.now() + lasts);
+    vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
+    stage.clock.turn(lasts - left);
+    let provider = Provider::held(stage);
+    let call = getting(&vault, &provider);
+    until(|| provider.requests() == 1).await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    provider.answers.add_permits(1);
+    let told = async || {
+        let lines = vault.audit(Some("acme"), 0, 99).await.unwrap();
+        lines
+            .iter()
+            .any(|it| it.record.event == AuditEvent::Renewed)
+    };
+    while !told().await {
+        tokio::task::yield_now().await;
+    }
+    let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
+    assert_eq!(given.unwrap().secret.expose(), "canary-access-1");
+    assert_eq!(provider.requests(), 1);
 }
 
 #[tokio::test]

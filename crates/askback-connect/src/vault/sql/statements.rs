@@ -66,7 +66,8 @@ impl<D: Database> VaultStore for D {
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
              FROM askback_vault_records
-             WHERE provider = $1 AND (account = $2 OR account = $3 OR name = $2) LIMIT $4",
+             WHERE provider = $1
+                 AND (account = $2 OR name = $3 AND (account = $3 OR $2 = $3)) LIMIT $4",
             vec![text(provider), text(id), text(name), count(most)],
         );
         Box::pin(read(self, select, Row::record))
