@@ -150,6 +150,13 @@ impl ConnectAccount {
                  {title} shows"
             )));
         }
+        if self.account.is_some() && !party.names_accounts() {
+            let name = &self.provider;
+            return Err(Error::internal(format!(
+                "the handler names an account of `{name}`, which names none: say where with `ThirdParty::account`, or with \
+                 `account` in the file of providers"
+            )));
+        }
         let scopes = Scopes::parse(&self.scopes.join(" ")).map_err(Error::internal)?;
         let mut wanted = Wanted::new(&desk.caller, party.name()).scopes(scopes.clone());
         if let Some(account) = &self.account {
@@ -310,6 +317,7 @@ impl Desk {
     ) -> Result<(Wanted, Credential)> {
         let name = purpose.name().to_owned();
         let needed = purpose.account().map(str::to_owned);
+        let is_secret = matches!(purpose, Purpose::Secret { .. });
         // Recorded: a handler that is run again asks what it asked before, and uses the account that it used.
         let there = {
             let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
@@ -328,20 +336,23 @@ impl Desk {
         };
         let (chosen, shown) = match account {
             Some(id) => {
-                let key = Holder::from(&self.caller).account(wanted.provider(), &*id);
-                let shown = self.kit.vault.name_of(&key).await;
-                let shown = shown.map_err(|error| not_had(error, title))?;
-                let shown = shown.unwrap_or_else(|| id.clone());
-                match wanted.accepts(&id, &shown) {
-                    true => (wanted.id(id), Some(shown)),
-                    false => (wanted, Some(shown)),
+                let connected = self.kit.vault.connected(&wanted, &id).await;
+                match connected.map_err(|error| not_had(error, title))? {
+                    (_, true) => (wanted.id(id), None),
+                    (shown, false) => (wanted, Some(shown)),
                 }
             }
             None => (wanted, None),
         };
         let found = self.kit.vault.get(&chosen, &self.kit.renewer()).await;
         let found = found.map_err(|error| match error {
-            VaultError::NotConnected => another(title, needed.as_deref(), shown.as_deref()),
+            VaultError::NotConnected if is_secret => Error::new(format!(
+                "the {title} that was given is kept no more: call again to give another"
+            )),
+            VaultError::NotConnected if shown.is_none() => another(title, needed.as_deref(), None),
+            VaultError::NotConnected | VaultError::NeedsReconnect if shown.is_some() => {
+                another(title, needed.as_deref(), shown.as_deref())
+            }
             error => not_had(error, title),
         })?;
         // Whatever the person connects meanwhile, it is this account for the rest of the call.
@@ -438,8 +449,8 @@ impl Desk {
                 "the page for {title} was not finished in time: call again to be given another link"
             ))),
             End::Misconfigured => Err(Error::new(format!(
-                "no {title} account can be connected: the `account` setting of `{name}`, which says where accounts are \
-                 named, is wrong. The operator of the server has to correct it; its log says what is wrong"
+                "no {title} account can be connected: a setting of `{name}` is wrong. The operator of the server has to \
+                 correct it; its log says which"
             ))),
             End::Burned => Err(Error::new(format!(
                 "the link for {title} was opened by others too often, in another browser or by another person, and was \
@@ -481,9 +492,13 @@ impl Desk {
             ),
             None => String::new(),
         };
+        // What is done on a page of the author's is for its own call alone.
+        let then = match purpose {
+            Purpose::Page { .. } => "Call it from a client that can.",
+            _ => "Call it once from a client that can: what is kept then is used by this one, too.",
+        };
         Error::new(format!(
-            "{what}, and this client cannot open links for a server. Call it once from a client that can: what is \
-             kept then is used by this one, too.{there}"
+            "{what}, and this client cannot open links for a server. {then}{there}"
         ))
     }
 }

@@ -191,7 +191,7 @@ impl Revoker for Providers {
 
     fn names_accounts(&self, provider: &str) -> bool {
         let party = self.get(provider);
-        party.is_none_or(|party| !party.inner.account.is_constant())
+        party.is_none_or(ThirdParty::names_accounts)
     }
 
     fn revokes_singly(&self, provider: &str) -> bool {

@@ -36,8 +36,7 @@ pub(super) struct Inner {
     pub(super) rules: ScopeRules,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
-    /// The origins that its tokens may be sent to.
-    /// The origins of its API; none where nobody has said whether it has one.
+    /// The origins that its tokens may be sent to; none where nobody has said whether there are any.
     pub(super) api: Option<Vec<Origin>>,
     pub(super) revocation: RevocationWay,
     /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
@@ -333,6 +332,11 @@ impl ThirdParty {
             Means::OAuth(_) => Some(HeaderMap::from_iter([(AUTHORIZATION, bearer(credential)?)])),
             Means::ApiKey(key) => key.headers(credential),
         }
+    }
+
+    /// Whether it tells one account from another.
+    pub(crate) fn names_accounts(&self) -> bool {
+        !self.inner.account.is_constant()
     }
 
     /// The origins that its tokens may be sent to.

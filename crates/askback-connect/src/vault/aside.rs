@@ -7,13 +7,13 @@ use askback_core::{
 use askback_oauth::Secret;
 use zeroize::Zeroizing;
 
-use super::account::{AccountKey, AccountState, Holder};
+use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
 use super::handle::Vault;
 use super::keys::CACHED_FOR;
 use super::seal::{Place, key_of, open, seal};
-use super::store::IntentRow;
+use super::store::{IntentRow, VaultRecord};
 use super::wanted::Wanted;
 
 /// The most intents of one person that are open.
@@ -73,11 +73,15 @@ impl Vault {
 
     /// The id of the account that has what is wanted, if there is one, without handing it out.
     pub(crate) async fn account(&self, wanted: &Wanted) -> Result<Option<String>, VaultError> {
-        match self.inner.find(wanted).await {
-            Ok(record) if record.state == AccountState::NeedsReconnect => Ok(None),
-            Ok(record) => Ok(Some(record.account.account)),
-            Err(VaultError::NotConnected) => Ok(None),
-            Err(error) => Err(error),
+        let record = match self.inner.find(wanted).await {
+            Ok(record) if self.inner.needs_person(&record) => return Ok(None),
+            Ok(record) => record,
+            Err(VaultError::NotConnected) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match self.inner.secret(&record).await {
+            Err(VaultError::NotAuthentic) => Ok(None),
+            _ => Ok(Some(record.account.account)),
         }
     }
 
@@ -90,6 +94,22 @@ impl Vault {
             [record] => record.scopes.clone(),
             _ => Scopes::new(),
         })
+    }
+
+    /// Returns the name for persons of the account of this id, which was just connected, and whether it is one that is wanted.
+    pub(crate) async fn connected(
+        &self,
+        wanted: &Wanted,
+        id: &str,
+    ) -> Result<(String, bool), VaultError> {
+        let store = &self.inner.store;
+        let records = store.records(&wanted.holder, Some(&wanted.provider));
+        let records = records.await?;
+        let is_it = |it: &VaultRecord| it.account.account == id;
+        let found = records.iter().find(|it| is_it(it));
+        let name = found.map_or_else(|| id.to_owned(), |it| it.name.to_string());
+        let is_wanted = wanted.among(records)?.iter().any(is_it);
+        Ok((name, is_wanted))
     }
 
     /// Returns the name for persons of an account that was connected, where it is there.

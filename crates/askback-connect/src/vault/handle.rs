@@ -386,8 +386,14 @@ impl Inner {
         };
         let records = self.store.records(&wanted.holder, Some(&wanted.provider));
         let fitting = wanted.among(records.await?)?.into_iter().filter(fits);
-        let is_stale = |record: &VaultRecord| record.state == AccountState::NeedsReconnect;
+        let is_stale = |record: &VaultRecord| self.needs_person(record);
         fitting.min_by_key(is_stale).ok_or(VaultError::NotConnected)
+    }
+
+    /// Whether the person has to connect an account again: they were found to, or its token has ended and nothing renews it.
+    pub(super) fn needs_person(&self, record: &VaultRecord) -> bool {
+        let step = decide(record, self.now(), self.settings.margin);
+        matches!(step, Step::Reconnect)
     }
 
     /// The keys of an account's tenant, with at least one.

@@ -728,7 +728,7 @@ async fn a_key_whose_account_is_looked_for_elsewhere_ends_the_call() {
             "its setup is wrong, and its operator has to correct it",
         );
         let said = asked.said.await.unwrap();
-        let told = "error: no Ledger account can be connected: the `account` setting of `ledger`";
+        let told = "error: no Ledger account can be connected: a setting of `ledger` is wrong";
         assert!(said.starts_with(told), "{said}");
     }
 }
@@ -779,6 +779,54 @@ async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
             assert!(!page.text.contains("was asked for"), "{}", page.text);
         }
         assert_eq!(asked.said.await.unwrap(), said);
+    }
+}
+
+/// Some providers give tokens that end, and nothing that renews them.
+#[tokio::test]
+async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
+    for revision in LINKS {
+        let scene = Scene::machine(|kit| kit).await;
+        let user = Connections::user_of_this_machine();
+        let scopes = Scopes::parse("repo gist").unwrap();
+        let granted = Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
+        let granted = granted.expires(scene.vault_now());
+        scene
+            .vault
+            .put(&user, "git", "octocat", granted)
+            .await
+            .unwrap();
+        let mut asked = call(&scene, revision, "stars", true).await;
+        let (link, mut browser) = (asked.link().await, scene.browser());
+        let provider = browser.agree(&link).await;
+        let page = browser.come_back(&provider, "octocat").await;
+        page.says(200, "Git &#38; Co is connected");
+        assert_eq!(asked.said.await.unwrap(), "200 octocat", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
+    // The id and the name of another account, which has to be connected again.
+    for (id, name, said) in [
+        (
+            "bob <b>",
+            "x",
+            "error: the Git & Co account that was connected is not",
+        ),
+        ("8", "bob <b>", "error: 2 Git & Co accounts have this name"),
+    ] {
+        let scene = Scene::machine(|kit| kit).await;
+        let user = Connections::user_of_this_machine();
+        let granted = Granted::tokens(Secret::new("canary-access-x"), None).name(name);
+        let granted = granted.expires(scene.vault_now());
+        scene.vault.put(&user, "git", id, granted).await.unwrap();
+        let mut asked = call(&scene, V2026_07_28, "bobs", true).await;
+        let (link, mut browser) = (asked.link().await, scene.browser());
+        let provider = browser.agree(&link).await;
+        browser.come_back(&provider, "7~bob-b").await;
+        let told = asked.said.await.unwrap();
+        assert!(told.starts_with(said), "{told}");
     }
 }
 

@@ -427,6 +427,31 @@ async fn a_sweep_leaves_what_does_not_open() {
     }
 }
 
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn a_sweep_leaves_what_names_a_key_that_there_is_not() {
+    let stage = Stage::in_sqlite();
+    let vault = stage.vault().await;
+    vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();
+    vault.put(&ada(), "github", "c", tokens(0)).await.unwrap();
+    let database = rusqlite::Connection::open(stage.directory.path().join("vault.db")).unwrap();
+    let changed = database
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             UPDATE askback_vault_records SET key_id = randomblob(length(key_id)) WHERE account = 'b';",
+        );
+    changed.unwrap();
+    assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 1);
+    let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();
+    let told = lines
+        .iter()
+        .filter(|it| it.record.event == AuditEvent::NotResealed);
+    assert_eq!(told.count(), 1);
+    // Nothing is sealed under the key of before.
+    let left = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    assert_eq!(left.len(), 1);
+}
+
 #[test]
 fn a_ring_that_was_replaced_has_another_active_key() {
     let held = LocalKeys::new(KeyRing::new(Key::new(&[1; 32])));

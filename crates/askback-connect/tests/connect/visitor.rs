@@ -83,6 +83,11 @@ impl Scene {
         }
     }
 
+    /// The time by the clock of the vault.
+    pub(crate) fn vault_now(&self) -> Millis {
+        self.stage.clock.now()
+    }
+
     /// The server of this machine's user, started again.
     pub(crate) async fn started_again(&self) -> Connections {
         let vault = self.stage.vault().await;
@@ -207,6 +212,7 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
             let code = request.field("code").unwrap();
             match &*code {
                 "refused" => return Reply::Json(400, json!({"error": "invalid_grant"})),
+                "secretless" => return Reply::Json(401, json!({"error": "invalid_client"})),
                 "silent" => return Reply::Silence,
                 // A provider that takes its time.
                 "late" => clock.turn(60_000),

@@ -79,6 +79,9 @@ const SCHEMA_LOCK: i64 = 0x61_73_6b_62_61_63_6b;
 /// How often a transaction that got in the way of another is done again.
 const TRIES: usize = 16;
 
+/// The longest that tables of before are brought to the newest version: a change may be of each row.
+const MIGRATION: Duration = Duration::from_secs(600);
+
 impl PostgresVault {
     /// Connects to a database, and makes the tables or brings them to the newest version.
     ///
@@ -103,7 +106,7 @@ impl PostgresVault {
             wait: settings.wait,
         };
         let mut client = vault.client().await?;
-        let migrated = timeout(vault.wait, migrate(&mut client)).await;
+        let migrated = timeout(vault.wait.max(MIGRATION), migrate(&mut client)).await;
         vault.ended(client, migrated)??;
         Ok(vault)
     }
