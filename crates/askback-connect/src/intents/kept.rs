@@ -193,7 +193,8 @@ fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultEr
         expires: intent.expires,
         busy_until: intent.busy_until(),
         version,
-        is_open: !intent.stage.is_final(),
+        // A list of accounts is nothing that the person has to finish, so it takes no place of others.
+        is_open: !intent.stage.is_final() && intent.purpose != Purpose::Accounts,
         body: serde_json::to_vec(&body).map_err(VaultError::store)?,
     })
 }

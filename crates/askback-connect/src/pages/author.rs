@@ -7,8 +7,9 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, Uri};
 
 use super::browser::{Visit, is_own_form};
+use super::{Refused, asked};
 use crate::connections::{Connections, Kit};
-use crate::intents::{IntentId, Kept, Purpose, Stage, Unkept, Visitor};
+use crate::intents::{IntentId, Kept, Purpose, Stage, Unkept};
 use crate::vault::{AuditEvent, VaultError};
 
 /// The person who was asked, on a page of the author's.
@@ -80,17 +81,10 @@ impl Connections {
             },
         };
         let visit = visit.ok_or(PageRefused::Wrong)?;
-        let found = Kept::find(&kit.vault, id).await?;
-        let now = kit.vault.now();
-        let found = found.filter(|kept| !kept.intent.is_over(now));
-        let mut kept = found.ok_or(PageRefused::Over)?;
+        let kept = asked::intent(kit, id, &visit).await?;
         let is_here = matches!(&kept.intent.purpose, Purpose::Page { path, .. } if *path == page);
         if !is_here {
             return Err(PageRefused::Over);
-        }
-        if kept.intent.opened_by(&visit.holder(), visit.id) != Visitor::Asked {
-            kept.write(&kit.vault, AuditEvent::WrongPerson).await?;
-            return Err(PageRefused::Wrong);
         }
         // A page may take long; the sign-in was fresh when the person was asked.
         if !visit.is_fresh(&kit.door, kept.intent.asked_at()) {
@@ -177,6 +171,16 @@ impl PageClaim {
     pub async fn release(mut self) -> Result<(), PageRefused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
         Ok(self.kept.settle(vault, Stage::Open, None, event).await?)
+    }
+}
+
+impl From<Refused> for PageRefused {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Unknown | Refused::Over | Refused::CutOff => Self::Over,
+            Refused::Wrong => Self::Wrong,
+            Refused::Failed(error) => Self::Vault(error),
+        }
     }
 }
 

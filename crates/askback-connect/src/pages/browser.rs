@@ -23,6 +23,9 @@ const AWAY: u64 = 600;
 /// The longest value of a cookie that is read, in bytes; browsers keep 4096.
 const MOST: usize = 8 << 10;
 
+/// The longest name and value of a cookie that all browsers keep, in bytes (RFC 6265, 6.1).
+const PAIR: usize = 4096;
+
 /// A browser in which a person is known.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Visit {
@@ -186,8 +189,15 @@ impl Cookie<'_> {
         let ends = vault.now().saturating_add(self.seconds() * 1000);
         let value = serde_json::to_vec(&(ends, value)).map_err(VaultError::store)?;
         let sealed = URL_SAFE_NO_PAD.encode(vault.seal_cookie(&name, &value).await?);
+        let pair = format!("{name}={sealed}");
+        if pair.len() > PAIR {
+            let length = pair.len();
+            return Err(VaultError::store(format!(
+                "a cookie of {length} bytes is more than browsers keep: ask for fewer scopes at a time"
+            )));
+        }
         let seconds = self.seconds();
-        self.header(place, &format!("{name}={sealed}"), seconds)
+        self.header(place, &pair, seconds)
     }
 
     /// The header that sets it without a value. Whoever sets it has a person asked once more.

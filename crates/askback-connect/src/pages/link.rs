@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 
-use askback_core::ask::Millis;
 use askback_oauth::Secret;
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 
-use super::author;
 use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{
     Answer, ConsentPage, Frame, KeyPage, LeavePage, ShownScope, leave, page, see_other,
 };
 use super::{Refused, Shown, Visited};
+use super::{asked, author};
 use crate::connections::Kit;
-use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, TRIES, Unkept, Visitor};
+use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
 
@@ -26,16 +25,6 @@ pub(super) struct Consented {
     pub(super) pending: String,
     /// The person and their name, for a page that is known by the secret in its path.
     pub(super) visitor: Visit,
-}
-
-impl From<Unkept> for Refused {
-    fn from(error: Unkept) -> Self {
-        match error {
-            // Whoever was first has the link.
-            Unkept::Changed => Self::Over,
-            Unkept::Vault(error) => Self::Failed(error),
-        }
-    }
 }
 
 impl Visited<'_> {
@@ -147,41 +136,9 @@ impl Visited<'_> {
         }
     }
 
-    /// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
+    /// The intent of a link, for the person who was asked.
     pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Kept, Refused> {
-        let vault = &self.kit.vault;
-        let now: Millis = vault.now();
-        let visitor = visit.holder();
-        for _ in 0..TRIES {
-            let mut kept = match Kept::find(vault, id).await? {
-                Some(kept) if !kept.intent.is_over(now) => kept,
-                Some(Kept { intent, .. }) if intent.is_cut_off(now) && intent.holder == visitor => {
-                    return Err(Refused::CutOff);
-                }
-                _ => return Err(Refused::Over),
-            };
-            let is_person = kept.intent.holder == visitor;
-            let event = match kept.intent.opened_by(&visitor, visit.id) {
-                Visitor::Asked => return Ok(kept),
-                Visitor::Other if is_person => AuditEvent::WrongBrowser,
-                Visitor::Other => AuditEvent::WrongPerson,
-                Visitor::OtherAgain => AuditEvent::Burned,
-            };
-            match kept.write(vault, event).await {
-                // Others have opened it at the same time: each counts.
-                Err(Unkept::Changed) => continue,
-                written => written?,
-            }
-            self.kit.notify();
-            if !is_person {
-                // The visitor's own audit has it, too.
-                let provider = kept.intent.purpose.name();
-                let line = vault.line(&visitor, provider, AuditEvent::WrongPerson);
-                vault.append(&line).await?;
-            }
-            break;
-        }
-        Err(Refused::Wrong)
+        asked::intent(self.kit, id, visit).await
     }
 
     fn party(&self, kept: &Kept) -> Result<&ThirdParty, Refused> {
@@ -337,10 +294,16 @@ impl Visited<'_> {
             .await?;
         self.kit.notify();
         let title = party.display_title();
-        let line = format!(
-            "This server looks for the name of your {title} account in a place where it is not: its setup is wrong, \
-             and its operator has to correct it."
-        );
+        let is_unknown = matches!(error, ConnectError::Authorization(_));
+        let line = match is_unknown {
+            true => format!("{title} does not know this server by what it says of itself"),
+            false => {
+                format!(
+                    "This server looks for the name of your {title} account in a place where it is not"
+                )
+            }
+        };
+        let line = format!("{line}: its setup is wrong, and its operator has to correct it.");
         let lines = [
             &*line,
             "Neither you nor the provider did anything wrong. Nothing was kept. You can close this page.",

@@ -16,6 +16,7 @@
 //! down, and the fifth ends the link. Whatever is wrong with a visitor, the page says the same, and names nobody.
 
 mod accounts;
+mod asked;
 mod author;
 mod browser;
 mod callback;
@@ -47,7 +48,7 @@ pub(crate) use browser::Visit;
 use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, SaidPage, page};
 use crate::connections::{Connections, Kit};
-use crate::intents::IntentId;
+use crate::intents::{IntentId, Unkept};
 use crate::peer::PeerUser;
 use crate::vault::VaultError;
 
@@ -94,6 +95,16 @@ enum Refused {
     Wrong,
     /// Something failed on this side.
     Failed(VaultError),
+}
+
+impl From<Unkept> for Refused {
+    fn from(error: Unkept) -> Self {
+        match error {
+            // Whoever was first has the link.
+            Unkept::Changed => Self::Over,
+            Unkept::Vault(error) => Self::Failed(error),
+        }
+    }
 }
 
 impl From<VaultError> for Refused {

@@ -101,3 +101,26 @@ async fn others_who_open_the_link_meanwhile_do_not_hinder_the_person() {
         "a line for each in both audits: {events:?}"
     );
 }
+
+#[tokio::test]
+async fn a_page_is_for_the_person_who_was_asked() {
+    let asked = Asked::new().await;
+    let kit = &asked.scene.kit;
+    let bob = asked.scene.signed_in("acme", "bob").await.headers();
+    let headers = asked.browser.headers();
+    for _ in 0..4 {
+        let refused = kit.asked(&bob, &asked.at).await;
+        assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
+    }
+    let page = kit.asked(&headers, &asked.at).await.unwrap();
+    assert_eq!(page.person().subject, asked.ada.subject);
+    let events = asked.scene.events(Some("acme")).await;
+    let others = events.iter().filter(|it| **it == AuditEvent::WrongPerson);
+    assert_eq!(others.count(), 8, "a line for each in both audits");
+    // The fifth ends the link, for everybody.
+    assert!(kit.asked(&bob, &asked.at).await.is_err());
+    let over = kit.asked(&headers, &asked.at).await;
+    assert!(matches!(over, Err(PageRefused::Over)), "{over:?}");
+    let said = asked.call.said.await.unwrap();
+    assert!(said.contains("opened by others too often"), "{said}");
+}

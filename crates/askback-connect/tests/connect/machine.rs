@@ -217,6 +217,10 @@ async fn accounts_are_behind_a_link_of_their_own() {
         let posted = browser.post(&at, &[("token", "x")]).await;
         posted.says(404, "There is no such page");
     }
+    // However many there are, they take no place of the links that a person has to finish.
+    for _ in 0..20 {
+        assert!(asked.scene.kit.accounts_link().await.unwrap().is_some());
+    }
     let link = asked.scene.kit.accounts_link().await.unwrap().unwrap();
     let mut first = asked.scene.browser();
     let page = first.get(&link).await;
