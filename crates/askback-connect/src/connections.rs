@@ -79,7 +79,7 @@ pub enum BadConnections {
     /// The URL of the pages is not one.
     #[error("the pages cannot be at {url:?}: {why}")]
     Url {
-        /// The URL.
+        /// The URL, without what may be a password in it.
         url: String,
         /// Its fault.
         why: &'static str,
@@ -272,8 +272,12 @@ impl ConnectionsBuilder {
 
 impl Address {
     fn read(given: &str, door: &Door) -> Result<Self, BadConnections> {
+        let shown = match given.rsplit_once('@') {
+            Some((_, after)) => format!("…@{after}"),
+            None => given.to_owned(),
+        };
         let bad = |why| BadConnections::Url {
-            url: given.to_owned(),
+            url: shown.clone(),
             why,
         };
         let url = Url::parse(given).map_err(|_| bad("it is no URL"))?;

@@ -142,11 +142,15 @@ impl Visited<'_> {
             }
             error if error.is_of_setting() => AuditEvent::NotGranted,
             _ => {
-                tracing::warn!(%error, "an account was not connected");
+                let provider = party.name();
+                tracing::warn!(provider, %error, "an account was not connected");
                 AuditEvent::CallbackRefused
             }
         };
         let (vault, title) = (&self.kit.vault, party.display_title());
+        if error.is_of_setting() && !matches!(error, ConnectError::Incomplete { .. }) {
+            return self.misconfigured(kept, visit, party, &error).await;
+        }
         let why = match &error {
             ConnectError::Declined { .. } => format!("{title} says that you declined."),
             ConnectError::FewerScopes { missing, .. } => {

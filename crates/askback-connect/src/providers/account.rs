@@ -116,6 +116,13 @@ impl AccountSource {
         id: Vec<String>,
     ) -> Result<Self, ConnectError> {
         let url = operators("the URL where the account is named", url)?;
+        let is_pointer = |it: &&String| it.is_empty() || it.starts_with('/');
+        if let Some(wrong) = name.iter().chain(&id).find(|it| !is_pointer(it)) {
+            return Err(ConnectError::Setting {
+                what: "the place of the account's name or id",
+                why: format!("{wrong:?} is no JSON pointer (RFC 6901): write \"/{wrong}\""),
+            });
+        }
         Ok(Self(Place::Document {
             url,
             body,
@@ -169,7 +176,9 @@ impl AccountSource {
             Place::Claim(_) => return Err(Unnamed::NoIdToken),
             Place::Document { url, name, id, .. } => (url, name, id),
         };
-        let answered = |what: String| Unnamed::Setting(format!("{url} {what}"));
+        // A key may stand in its query.
+        let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
+        let answered = |what: String| Unnamed::Setting(format!("{place} {what}"));
         let fetched = match self.asked(fetcher, headers).await {
             Err(FetchError::Redirected) => {
                 return Err(answered("redirects, which is not followed".to_owned()));

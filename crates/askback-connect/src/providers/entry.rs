@@ -296,8 +296,9 @@ impl Entry {
                 name,
                 id,
             }) if !name.is_empty() => {
+                AccountSource::at(url, None, Vec::new(), Vec::new()).map_err(of("account.url"))?;
                 let source = AccountSource::at(url, body.clone(), name.clone(), id.clone());
-                source.map_err(of("account.url"))?
+                source.map_err(of("account"))?
             }
             Some(_) => {
                 let why = "it must have either a `claim`, or a `url` and a `name`";

@@ -112,6 +112,10 @@ impl ConnectError {
     pub(crate) fn is_of_setting(&self) -> bool {
         match self {
             Self::AccountSetting { .. } => true,
+            // The client's id or its secret is another one there (RFC 6749, 5.2).
+            Self::Authorization(AuthorizationError::Refused { code, .. }) => {
+                matches!(&**code, "invalid_client" | "unauthorized_client")
+            }
             Self::Incomplete { why, .. } => why.is_of_setting(),
             _ => false,
         }

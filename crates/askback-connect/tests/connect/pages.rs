@@ -906,13 +906,27 @@ async fn a_wrong_account_setting_ends_the_call_and_blames_the_operator() {
         )
         .says(500, "your Git &#38; Co account");
     let said = asked.call.said.await.unwrap();
-    let told = "error: no Git & Co account can be connected: the `account` setting of `git`";
+    let told = "error: no Git & Co account can be connected: a setting of `git` is wrong";
     assert!(said.starts_with(told), "{said}");
     let over = asked.browser.get(&asked.link).await;
     over.says(410, "This link is over");
     // What came is given back.
     let revoked = asked.scene.revoked(2).await;
     assert_eq!(revoked, ["canary-refresh", "canary-access-nameless"]);
+}
+
+#[tokio::test]
+async fn a_wrong_client_secret_ends_the_call_and_blames_the_operator() {
+    let mut asked = Asked::new().await;
+    let provider = asked.browser.agree(&asked.link).await;
+    let unknown = asked.browser.come_back(&provider, "secretless").await;
+    unknown.says(
+        500,
+        "Git &#38; Co does not know this server by what it says of itself: its setup is wrong",
+    );
+    let said = asked.call.said.await.unwrap();
+    let told = "error: no Git & Co account can be connected: a setting of `git` is wrong";
+    assert!(said.starts_with(told), "{said}");
 }
 
 #[tokio::test]
@@ -941,7 +955,7 @@ async fn pages_are_where_they_may_be() {
         ("ftp://tools.example/", "must be https"),
         ("https://tools.example/?a", "no query"),
         ("https://tools.example/#a", "no query"),
-        ("https://ada@tools.example/", "name no user"),
+        ("https://ada:canary@tools.example/", "name no user"),
         ("https://tools.example/a b", "its path"),
         ("nonsense", "no URL"),
     ] {
@@ -954,6 +968,7 @@ async fn pages_are_where_they_may_be() {
         let built = Connections::at(url, sign_in, scene.vault.clone(), providers).build();
         let error = built.unwrap_err().to_string();
         assert!(error.contains(why), "{url}: {error}");
+        assert!(!error.contains("canary"), "{error}");
     }
     let providers = scene.kit.providers().clone();
     let mapped = "http://[::ffff:127.0.0.1]:4000";

@@ -309,6 +309,10 @@ async fn a_fault_is_told_without_a_value() {
             "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and a `name`",
         ),
         (
+            own("account = { url = 'https://files.example/me', name = ['login'] }"),
+            "`account`: \"login\" is no JSON pointer (RFC 6901): write \"/login\"",
+        ),
+        (
             own("account = { claim = 'email', id = ['/sub'] }"),
             "line 7, provider \"files\", `account`: it must have either a `claim`, or a `url` and a `name`",
         ),
