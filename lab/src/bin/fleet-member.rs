@@ -39,7 +39,7 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a call that does not wait looks at the clock, at most.
-const LOOKS: u64 = 16;
+const LOOKS: u64 = 64;
 
 /// A clock that is turned by hand, and counts who looks at it.
 struct Hands {

@@ -385,9 +385,18 @@ impl Inner {
             scopes.all(|scope| record.scopes.contains(scope))
         };
         let records = self.store.records(&wanted.holder, Some(&wanted.provider));
-        let fitting = wanted.among(records.await?)?.into_iter().filter(fits);
-        let is_stale = |record: &VaultRecord| self.needs_person(record);
-        fitting.min_by_key(is_stale).ok_or(VaultError::NotConnected)
+        let mut fitting = wanted.among(records.await?)?;
+        fitting.retain(fits);
+        // They are in the order of their ids.
+        let first = match fitting.len() {
+            0 | 1 => 0,
+            _ => {
+                let is_good = |record: &VaultRecord| !self.needs_person(record);
+                fitting.iter().position(is_good).unwrap_or_default()
+            }
+        };
+        let found = fitting.into_iter().nth(first);
+        found.ok_or(VaultError::NotConnected)
     }
 
     /// Whether the person has to connect an account again: they were found to, or its token has ended and nothing renews it.
