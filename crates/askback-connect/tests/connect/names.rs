@@ -195,11 +195,18 @@ async fn a_record_of_an_older_version_has_its_name() {
     drop(older);
     let store = SqliteVault::open(&path).unwrap();
     let holder = Holder::from(&ada());
-    let records = store.records(&holder, None).await.unwrap();
-    let owed = store.revocations(&holder).await.unwrap();
-    assert_eq!(
-        (&*records[0].account.account, &*records[0].name),
-        ("a", "a")
-    );
-    assert_eq!((&*owed[0].account.account, &*owed[0].name), ("b", "b"));
+    // A process of the older version goes on for a while, and writes no names.
+    let without = "UPDATE askback_vault_records SET name = '';
+                   UPDATE askback_vault_revocations SET name = '';";
+    for batch in ["", without] {
+        let older = rusqlite::Connection::open(&path).unwrap();
+        older.execute_batch(batch).unwrap();
+        let records = store.records(&holder, None).await.unwrap();
+        let owed = store.revocations(&holder).await.unwrap();
+        assert_eq!(
+            (&*records[0].account.account, &*records[0].name),
+            ("a", "a")
+        );
+        assert_eq!((&*owed[0].account.account, &*owed[0].name), ("b", "b"));
+    }
 }

@@ -166,17 +166,23 @@ async fn a_token_goes_to_the_api_alone() {
     assert!(said.starts_with("Git could not be asked: "), "{said}");
     assert_eq!(desk.third.asked().len(), before + 1);
 
-    let other = Desk::new(|party, _| party.api(["https://api.example"]).unwrap()).await;
-    other.connect(None).await;
-    let said = other.fetch(&other.third.at("/user")).await;
-    assert!(said.contains("failed"), "{said}");
-    assert!(other.third.asked().is_empty());
-    // Nor is the credential taken from the vault for it, but by `connect`.
-    let lines = other.vault.audit(None, 0, 99).await.unwrap();
-    let used = lines
-        .iter()
-        .filter(|it| it.record.event == AuditEvent::Used);
-    assert_eq!(used.count(), 2);
+    for api in [Some("https://api.example"), None] {
+        let other = Desk::new(|party, _| match api {
+            Some(origin) => party.api([origin]).unwrap(),
+            None => party.without_api(),
+        });
+        let other = other.await;
+        other.connect(None).await;
+        let said = other.fetch(&other.third.at("/user")).await;
+        assert!(said.contains("failed"), "{said}");
+        assert!(other.third.asked().is_empty());
+        // Nor is the credential taken from the vault for it, but by `connect`.
+        let lines = other.vault.audit(None, 0, 99).await.unwrap();
+        let used = lines
+            .iter()
+            .filter(|it| it.record.event == AuditEvent::Used);
+        assert_eq!(used.count(), 2);
+    }
 }
 
 #[tokio::test]

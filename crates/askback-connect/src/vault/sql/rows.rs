@@ -3,7 +3,7 @@
 use askback_core::{ask::keys::KeyId, auth::Scopes};
 
 use super::Value;
-use crate::vault::account::{AccountKey, AccountState, Holder};
+use crate::vault::account::{AccountKey, AccountName, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{IntentRow, Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped};
@@ -104,9 +104,19 @@ impl Row {
         })
     }
 
+    /// The name of an account. Whoever wrote none is of a version before there were names.
+    fn name_of(&mut self, account: &AccountKey) -> Read<AccountName> {
+        let name = self.text()?;
+        Ok(match name.is_empty() {
+            true => (&*account.account).into(),
+            false => name.into(),
+        })
+    }
+
     /// All columns of a record.
     pub(super) fn record(mut self) -> Read<VaultRecord> {
-        let (account, name) = (self.account()?, self.text()?.into());
+        let account = self.account()?;
+        let name = self.name_of(&account)?;
         let version = self.number()?;
         let (state, until, failures) = (self.text()?, self.number()?, self.count()?);
         let state = match &*state {
@@ -143,10 +153,11 @@ impl Row {
 
     /// All columns of a revocation.
     pub(super) fn revocation(mut self) -> Read<Revocation> {
+        let (id, account) = (self.array()?, self.account()?);
         Ok(Revocation {
-            id: self.array()?,
-            account: self.account()?,
-            name: self.text()?.into(),
+            id,
+            name: self.name_of(&account)?,
+            account,
             sealed: self.sealed()?,
             expires: self.maybe_number()?,
             due: self.number()?,
