@@ -3,6 +3,7 @@
 //! with the right token, for one request an expiry. What was lost with a process is for the person to connect again.
 
 use std::{
+    collections::VecDeque,
     fs,
     path::PathBuf,
     process::{Command, Stdio},
@@ -115,6 +116,8 @@ struct Fleet {
     /// What they say, with the number of each.
     said: mpsc::UnboundedReceiver<(usize, String)>,
     saying: mpsc::UnboundedSender<(usize, String)>,
+    /// What was said while something else was waited for.
+    early: VecDeque<(usize, String)>,
     /// The time by their clocks.
     now: Millis,
 }
@@ -218,6 +221,7 @@ impl Fleet {
             members: Vec::new(),
             said,
             saying,
+            early: VecDeque::new(),
             now: NOW,
         };
         for _ in CALLS {
@@ -258,6 +262,9 @@ impl Fleet {
 
     /// The next thing that any of them says.
     async fn hear(&mut self) -> Result<(usize, String)> {
+        if let Some(early) = self.early.pop_front() {
+            return Ok(early);
+        }
         let heard = timeout(PATIENCE, self.said.recv()).await;
         Ok(heard
             .map_err(|_| "a process hangs")?
@@ -303,13 +310,23 @@ impl Fleet {
         Ok((called, asked))
     }
 
-    /// Turns the clocks of processes.
+    /// Turns the clocks of processes. What comes of that before all are turned is heard later.
     async fn turn(&mut self, members: &[usize], by: Millis) -> Result<()> {
         self.now += by;
         for member in members {
             self.tell(*member, &format!("turn {by}")).await?;
-            assert_eq!(self.hear_of("turned").await?, *member);
         }
+        let (mut turned, mut early) = (Vec::new(), VecDeque::new());
+        while turned.len() < members.len() {
+            let (member, line) = self.hear().await?;
+            match &*line {
+                "turned" => turned.push(member),
+                _ => early.push_back((member, line)),
+            }
+        }
+        turned.sort_unstable();
+        assert_eq!(turned, members);
+        self.early = early;
         Ok(())
     }
 
