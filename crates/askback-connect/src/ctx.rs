@@ -338,22 +338,25 @@ impl Desk {
             Some(id) => {
                 let connected = self.kit.vault.connected(&wanted, &id).await;
                 match connected.map_err(|error| not_had(error, title))? {
-                    (_, true) => (wanted.id(id), None),
-                    (shown, false) => (wanted, Some(shown)),
+                    Some((_, true)) => (wanted.id(id), None),
+                    Some((shown, false)) => (wanted, Some(shown)),
+                    None => (wanted, None),
                 }
             }
             None => (wanted, None),
         };
         let found = self.kit.vault.get(&chosen, &self.kit.renewer()).await;
-        let found = found.map_err(|error| match error {
-            VaultError::NotConnected if is_secret => Error::new(format!(
+        let found = found.map_err(|error| match (error, &shown) {
+            (VaultError::NotConnected, _) if is_secret => Error::new(format!(
                 "the {title} that was given is kept no more: call again to give another"
             )),
-            VaultError::NotConnected if shown.is_none() => another(title, needed.as_deref(), None),
-            VaultError::NotConnected | VaultError::NeedsReconnect if shown.is_some() => {
-                another(title, needed.as_deref(), shown.as_deref())
+            (VaultError::NotConnected, None) => Error::new(format!(
+                "the {title} account was disconnected before it was used: call again to connect one"
+            )),
+            (VaultError::NotConnected | VaultError::NeedsReconnect, Some(connected)) => {
+                another(title, needed.as_deref(), connected)
             }
-            error => not_had(error, title),
+            (error, _) => not_had(error, title),
         })?;
         // Whatever the person connects meanwhile, it is this account for the rest of the call.
         Ok((chosen.id(found.account.account.clone()), found))
@@ -504,9 +507,9 @@ impl Desk {
 }
 
 /// The error of an account that was connected in place of the one that is needed.
-fn another(title: &str, needed: Option<&str>, connected: Option<&str>) -> Error {
-    Error::new(match (needed, connected) {
-        (Some(needed), Some(connected)) if needed != connected => format!(
+fn another(title: &str, needed: Option<&str>, connected: &str) -> Error {
+    Error::new(match needed {
+        Some(needed) if needed != connected => format!(
             "{connected} was connected at {title}, and {needed} is needed: call again, and choose {needed} at {title}"
         ),
         _ => format!(

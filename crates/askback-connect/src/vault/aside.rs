@@ -96,20 +96,26 @@ impl Vault {
         })
     }
 
-    /// Returns the name for persons of the account of this id, which was just connected, and whether it is one that is wanted.
+    /// Returns the name for persons of the account of this id, which was connected, and whether it is one that is wanted;
+    /// none where it is there no more.
     pub(crate) async fn connected(
         &self,
         wanted: &Wanted,
         id: &str,
-    ) -> Result<(String, bool), VaultError> {
+    ) -> Result<Option<(String, bool)>, VaultError> {
         let store = &self.inner.store;
         let records = store.records(&wanted.holder, Some(&wanted.provider));
         let records = records.await?;
         let is_it = |it: &VaultRecord| it.account.account == id;
-        let found = records.iter().find(|it| is_it(it));
-        let name = found.map_or_else(|| id.to_owned(), |it| it.name.to_string());
+        let Some(name) = records
+            .iter()
+            .find(|it| is_it(it))
+            .map(|it| it.name.to_string())
+        else {
+            return Ok(None);
+        };
         let is_wanted = wanted.among(records)?.iter().any(is_it);
-        Ok((name, is_wanted))
+        Ok(Some((name, is_wanted)))
     }
 
     /// Returns the name for persons of an account that was connected, where it is there.

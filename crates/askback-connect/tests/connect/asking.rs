@@ -18,7 +18,10 @@ use askback_connect::{
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::mpsc};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, mpsc},
+};
 
 use crate::stage::keys;
 use crate::visitor::{Scene, WEB, parameter};
@@ -828,6 +831,39 @@ async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
         let told = asked.said.await.unwrap();
         assert!(told.starts_with(said), "{told}");
     }
+}
+
+/// A person looks at what was connected, and changes their mind before they go back to the client.
+#[tokio::test]
+async fn an_account_that_is_disconnected_at_once_is_told_as_that() {
+    let scene = Scene::machine(|kit| kit).await;
+    let server = server(scene.kit.clone(), &scene.git.url);
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let (opened, links) = mpsc::unbounded_channel();
+    let goes_back = Arc::new(Notify::new());
+    let gone_back = Arc::clone(&goes_back);
+    let client = Client::builder("editor", "1").on_elicit_url(move |question| {
+        opened.send(question.request.url.clone()).unwrap();
+        let gone_back = Arc::clone(&gone_back);
+        async move {
+            gone_back.notified().await;
+            Ok(ElicitResult::agree())
+        }
+    });
+    let client = client.connect(near).await.unwrap();
+    let mut asked = begin(client, "stars", links, Arc::default());
+    let (link, mut browser) = (asked.link().await, scene.browser());
+    let provider = browser.agree(&link).await;
+    browser.come_back(&provider, "octocat").await;
+    let user = Connections::user_of_this_machine();
+    let is_gone = scene.vault.disconnect(&user, "git", "octocat").await;
+    assert!(is_gone.unwrap());
+    goes_back.notify_one();
+    assert_eq!(
+        asked.said.await.unwrap(),
+        "error: the Git & Co account was disconnected before it was used: call again to connect one"
+    );
 }
 
 #[tokio::test]
