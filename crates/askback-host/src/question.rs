@@ -74,7 +74,17 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
         Ask::Sample(request) => sampling::request(excerpt, request),
         Ask::Register { issuer } => register(excerpt, issuer),
         Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
-        Ask::SignIn { issuer, scopes, .. } => sign_in(excerpt, issuer, scopes.as_deref()),
+        Ask::SignIn {
+            issuer,
+            scopes,
+            more,
+            ..
+        } => {
+            sign_in(excerpt, issuer, scopes.as_deref());
+            if let Some(more) = more {
+                excerpt.quote_line("The server wants more than it was given before: ", more);
+            }
+        }
         ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
 }

@@ -87,6 +87,9 @@ pub struct SignInRequest {
     pub issuer: String,
     /// The requested scopes; none where the authorization server chooses.
     pub scopes: Option<Scopes>,
+    /// Those of the requested scopes that no earlier sign-in asked for; none where there was no earlier one with this
+    /// authorization server, or it asked for them all.
+    pub more: Option<Scopes>,
 }
 
 impl SignInRequest {
@@ -96,7 +99,7 @@ impl SignInRequest {
         server: String,
         server_name: Option<String>,
         issuer: String,
-        scopes: Option<Scopes>,
+        (scopes, more): (Option<Scopes>, Option<Scopes>),
     ) -> Self {
         Self {
             url,
@@ -105,6 +108,7 @@ impl SignInRequest {
             server_name,
             issuer,
             scopes,
+            more,
         }
     }
 
@@ -134,6 +138,7 @@ impl fmt::Debug for SignInRequest {
             .field("server", &self.server)
             .field("issuer", &self.issuer)
             .field("scopes", &self.scopes)
+            .field("more", &self.more)
             .finish_non_exhaustive()
     }
 }

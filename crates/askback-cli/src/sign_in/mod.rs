@@ -159,6 +159,7 @@ fn question(request: &SignInRequest, returns_to: &str) -> Question {
             url: request.url().to_owned(),
             issuer: request.issuer.clone(),
             scopes: request.scopes.as_ref().map(ToString::to_string),
+            more: request.more.as_ref().map(ToString::to_string),
             returns_to: returns_to.to_owned(),
         },
     }

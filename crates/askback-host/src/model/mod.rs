@@ -171,6 +171,8 @@ pub enum Ask {
         issuer: String,
         /// The requested scopes, where the authorization server does not choose.
         scopes: Option<String>,
+        /// Those among them that an earlier sign-in did not ask for.
+        more: Option<String>,
         /// How the address begins at which the browser ends.
         returns_to: String,
     },

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 
 use crate::{
     booking, called, dates, evening, form, going_on, in_full, journey, link, nested, of_model,
-    offering, reply_of_a_model, roots, sign_in, suggested, travel, unfinished, vacation,
+    offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested, travel, unfinished,
+    vacation,
 };
 
 /// An event of a conversation.
@@ -414,6 +415,9 @@ screens! {
     a_sign_in: WIDE, [
         Asks(sign_in("https://auth.example.com/authorize?client_id=a&scope=trips%3Aread")), Type(""), Type("yes"),
         Type(""), Type("/open"), Type("https://auth.example.com/done"), Settle(1),
+    ];
+    a_sign_in_for_more_than_before: WIDE, [
+        Asks(sign_in_for_more()), Type("no"),
     ];
     a_sign_in_whose_address_is_pasted: WIDE, [
         Asks(sign_in("https://auth.example.com/authorize")), Type("yes"),

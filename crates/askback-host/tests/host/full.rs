@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use crate::{
     booking, called, dates, evening, form, going_on, journey, link, nested, of_model, offering,
-    reply_of_a_model, roots, safety, sign_in, suggested, travel, unfinished, vacation,
+    reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested, travel, unfinished,
+    vacation,
 };
 
 /// Something that happens before the screen.
@@ -358,6 +359,9 @@ screens! {
     a_sign_in: 80, [
         Asks(sign_in("https://auth.example.com/authorize?client_id=a")), Type("o"), See,
         Press(Key::Paste("http://127.0.0.1:4321/callback?code=c".into())), Press(Key::Enter),
+    ];
+    a_sign_in_for_more_than_before: 80, [
+        Asks(sign_in_for_more()), See, Type("o"),
     ];
     a_secret_is_warned_of: 80, [
         Asks(form("Sign in.", r#""password": {"type": "string", "title": "Your password"}"#, "")), See,

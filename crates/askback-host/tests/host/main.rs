@@ -265,9 +265,19 @@ fn sign_in(url: &str) -> Question {
             url: url.to_owned(),
             issuer: "https://auth.example.com".to_owned(),
             scopes: Some("trips:read trips:write".to_owned()),
+            more: None,
             returns_to: "http://127.0.0.1:4321/callback".to_owned(),
         },
     }
+}
+
+/// A sign-in of somebody who has signed in before, for less.
+fn sign_in_for_more() -> Question {
+    let mut question = sign_in("https://auth.example.com/authorize");
+    if let Ask::SignIn { more, .. } = &mut question.ask {
+        *more = Some("trips:write".to_owned());
+    }
+    question
 }
 
 /// A request for the folders of the person.

@@ -2,7 +2,7 @@
 
 use super::{Action, Flow, Next, Site, State};
 use crate::{
-    AuthorizationError, SignInError, SignInRequest,
+    AuthorizationError, Scopes, SignInError, SignInRequest,
     code::{AuthorizationRequest, PendingAuthorization, no_endpoint},
     identity::Client,
     provider::Provider,
@@ -48,9 +48,18 @@ impl Flow {
             self.plan.server.to_string(),
             site.resource.title.as_deref().map(shown),
             issuer.clone(),
-            site.scopes.clone(),
+            (site.scopes.clone(), self.more(&site)),
         );
         Ok((State::Asking(site, client, pending), Action::Show(request)))
+    }
+
+    /// The scopes that were not asked for when the person signed in before.
+    fn more(&self, site: &Site) -> Option<Scopes> {
+        let before = self.asked_before(&site.issuer.issuer)?;
+        let scopes = site.scopes.iter().flat_map(Scopes::iter);
+        // It says how long the tokens last, and nothing of what they open.
+        let more = scopes.filter(|it| !before.contains(it) && *it != "offline_access");
+        Scopes::of(more).ok().filter(|more| !more.is_empty())
     }
 
     pub(super) fn redirected(

@@ -213,10 +213,7 @@ impl Flow {
     ) -> Result<Option<Scopes>, AuthorizationError> {
         const OFFLINE: &str = "offline_access";
         let mut scopes = resource.scopes.clone().unwrap_or_default();
-        let before = self.plan.wanted.before.as_ref();
-        // Scopes are words of one issuer; to another they say nothing, or tell of the first.
-        let before = before.filter(|(asked, _)| *asked == issuer.issuer);
-        let before = before.map(|(_, scopes)| scopes);
+        let before = self.asked_before(&issuer.issuer);
         for more in before.into_iter().chain([&self.plan.scopes]) {
             scopes = more.union(&scopes).map_err(|bad| wrong(SERVER, bad))?;
         }
@@ -225,6 +222,14 @@ impl Flow {
             scopes.insert(OFFLINE).map_err(|bad| wrong(SERVER, bad))?;
         }
         Ok((!scopes.is_empty()).then_some(scopes))
+    }
+
+    /// The scopes that were requested of this issuer before. They are words of one issuer: to another they say nothing,
+    /// or tell of the first.
+    pub(super) fn asked_before(&self, issuer: &str) -> Option<&Scopes> {
+        let before = self.plan.wanted.before.as_ref();
+        let before = before.filter(|(asked, _)| asked == issuer);
+        before.map(|(_, scopes)| scopes)
     }
 
     /// The issuer to go to: one with which the client is registered by hand, or the first.

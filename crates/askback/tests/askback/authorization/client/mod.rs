@@ -72,6 +72,8 @@ type Answer = Box<dyn Fn(&url::Url) -> Result<String, SignInError> + Send>;
 #[derive(Clone)]
 struct Browser {
     asked: Arc<Mutex<Vec<url::Url>>>,
+    /// The scopes that were new each time.
+    more: Arc<Mutex<Vec<Option<String>>>>,
     /// Where the issuer sends the browser, for the URL it was opened with.
     redirected: Arc<Mutex<Answer>>,
     uri: Arc<Mutex<String>>,
@@ -270,6 +272,7 @@ impl Browser {
     fn new() -> Self {
         Self {
             asked: Arc::default(),
+            more: Arc::default(),
             redirected: Arc::new(Mutex::new(Box::new(|url| {
                 Ok(back(url, &[("code", "code-1")]))
             }))),
@@ -331,6 +334,8 @@ impl Redirect for Ready {
         let url: url::Url = request.url().parse().unwrap();
         let redirected = (self.browser.redirected.lock().unwrap())(&url);
         self.browser.asked.lock().unwrap().push(url);
+        let more = request.more.map(|more| more.to_string());
+        self.browser.more.lock().unwrap().push(more);
         Box::pin(async { redirected })
     }
 }

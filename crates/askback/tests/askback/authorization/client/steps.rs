@@ -38,6 +38,8 @@ async fn what_was_asked_before_is_asked_again() {
             Some("files:read files:write admin".to_owned())
         ]
     );
+    let more = world.browser.more.lock().unwrap().clone();
+    assert_eq!(more, [None, Some("files:write admin".to_owned())]);
     // A person's consent holds for the next call.
     call(&client, "book").await.unwrap();
     assert_eq!(world.browser.times(), 2);
