@@ -39,6 +39,10 @@ pub struct Remarks {
     last: VecDeque<PeerText>,
     /// Whether it was told in this window.
     summed_up: bool,
+    /// The lines of a server that may be started over, up to [`REPEATED`].
+    said: Vec<PeerText>,
+    /// Those of its first start that its second one may repeat.
+    repeated: VecDeque<PeerText>,
 }
 
 /// Something a server said that a person may be shown.
@@ -65,6 +69,9 @@ const FAR: Duration = Duration::from_secs(1);
 
 /// How many lines of standard error are shown of what was left out.
 const LAST: usize = 8;
+
+/// How many lines are not shown again that a server repeats when it is started over.
+const REPEATED: usize = 64;
 
 /// How much is shown of one remark, in characters.
 const SHOWN: usize = 1024;
@@ -93,6 +100,8 @@ impl Remarks {
             left_out: 0,
             last: VecDeque::new(),
             summed_up: false,
+            said: Vec::new(),
+            repeated: VecDeque::new(),
         }
     }
 
@@ -112,10 +121,16 @@ impl Remarks {
             self.progress.clone_from(message);
             self.far = Some(now);
         }
+        if let Event::StartedOver(_) = &event {
+            self.repeated = std::mem::take(&mut self.said).into();
+        }
         let is_stderr = matches!(event, Event::ServerStderr(_));
         let Some(mut remark) = remark(event) else {
             return Vec::new();
         };
+        if self.is_repeated(&remark) {
+            return Vec::new();
+        }
         if let What::Gone(_, can_restart) = &mut remark.0 {
             *can_restart = self.can_restart;
         }
@@ -142,6 +157,22 @@ impl Remarks {
             heard.push(remark);
         }
         heard
+    }
+
+    /// Whether the server said this already, before it was started over: line for line, from the first one on.
+    fn is_repeated(&mut self, remark: &Remark) -> bool {
+        let What::Quote(_, line, _) = &remark.0 else {
+            return false;
+        };
+        if self.repeated.front() == Some(line) {
+            self.repeated.pop_front();
+            return true;
+        }
+        self.repeated.clear();
+        if self.said.len() < REPEATED {
+            self.said.push(line.clone());
+        }
+        false
     }
 
     /// Whether it is news that this list has changed: once in a window, as who looks then sees the

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use askback::client::{CallId, CallTarget, Event, HostQuestion};
+use askback::client::{CallId, CallTarget, Event, HostQuestion, ServerEnd};
 use askback_core::{
     limits::Limits,
     protocol::{
@@ -804,4 +804,25 @@ fn a_changed_list_is_told_once_in_a_while() {
     .map(|(seconds, event)| remarks.hear(event, Duration::from_secs(seconds)).len())
     .collect();
     assert_eq!(heard, [1, 0, 1, 0, 1, 0]);
+}
+
+#[test]
+fn a_server_that_is_started_over_is_not_heard_twice() {
+    #[track_caller]
+    fn check(first: &[&str], second: &[&str], shown: usize) {
+        let mut remarks = Remarks::new(&Limits::default());
+        let line = |text: &&str| Event::ServerStderr((*text).to_owned());
+        let over = Event::StartedOver(ServerEnd::exited(3));
+        let events = first.iter().map(line).chain([over]);
+        let heard = events
+            .chain(second.iter().map(line))
+            .map(|event| remarks.hear(event, Duration::ZERO).len());
+        assert_eq!(heard.sum::<usize>(), shown, "{first:?} {second:?}");
+    }
+    check(&["a", "b"], &["a", "b"], 2);
+    // The same line may stand there twice, and each start may go on differently.
+    check(&["a", "a", "b"], &["a", "a", "c", "b"], 5);
+    check(&["a", "b"], &["b"], 3);
+    check(&["a"], &["a", "a"], 2);
+    check(&[], &["a", "a"], 2);
 }

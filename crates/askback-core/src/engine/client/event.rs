@@ -71,6 +71,9 @@ pub enum Event {
     /// A line the server's process wrote to its standard error. It need not be an error. The
     /// engine never says this; whoever runs the process does.
     ServerStderr(String),
+    /// The server ended instead of answering the first message, as some do that know only a handshake: it is started
+    /// once more, for one.
+    StartedOver(ServerEnd),
     /// The server went away while no call was with it. It is started or reached again for the next.
     Disconnected(ServerEnd),
     /// Something worth a line in a log: the server was started again, wrote something unreadable,

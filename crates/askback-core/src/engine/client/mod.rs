@@ -266,6 +266,7 @@ impl Connection {
             {
                 self.probe_is_fatal = true;
                 self.state = State::Connecting;
+                self.event(Event::StartedOver(end.clone()));
                 self.out.push_back(Output::Connect);
                 return;
             }

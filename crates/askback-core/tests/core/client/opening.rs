@@ -276,6 +276,7 @@ fn a_server_that_ends_itself_over_the_probe_is_started_again_for_the_handshake()
         ! connected
         >> {"id":1,"method":"server/discover"}
         ! gone status 101
+        = started over: status 101
         = connect
         ! connected
         > {"id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
@@ -289,6 +290,7 @@ fn a_server_that_ends_itself_over_the_probe_is_started_again_for_the_handshake()
         ! connected
         >> {"id":1,"method":"server/discover"}
         ! gone status 101
+        = started over: status 101
         = connect
         ! connected
         > {"id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
