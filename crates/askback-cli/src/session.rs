@@ -44,7 +44,7 @@ use crate::{
     replay::Replay,
     role::Role,
     sign_in::SignInArgs,
-    target::Target,
+    target::{Reach, Target},
     told::told,
     wire::{Trace, WireLog},
 };
@@ -324,7 +324,22 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     let client = host
         .attend_aloud(connecting, opener.waiting.clone())
         .await?;
-    client.map_err(failed)
+    client.map_err(|error| unopened(error, &opener.reach))
+}
+
+/// An error of a connection that was not opened, as one of the command.
+fn unopened(error: ClientError, reach: &Reach) -> Error {
+    let is_told = match &error {
+        // The program is not there, or nobody is to sign in: nothing more can be found out.
+        ClientError::Unreachable(_) => matches!(reach, Reach::Start(_)),
+        ClientError::Authorization(_) => true,
+        _ => false,
+    };
+    let failed = failed(error);
+    match is_told {
+        true => failed,
+        false => failed.hint("Run askback doctor on it to see which step fails."),
+    }
 }
 
 /// Has the host know what the person said of models and the server, and keep what they say of it.

@@ -166,7 +166,7 @@ fn failed(unchecked: Unchecked) -> Error {
             let what = "the server cannot be reached, or speaks no revision of the protocol:";
             Error::new(Kind::Connection, what)
                 .quoting(why)
-                .hint("Run askback doctor on it to see where it fails.")
+                .hint("Run askback doctor on it to see which step fails.")
         }
         Unchecked::Unspoken(spoken) => Error::new(
             Kind::Protocol,
