@@ -22,6 +22,7 @@ use tokio::{
 use crate::{
     Interrupted,
     at_work::AtWork,
+    changed::ChangedLists,
     folder,
     leaf::{Did, Leaf},
     model::{Asker, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
@@ -56,6 +57,8 @@ pub struct Host {
     asked_at: Option<Instant>,
     /// The time in which the person had questions in front before.
     answering: Duration,
+    /// The servers whose lists have changed.
+    changed: ChangedLists,
     /// From when the time of remarks is counted.
     began: Instant,
     /// The reply to our own question.
@@ -93,6 +96,7 @@ impl Host {
             limits: limits.clone(),
             asked_at: None,
             answering: Duration::ZERO,
+            changed: ChangedLists::default(),
             began: Instant::now(),
             ours: None,
             wanted: None,
@@ -131,6 +135,11 @@ impl Host {
     /// Whether the server went away, and was not heard of since.
     pub fn is_gone(&self, server: ServerId) -> bool {
         self.servers.get(server).is_gone
+    }
+
+    /// The servers whose lists have changed, as they say so.
+    pub fn changed(&self) -> ChangedLists {
+        self.changed.clone()
     }
 
     /// Takes note that the server that the person talks to is there.
@@ -504,6 +513,14 @@ impl Host {
             Arrival::Told(words) => self.leaf.tell(words),
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {
+                if matches!(
+                    event,
+                    client::Event::ToolsChanged
+                        | client::Event::PromptsChanged
+                        | client::Event::ResourcesChanged
+                ) {
+                    self.changed.note(server);
+                }
                 let remarks = &mut self.servers.of(server).remarks;
                 for remark in remarks.hear(event, self.began.elapsed()) {
                     self.remark(server, remark);

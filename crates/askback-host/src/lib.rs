@@ -12,6 +12,7 @@
 
 mod at_work;
 mod browser;
+pub mod changed;
 mod code;
 pub mod command;
 pub mod content;

@@ -258,7 +258,7 @@ impl Repl<'_> {
     }
 
     /// The client of another server that is there.
-    fn there<'a>(&self, other: &'a Other) -> Option<&'a Client> {
+    pub(super) fn there<'a>(&self, other: &'a Other) -> Option<&'a Client> {
         let is_away = self.session.host.is_gone(other.connection.server) || other.known.is_down;
         match &other.connection.state {
             State::Open(client) if !is_away => Some(client),

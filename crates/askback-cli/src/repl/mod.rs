@@ -21,7 +21,10 @@ mod trouble;
 mod wire;
 mod written;
 
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use askback::client::{ClientError, Subscription};
 use askback_core::{
@@ -74,6 +77,8 @@ pub struct Repl<'a> {
     opening: Opening,
     /// Those of them whose lists are being read.
     learning: JoinSet<Learned>,
+    /// Those whose lists are being read again.
+    rereading: BTreeSet<ServerId>,
     /// The calls that go on while the person does something else.
     background: Background,
     /// Whether the front end knows all that can be typed now.
@@ -86,6 +91,8 @@ pub struct Repl<'a> {
 enum News {
     /// A server has answered or failed.
     Opened(Opened),
+    /// The lists of these servers have changed.
+    Changed(BTreeSet<ServerId>),
     /// The lists of a server are there, or what read them panicked.
     Learned(Result<Learned, JoinError>),
     /// A task has ended.
@@ -108,6 +115,7 @@ impl<'a> Repl<'a> {
             called: None,
             opening: Opening::default(),
             learning: JoinSet::new(),
+            rereading: BTreeSet::new(),
             background: Background::default(),
             is_offered: false,
             session,
@@ -218,9 +226,11 @@ impl<'a> Repl<'a> {
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let there = &mut self.known.there;
             let background = &mut self.background;
+            let lists = self.session.host.changed();
             let news = async {
                 tokio::select! {
                     Some(opened) = opening.next() => News::Opened(opened),
+                    changed = lists.next() => News::Changed(changed),
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
                     () = restart::changed(&mut self.files) => News::Files,
@@ -230,6 +240,7 @@ impl<'a> Repl<'a> {
             match self.session.host.read_until(&prompt, news).await {
                 Ok(input) => return Ok(input),
                 Err(News::Opened(opened)) => self.opened(opened),
+                Err(News::Changed(servers)) => self.read_again(servers),
                 Err(News::Learned(Ok(learned))) => self.learned(learned),
                 // Without the lists there is only less to pick from.
                 Err(News::Learned(Err(_))) => {}

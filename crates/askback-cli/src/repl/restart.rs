@@ -19,6 +19,8 @@ impl Repl<'_> {
         page.note(Style::Dim, words!("Starting {} again.", name));
         self.known.changes = None;
         self.known.is_down = true;
+        // What is being read of it is of before.
+        self.rereading.remove(&self.session.server());
         let hint = match self.files {
             Some(_) => "It is started again when a file changes; /restart does so now.",
             None => "/restart tries again.",

@@ -1,6 +1,6 @@
 //! The servers of a conversation.
 
-use std::mem;
+use std::{collections::BTreeSet, mem};
 
 use askback::client::ClientError;
 use askback_host::{page::Style, relay::ServerId, text::given, words};
@@ -184,12 +184,48 @@ impl Repl<'_> {
         }
     }
 
-    /// Takes in the lists of another server. Without them there is only less to pick from.
+    /// Has lists that have changed read again, where they are shown, while nobody waits for them.
+    pub(super) fn read_again(&mut self, servers: BTreeSet<ServerId>) {
+        if !self.session.host.shows_offers() {
+            return;
+        }
+        for server in servers {
+            let client = match server == self.session.server() {
+                true => Some(&self.session.client),
+                false => {
+                    let mut others = self.others.iter();
+                    let other = others.find(|other| other.connection.server == server);
+                    other.and_then(|other| self.there(other))
+                }
+            };
+            let Some(client) = client.cloned() else {
+                continue;
+            };
+            if self.rereading.insert(server) {
+                self.learning
+                    .spawn(async move { (server, Lists::read(&client, Wanted::All).await) });
+            } else {
+                // They are another again, before they were read.
+                self.session.host.changed().note(server);
+            }
+        }
+    }
+
+    /// Takes in the lists of a server. Without them there is only less to pick from.
     pub(super) fn learned(&mut self, (server, lists): Learned) {
-        let others = self.others.iter_mut();
-        let mut others = others.filter(|other| other.connection.server == server);
-        if let (Some(other), Ok(lists)) = (others.next(), lists) {
-            other.known.lists.get_or_insert(lists);
+        let is_reread = self.rereading.remove(&server);
+        let known = match server == self.session.server() {
+            true => Some(&mut self.known),
+            false => {
+                let mut others = self.others.iter_mut();
+                let other = others.find(|other| other.connection.server == server);
+                other.map(|other| &mut other.known)
+            }
+        };
+        if let (Some(known), Ok(lists)) = (known, lists)
+            && (is_reread || known.lists.is_none())
+        {
+            known.lists = Some(lists);
             self.is_offered = false;
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    full::{CTRL_D, ENTER, Terminal},
+    full::{CTRL_C, CTRL_D, ENTER, Terminal},
     run::{Ran, Run},
     scratch::Scratch,
 };
@@ -129,5 +129,42 @@ fn a_picture_is_shown_where_the_terminal_can() {
     draw(&mut terminal);
     assert!(!terminal.wrote("iVBORw0KGgo"));
     terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// Has one tool more once the first was called.
+const GROWING: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+more=
+while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{\"listChanged\":true}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+  *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"plant\",\"inputSchema\":{\"type\":\"object\"}}$more]}" ;;
+  *'"tools/call"'*)
+    more=',{"name":"harvest","inputSchema":{"type":"object"}}'
+    say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"planted\"}]}"
+    say '"method":"notifications/tools/list_changed"' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_list_that_has_changed_is_offered_as_it_is_now() {
+    let words = [
+        "open",
+        "--protocol",
+        "2025-11-25",
+        "--",
+        "sh",
+        "-c",
+        GROWING,
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("Tools 1").press("/call plant").press(ENTER);
+    terminal.until("| planted").until("Tools 2");
+    terminal.press("harv").until("/call harvest");
+    terminal.press(CTRL_C).press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }

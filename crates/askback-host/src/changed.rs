@@ -1,0 +1,82 @@
+//! The servers whose lists have changed.
+
+use std::{
+    collections::BTreeSet,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::sleep};
+
+use crate::relay::ServerId;
+
+/// How long changes are gathered: a server that says so again and again is not listed more often than that.
+const PACE: Duration = Duration::from_secs(1);
+
+/// The servers that said that a list of theirs has changed, until somebody wants to know. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct ChangedLists(Arc<Changes>);
+
+#[derive(Debug, Default)]
+struct Changes {
+    servers: Mutex<BTreeSet<ServerId>>,
+    noted: Notify,
+}
+
+impl ChangedLists {
+    /// Takes note that a list of this server has changed.
+    pub fn note(&self, server: ServerId) {
+        self.lock().insert(server);
+        self.0.noted.notify_one();
+    }
+
+    /// Waits until lists have changed, for a second more, and returns whose they are. Nothing is lost where that is not
+    /// waited for to the end.
+    pub async fn next(&self) -> BTreeSet<ServerId> {
+        while self.lock().is_empty() {
+            self.0.noted.notified().await;
+        }
+        sleep(PACE).await;
+        mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<ServerId>> {
+        let servers = self.0.servers.lock();
+        servers.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_gathered_and_told_once() {
+        let changed = ChangedLists::default();
+        let patience = Duration::from_secs(60);
+        assert!(timeout(patience, changed.next()).await.is_err());
+        for server in [2, 0, 2] {
+            changed.note(ServerId(server));
+        }
+        // Who stops waiting in the middle has taken nothing away.
+        assert!(timeout(PACE / 2, changed.next()).await.is_err());
+        let both = BTreeSet::from([ServerId(0), ServerId(2)]);
+        assert_eq!(timeout(patience, changed.next()).await, Ok(both));
+        assert!(timeout(patience, changed.next()).await.is_err());
+        let later = async {
+            sleep(PACE * 3).await;
+            changed.note(ServerId(1));
+            pending().await
+        };
+        let told = tokio::select! {
+            told = changed.next() => told,
+            () = later => unreachable!("it waits for ever"),
+        };
+        assert_eq!(told, BTreeSet::from([ServerId(1)]));
+    }
+}
