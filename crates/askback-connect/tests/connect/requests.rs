@@ -299,6 +299,22 @@ async fn a_person_is_asked_where_what_they_allowed_is_withdrawn() {
 }
 
 #[tokio::test]
+async fn one_request_whose_second_token_is_refused_is_enough_to_ask() {
+    let desk = Desk::open().await;
+    desk.connect(Some("refresh-0")).await;
+    desk.withdraw(99);
+    let url = desk.third.at("/user");
+    let once = |git: askback_connect::Connection, url: String| async move {
+        Ok(git.get(&url).await?.status.to_string())
+    };
+    let said = desk.call(&url, once).await;
+    assert!(said.contains("has to be connected again"), "{said}");
+    assert_eq!(desk.state().await, AccountState::NeedsReconnect);
+    let said = desk.call(&url, once).await;
+    assert!(said.contains("it needs your Git account"), "{said}");
+}
+
+#[tokio::test]
 async fn one_address_that_refuses_a_token_is_not_believed() {
     // Where the third party is asked whose account it is, the least token that it takes, and whether the person is to
     // connect it again.
