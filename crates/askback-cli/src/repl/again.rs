@@ -15,6 +15,10 @@ use crate::{
     suite::record::{Recorder, Request},
 };
 
+/// The most files of a result that are shown as pictures: a server may send hundreds at once, and each
+/// takes its time.
+const PICTURES: usize = 8;
+
 /// A call that the person makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
@@ -102,7 +106,7 @@ impl Repl<'_> {
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
             let files = content::files(&received.json);
-            for picture in &files {
+            for picture in files.iter().take(PICTURES) {
                 self.session.host.picture(picture);
             }
             if !files.is_empty() {
