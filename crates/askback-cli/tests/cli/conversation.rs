@@ -106,6 +106,12 @@ fn what_a_server_tells_unasked_is_asked_for() {
     .says("the server does not tell of changes of resources");
 }
 
+/// Two pixels of red above one of blue and one of red, as PNG.
+const SQUARE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVQI12P8zwAF//8zMAAAFAgC/2DmVZ8AAAAASUVORK5CYII=";
+
+/// Asks a terminal for its attributes.
+const ATTRIBUTES: &str = "\x1b[c";
+
 #[test]
 fn a_picture_is_shown_where_the_terminal_can() {
     // The first of the two files is a PNG, as far as its first bytes go.
@@ -122,12 +128,13 @@ fn a_picture_is_shown_where_the_terminal_can() {
     let mut terminal = Terminal::open_with(&words, 80, &kitty);
     draw(&mut terminal);
     assert!(terminal.wrote("\x1b_Ga=T,f=100,q=2,r=12,m=0;iVBORw0KGgo=\x1b\\"));
+    assert!(!terminal.wrote(ATTRIBUTES));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 
     let mut terminal = Terminal::open(&words, 80);
     draw(&mut terminal);
-    assert!(!terminal.wrote("iVBORw0KGgo"));
+    assert!(!terminal.wrote("iVBORw0KGgo") && !terminal.wrote("\x1bP"));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
@@ -167,4 +174,33 @@ fn a_list_that_has_changed_is_offered_as_it_is_now() {
     terminal.press("harv").until("/call harvest");
     terminal.press(CTRL_C).press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_picture_is_drawn_in_sixels_where_the_terminal_says_that_it_has_them() {
+    // What the terminal answers, and whether the picture is drawn.
+    #[track_caller]
+    fn check(name: &str, answer: &str, is_drawn: bool) {
+        let scratch = Scratch::new(name);
+        let server = scratch.file("server.sh", &SERVER.replace("b25l", SQUARE));
+        let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
+        let mut terminal = Terminal::open(&words, 80);
+        terminal.until("> ");
+        assert_eq!(terminal.times(ATTRIBUTES), 0, "it is asked by then");
+        terminal.press("/call dra").until("/call dra");
+        terminal.press(answer).press("w").until("/call draw");
+        terminal
+            .press(ENTER)
+            .until("/save FILE writes it to a file.");
+        let red_and_blue = "#0;2;0;0;100#1;2;100;0;0#0A$#1@B-";
+        let sixels = format!("\x1bP0;1q\"1;1;2;2{red_and_blue}\x1b\\\r\n");
+        assert_eq!(terminal.wrote(&sixels), is_drawn);
+        assert_eq!(terminal.wrote("\x1bP"), is_drawn);
+        assert_eq!(terminal.times(ATTRIBUTES), 1, "it is asked once");
+        terminal.press(CTRL_D);
+        assert_eq!(terminal.end(), Some(0));
+    }
+    check("sixels", "\x1b[?62;4;22c", true);
+    check("no-sixels", "\x1b[?62;22c", false);
+    check("no-answer", "", false);
 }

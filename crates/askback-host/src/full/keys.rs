@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     thread,
     time::Duration,
@@ -32,13 +35,14 @@ pub(super) struct Keys {
     is_closed: bool,
 }
 
-/// Whether events are read.
+/// Whether events are read, and what the terminal said beside them.
 #[derive(Default)]
 struct Gate {
     is_shut: Mutex<bool>,
     opened: Condvar,
     /// Held while the terminal is read.
     reading: Mutex<()>,
+    draws_sixels: AtomicBool,
 }
 
 impl Keys {
@@ -91,6 +95,11 @@ impl Keys {
         self.is_closed
     }
 
+    /// Whether the terminal said that it draws sixels.
+    pub(super) fn draws_sixels(&self) -> bool {
+        self.gate.draws_sixels.load(Ordering::Relaxed)
+    }
+
     /// Leaves what is typed from now on to another program.
     pub(super) fn shut(&self) {
         *held(&self.gate.is_shut) = true;
@@ -111,10 +120,13 @@ impl Gate {
         let waited = self.opened.wait_while(held(&self.is_shut), |shut| *shut);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
         let _reading = held(&self.reading);
-        match *held(&self.is_shut) {
-            true => Ok(Vec::new()),
-            false => source.read(),
+        if *held(&self.is_shut) {
+            return Ok(Vec::new());
         }
+        let events = source.read();
+        let draws_sixels = source.draws_sixels();
+        self.draws_sixels.store(draws_sixels, Ordering::Relaxed);
+        events
     }
 }
 
@@ -149,6 +161,10 @@ impl Source {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn draws_sixels(&self) -> bool {
+        self.decoder.draws_sixels()
     }
 
     /// Whether bytes come within so long.
@@ -207,6 +223,11 @@ impl Source {
             true => read().map(|event| vec![event]),
             false => Ok(Vec::new()),
         }
+    }
+
+    /// None are known of: an answer of the terminal would come as keys here.
+    fn draws_sixels(&self) -> bool {
+        false
     }
 }
 

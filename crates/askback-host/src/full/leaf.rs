@@ -26,7 +26,7 @@ use super::{
     key::Key,
     keys::Keys,
     pager::{Pager, Put},
-    picture::Pictures,
+    picture::{ATTRIBUTES, Pictures},
     region::Region,
     screen::{Screen, Size},
 };
@@ -79,6 +79,8 @@ pub struct Full {
     /// The text that the person looks through, and the rows of it that are seen.
     pager: Option<(Pager, Region)>,
     attention: Attention,
+    /// Whether the terminal is still to be asked for its attributes.
+    asks: bool,
     size: Size,
     styled: bool,
     prompt: Option<Words>,
@@ -115,6 +117,8 @@ impl Full {
             away: None,
             pager: None,
             attention: Attention::new(),
+            // Elsewhere the answer would come as keys.
+            asks: cfg!(unix) && Pictures::are_asked_for(variable),
             size: size(columns, rows),
             styled: Look::of_stderr().styled,
             prompt: None,
@@ -272,6 +276,10 @@ impl Leaf for Full {
         if is_new && desk.front().is_some_and(|front| !leaves(&front, &key)) {
             return Poll::Ready(Did::Said(Vec::new()));
         }
+        if self.asks && desk.front().is_none() && self.prompt.is_some() && begins_a_line(&key) {
+            self.asks = false;
+            self.write(ATTRIBUTES);
+        }
         let did = self
             .screen
             .press(desk, self.prompt.as_ref(), &key, &mut self.page);
@@ -383,9 +391,13 @@ impl Leaf for Full {
     }
 
     fn picture(&mut self, picture: &[u8]) {
-        let pictures = Pictures::of(|name| std::env::var(name).ok());
-        let codes = pictures.and_then(|pictures| pictures.codes(picture));
-        if let (Some(codes), true) = (codes, out::is_seen()) {
+        if !out::is_seen() {
+            return;
+        }
+        let draws_sixels = self.keys.draws_sixels();
+        let sixels = || draws_sixels.then(|| Pictures::sixels(self.size));
+        let pictures = Pictures::of(variable).or_else(sixels);
+        if let Some(codes) = pictures.and_then(|pictures| pictures.codes(picture)) {
             self.close_pager();
             let leave = self.region.leave();
             self.write(&leave);
@@ -449,6 +461,16 @@ fn is_of_person(front: &Front<'_>) -> bool {
 /// Whether a key leads out of a question, or answers what is no news to the person.
 fn leaves(front: &Front<'_>, key: &Key) -> bool {
     is_of_person(front) || matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
+}
+
+/// Whether more keys follow before anything comes of this one, so that an answer of the terminal is here
+/// before the program can have ended.
+fn begins_a_line(key: &Key) -> bool {
+    !matches!(key, Key::Ctrl(_) | Key::F(_) | Key::Enter | Key::Esc)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Where the person looks, as far as the terminal says.

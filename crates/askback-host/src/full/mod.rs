@@ -19,9 +19,11 @@ mod leaf;
 mod pager;
 mod pick;
 mod picture;
+mod pixels;
 mod question;
 mod region;
 mod screen;
+mod sixel;
 mod suggested;
 
 pub use frame::{Cell, Frame, Row};

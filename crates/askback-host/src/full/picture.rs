@@ -4,6 +4,12 @@ use std::fmt::Write;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
+use super::{
+    pixels::{Pixels, Room},
+    screen::Size,
+    sixel,
+};
+
 /// The most bytes of a picture that is shown.
 const LARGEST: usize = 2 << 20;
 
@@ -13,6 +19,9 @@ const ROWS: usize = 12;
 /// The most characters of one piece of a picture, as kitty takes them.
 const PIECE: usize = 4096;
 
+/// Asks a terminal for its attributes: the answer says whether it draws sixels.
+pub(super) const ATTRIBUTES: &str = "\x1b[c";
+
 /// How a terminal takes pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pictures {
@@ -20,6 +29,8 @@ pub(super) enum Pictures {
     Kitty,
     /// The way of iTerm2, which takes what the system can show.
     Iterm,
+    /// Sixels, of which a terminal draws the pixels in this room.
+    Sixel(Room),
 }
 
 impl Pictures {
@@ -29,7 +40,7 @@ impl Pictures {
         let is = |name: &str, values: &[&str]| {
             variable(name).is_some_and(|value| values.contains(&value.as_str()))
         };
-        if variable("TMUX").is_some() || variable("STY").is_some() {
+        if is_within_a_multiplexer(&variable) {
             None
         } else if variable("KITTY_WINDOW_ID").is_some()
             || is("TERM", &["xterm-kitty", "xterm-ghostty"])
@@ -42,23 +53,41 @@ impl Pictures {
         }
     }
 
+    /// Whether a terminal is asked for its attributes: one that says nothing of pictures in the
+    /// environment.
+    pub(super) fn are_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
+        let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
+        !is_dumb && !is_within_a_multiplexer(&variable) && Self::of(variable).is_none()
+    }
+
+    /// Sixels, in the room that a terminal of this size has now.
+    pub(super) fn sixels(size: Size) -> Self {
+        let pixels = match crossterm::terminal::window_size() {
+            Ok(window) => [window.width.into(), window.height.into()],
+            Err(_) => [0, 0],
+        };
+        Self::Sixel(Room::of(ROWS, [size.columns, size.rows], pixels))
+    }
+
     /// The codes that show a picture, if the terminal knows its kind. Nothing of it reaches the terminal
-    /// but as base64.
+    /// but as base64, or as its pixels.
     pub(super) fn codes(self, picture: &[u8]) -> Option<String> {
         if picture.len() > LARGEST || !self.takes(picture) {
             return None;
         }
-        let encoded = STANDARD.encode(picture);
         let mut codes = String::new();
         match self {
+            Self::Sixel(room) => codes = sixel::codes(&Pixels::read(picture, room)?),
             Self::Iterm => {
                 let size = picture.len();
+                let encoded = STANDARD.encode(picture);
                 let _ = write!(
                     codes,
                     "\x1b]1337;File=inline=1;size={size};height={ROWS};preserveAspectRatio=1:{encoded}\x07"
                 );
             }
             Self::Kitty => {
+                let encoded = STANDARD.encode(picture);
                 let mut rest = encoded.as_str();
                 // It answers to nothing, since nobody would read it.
                 let mut head = format!("a=T,f=100,q=2,r={ROWS},");
@@ -79,10 +108,15 @@ impl Pictures {
         let begins = |with: &[u8]| picture.starts_with(with);
         let is_png = begins(b"\x89PNG\r\n\x1a\n");
         match self {
-            Self::Kitty => is_png,
+            Self::Kitty | Self::Sixel(_) => is_png,
             Self::Iterm => is_png || begins(b"\xff\xd8\xff") || begins(b"GIF8"),
         }
     }
+}
+
+/// Whether a multiplexer stands between, which passes no pictures on.
+fn is_within_a_multiplexer(variable: impl Fn(&str) -> Option<String>) -> bool {
+    variable("TMUX").is_some() || variable("STY").is_some()
 }
 
 #[cfg(test)]
@@ -107,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_that_says_nothing_is_asked() {
+        #[track_caller]
+        fn check(set: &[(&str, &str)], are_asked_for: bool) {
+            let variable = |name: &str| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(Pictures::are_asked_for(variable), are_asked_for, "{set:?}");
+        }
+        check(&[("TERM", "xterm-256color")], true);
+        check(&[("TERM", "foot"), ("TERM_PROGRAM", "other")], true);
+        check(&[("TERM", "dumb")], false);
+        check(&[], false);
+        check(&[("TERM", "xterm-kitty")], false);
+        check(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/t")], false);
+        check(&[("TERM", "screen"), ("STY", "1.t")], false);
+    }
+
+    #[test]
     fn pictures_are_nothing_but_base64() {
         let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0x1b; 9000]].concat();
         let codes = Pictures::Iterm.codes(&png).expect("it is a picture");
@@ -125,6 +178,9 @@ mod tests {
         let jpeg = b"\xff\xd8\xff\xe0";
         assert!(Pictures::Iterm.codes(jpeg).is_some());
         assert_eq!(Pictures::Kitty.codes(jpeg), None);
+        let sixels = Pictures::Sixel(Room::of(ROWS, [80, 24], [0, 0]));
+        assert_eq!(sixels.codes(jpeg), None);
+        assert_eq!(sixels.codes(b"\x89PNG\r\n\x1a\n\x1b[2J"), None);
         assert_eq!(Pictures::Iterm.codes(b"\x1b[2J"), None);
         let large = [b"GIF8".as_slice(), &vec![0; LARGEST]].concat();
         assert_eq!(Pictures::Iterm.codes(&large), None);
