@@ -204,3 +204,33 @@ fn a_picture_is_drawn_in_sixels_where_the_terminal_says_that_it_has_them() {
     check("no-sixels", "\x1b[?62;22c", false);
     check("no-answer", "", false);
 }
+
+#[test]
+fn a_terminal_that_is_left_at_once_is_not_asked() {
+    let scratch = Scratch::new("left");
+    let server = scratch.file("server.sh", SERVER);
+    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
+    let mut terminal = Terminal::open(&words, 80);
+    // Nobody would read the answer but the shell.
+    terminal.until("> ").press(CTRL_D);
+    assert_eq!(terminal.ended(), Some(0));
+    assert_eq!(terminal.times(ATTRIBUTES), 0);
+}
+
+#[test]
+fn so_many_pictures_of_a_result_are_shown() {
+    let scratch = Scratch::new("pictures");
+    let picture = r#"{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"b25l\"}"#;
+    assert!(SERVER.contains(picture));
+    let pictures = [picture; 20].join(",").replace("b25l", SQUARE);
+    let server = scratch.file("server.sh", &SERVER.replace(picture, &pictures));
+    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
+    let mut terminal = Terminal::open_with(&words, 80, &[("TERM", "xterm-kitty")]);
+    terminal.until("> ").press("/call draw").until("/call draw");
+    terminal
+        .press(ENTER)
+        .until("/save FILE writes it to a file.");
+    assert_eq!(terminal.times("\x1b_Ga=T"), 8);
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
