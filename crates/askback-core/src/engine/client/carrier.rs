@@ -116,7 +116,7 @@ impl Connection {
         if call.restarted {
             return self.finish(id, Err(ClientError::Crashed(SESSION_OVER.into())));
         }
-        call.stage = Stage::Ready;
+        call.lose();
     }
 }
 

@@ -500,6 +500,27 @@ fn a_task_of_the_core_protocol_is_cancelled_with_its_call() {
     );
 }
 
+/// A session over HTTP that ends is opened again: what is asked about a task is asked once more, and
+/// nothing is called again.
+#[test]
+fn a_task_of_the_core_protocol_outlives_its_session() {
+    let opened = legacy("2025-11-25", "").replace(r#""id":1"#, r#""id":4"#);
+    check_core(&format!(
+        r#"
+        ! lost 3 returned
+        ! gone its session is over
+        = note: the server went away and is started again
+        = connect
+        {opened}
+        > {{"id":5,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        < {{"id":5,"result":{}}}
+        ! until 2000
+        > {{"id":6,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        "#,
+        core("working"),
+    ));
+}
+
 #[test]
 fn a_result_is_no_task_of_the_core_protocol_unless_that_was_asked_for() {
     check_as(
