@@ -250,6 +250,7 @@ mod tests {
             task_id: "t".to_owned(),
             status,
             message: message.map(str::to_owned),
+            ttl: None,
         }
     }
 

@@ -201,6 +201,17 @@ impl<T> PendingCall<T> {
 }
 
 impl PendingCall<CallToolResult> {
+    /// Stops waiting without having the server stop: if the call became a task, that goes on, and its
+    /// open questions wait for whoever [takes it up](Client::take_up_task). A call that is no task is
+    /// cancelled, as where it is dropped.
+    ///
+    /// [`Event::Task`](super::Event::Task) tells the id of the task.
+    pub fn leave(mut self) {
+        if let Stage::Sent(calling, ..) = mem::replace(&mut self.stage, Stage::Ended(None)) {
+            calling.leave();
+        }
+    }
+
     /// Waits for what came of a single round.
     pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
@@ -239,6 +250,15 @@ impl Calling {
     pub(super) fn end(mut self) -> CallId {
         self.ended = true;
         self.id
+    }
+}
+
+impl Calling {
+    /// Ends the call without its task.
+    fn leave(self) {
+        let client = self.client.clone();
+        // A client that is closed has left all its tasks.
+        let _ = client.inner.commands.send(Command::Leave(self.end()));
     }
 }
 

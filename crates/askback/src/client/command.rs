@@ -1,5 +1,7 @@
 //! The commands of a client's handles to its driver.
 
+use std::sync::Arc;
+
 use askback_core::{
     engine::client::{CallId, ClientError, Timeouts},
     protocol::{ClientRequest, SubscriptionFilter},
@@ -13,19 +15,32 @@ pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
 /// Where the outcome of a call goes.
 pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
+/// How a call is made.
+#[derive(Clone, Default)]
+pub(super) enum Manner {
+    /// With all its rounds.
+    #[default]
+    Whole,
+    /// One round of it: the questions of the server are the result.
+    Round,
+    /// Nothing is called: it goes on with this task, which it became before.
+    Task(Arc<str>),
+}
+
 /// The commands of a client's handles.
 pub(super) enum Command {
     Call {
         id: CallId,
         request: Box<ClientRequest>,
         timeouts: Timeouts,
-        /// Whether the questions of the server are the result.
-        is_single: bool,
+        manner: Manner,
         reply: Reply,
         /// For a subscription: what was granted, once it begins.
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     },
     Cancel(CallId),
+    /// Ends a call whose task goes on without it.
+    Leave(CallId),
     RootsChanged,
     SetPrincipal(Option<String>),
     Close(oneshot::Sender<()>),

@@ -9,7 +9,7 @@ use askback_core::{
     },
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::SubscriptionFilter,
+    protocol::{CallToolParams, ClientRequest, SubscriptionFilter},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -20,7 +20,7 @@ use tokio::{
 use super::{
     Client, Shared,
     alarm::Alarm,
-    command::{Command, Reply},
+    command::{Command, Manner, Reply},
     host::Host,
     questions::{Answered, Questions},
     trace::Propagate,
@@ -227,20 +227,33 @@ impl Driver {
                 id,
                 request,
                 timeouts,
-                is_single,
+                manner,
                 reply,
                 granted,
             } => {
                 self.calls.insert(id, Waiting { reply, granted });
-                match is_single {
-                    true => self.engine.call_round(id, *request, timeouts, now),
-                    false => self.engine.call_within(id, *request, timeouts, now),
+                match (manner, *request) {
+                    (
+                        Manner::Task(task_id),
+                        ClientRequest::CallTool(CallToolParams { name, .. }),
+                    ) => {
+                        self.engine
+                            .take_up_task(id, (*task_id).to_owned(), name, timeouts, now);
+                    }
+                    (Manner::Round, request) => self.engine.call_round(id, request, timeouts, now),
+                    (Manner::Whole | Manner::Task(_), request) => {
+                        self.engine.call_within(id, request, timeouts, now);
+                    }
                 }
             }
             Command::Cancel(id) => {
                 tracing::debug!("a call is cancelled: the caller no longer waits for the result");
                 self.calls.remove(&id);
                 self.engine.cancel(id, now);
+            }
+            Command::Leave(id) => {
+                self.calls.remove(&id);
+                self.engine.leave_task(id, now);
             }
             Command::RootsChanged => self.engine.roots_changed(),
             Command::SetPrincipal(principal) => {

@@ -51,6 +51,7 @@ mod questions;
 mod received;
 mod servers;
 mod subscription;
+mod task;
 mod trace;
 mod way;
 
@@ -94,7 +95,7 @@ pub use subscription::Subscription;
 
 use self::{
     call::Calling,
-    command::{Command, Reply},
+    command::{Command, Manner, Reply},
     driver::Handles,
     received::read,
 };
@@ -110,8 +111,8 @@ pub struct Client {
     inner: Arc<Inner>,
     /// Those of this handle.
     timeouts: Timeouts,
-    /// Whether the questions of the server are the results of its calls.
-    is_single: bool,
+    /// How its calls are made.
+    manner: Manner,
     /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,
 }
@@ -449,7 +450,7 @@ impl Client {
         params: CallToolParams,
     ) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let mut client = self.clone();
-        client.is_single = true;
+        client.manner = Manner::Round;
         let request = ClientRequest::CallTool(params);
         PendingCall::new(&client, Ok(request)).round().await
     }
@@ -581,7 +582,7 @@ impl Client {
                 watched: Mutex::default(),
             }),
             timeouts: handles.timeouts,
-            is_single: false,
+            manner: Manner::Whole,
             meta: None,
         }
     }
@@ -620,7 +621,7 @@ impl Client {
             id,
             request,
             timeouts: self.timeouts,
-            is_single: self.is_single,
+            manner: self.manner.clone(),
             reply,
             granted,
         };

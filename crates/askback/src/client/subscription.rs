@@ -7,7 +7,10 @@ use askback_core::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Client, command::Command};
+use super::{
+    Client,
+    command::{Command, Manner},
+};
 
 /// Changes the server tells of, until this is dropped. They come to the host as events; after a
 /// restart of the server, the subscription is opened again.
@@ -226,7 +229,7 @@ impl Drop for Subscription {
                         id,
                         request: Box::new(request),
                         timeouts: Timeouts::default(),
-                        is_single: false,
+                        manner: Manner::Whole,
                         reply,
                         granted: None,
                     });

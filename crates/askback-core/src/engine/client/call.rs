@@ -26,6 +26,8 @@ pub(super) struct Call {
     /// The `_meta` that the caller wrote into it, which is sent with each round.
     pub(super) meta: Option<Box<Meta>>,
     pub(super) stage: Stage,
+    /// The task that is taken up in place of sending the request.
+    pub(super) taken: Option<String>,
     pub(super) patience: Patience,
     /// How often the server asked for another round.
     pub(super) rounds: u32,
@@ -102,6 +104,7 @@ impl Call {
             meta: request.meta_slot().take(),
             request: Arc::new(request),
             stage: Stage::Ready,
+            taken: None,
             patience: Patience::new(limits, timeouts),
             rounds: 0,
             pauses: 0,

@@ -112,7 +112,7 @@ pub enum ClientError {
     /// The result of a tool is not what was expected of it.
     #[error(transparent)]
     ToolResult(#[from] ToolResultError),
-    /// The server, or the revision in use, does not have the method or feature.
+    /// The server, the revision in use or this client does not have the method or feature.
     #[error("{0}")]
     Unsupported(String),
     /// The client declares an extension by a name or with settings that servers do not accept.

@@ -1,6 +1,7 @@
 //! The events of a client beside results and questions.
 
 use alloc::{boxed::Box, string::String};
+use core::time::Duration;
 
 use super::{CallId, CallTarget, ServerEnd};
 use crate::{
@@ -25,7 +26,8 @@ pub enum Event {
         /// The current step, in words.
         message: Option<String>,
     },
-    /// How the task stands that a call became.
+    /// How the task stands that a call became. With its id and the name of the tool it can be
+    /// [taken up](super::Connection::take_up_task) on another connection.
     Task {
         /// The call that became the task.
         call: CallId,
@@ -37,6 +39,8 @@ pub enum Event {
         status: TaskStatus,
         /// How it stands, in words.
         message: Option<String>,
+        /// For how long after it began the server keeps it; none where that has no end.
+        ttl: Option<Duration>,
     },
     /// A log line of the server.
     Log {

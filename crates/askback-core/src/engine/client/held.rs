@@ -62,8 +62,23 @@ impl Held {
         limits: &TaskLimits,
         now: Duration,
     ) -> Self {
-        let mut held = Self {
-            id: task.task_id.clone(),
+        let mut held = Self::unseen(task.task_id.clone(), longest, limits, now);
+        held.pace(task, limits, now);
+        if task.status.is_terminal() {
+            held.next = now;
+        }
+        held
+    }
+
+    /// A task of which nothing is known but its id: it is asked after at once.
+    pub(super) fn unseen(
+        id: String,
+        longest: Duration,
+        limits: &TaskLimits,
+        now: Duration,
+    ) -> Self {
+        Self {
+            id,
             is_core: false,
             result_is_due: false,
             next: now,
@@ -75,12 +90,7 @@ impl Held {
             keys: BTreeSet::new(),
             answers: InputResponses::new(),
             told: None,
-        };
-        held.pace(task, limits, now);
-        if task.status.is_terminal() {
-            held.next = now;
         }
-        held
     }
 
     /// When something must be done about it, where nothing is on its way.

@@ -336,17 +336,29 @@ impl Connection {
         true
     }
 
+    /// Withdraws the questions of a call that somebody else goes on with, who is to answer them.
+    pub(super) fn leave_session_questions(&mut self, call: CallId, now: Duration) {
+        for question in self.session_questions(call) {
+            if self.take_question(question, now).is_some() {
+                self.out.push_back(Output::Withdraw(question));
+            }
+        }
+    }
+
+    fn session_questions(&self, call: CallId) -> Vec<QuestionId> {
+        let State::Legacy(session) = &self.state else {
+            return Vec::new();
+        };
+        let questions = session.questions.iter();
+        questions
+            .filter(|(_, waiting)| waiting.call == Some(call))
+            .map(|(question, _)| *question)
+            .collect()
+    }
+
     /// The call these questions belong to is no longer wanted, so nobody need answer them.
     pub(super) fn abandon_session_questions(&mut self, call: CallId, now: Duration) {
-        let State::Legacy(session) = &self.state else {
-            return;
-        };
-        let of_call = session
-            .questions
-            .iter()
-            .filter(|(_, waiting)| waiting.call == Some(call));
-        let questions: Vec<QuestionId> = of_call.map(|(question, _)| *question).collect();
-        for question in questions {
+        for question in self.session_questions(call) {
             let Some((waiting, revision)) = self.take_question(question, now) else {
                 continue;
             };

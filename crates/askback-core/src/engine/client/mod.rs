@@ -21,6 +21,7 @@ mod patience;
 mod question;
 mod rounds;
 mod sending;
+mod taken;
 mod target;
 mod task;
 mod writing;
@@ -365,10 +366,7 @@ impl Connection {
         is_single: bool,
         now: Duration,
     ) {
-        let most = self.profile.limits.wire.requests_in_flight;
-        if self.calls.len() >= most {
-            self.out
-                .push_back(Output::Done(id, Err(ClientError::Busy(most))));
+        if self.refuses_more(id) {
             return;
         }
         if let Some(key) = Key::of(&request)
@@ -381,6 +379,17 @@ impl Connection {
         call.is_single = is_single;
         self.calls.insert(id, call);
         self.send(id, now);
+    }
+
+    /// Ends a call that is one too many.
+    fn refuses_more(&mut self, id: CallId) -> bool {
+        let most = self.profile.limits.wire.requests_in_flight;
+        let refuses = self.calls.len() >= most;
+        if refuses {
+            self.out
+                .push_back(Output::Done(id, Err(ClientError::Busy(most))));
+        }
+        refuses
     }
 
     /// The caller no longer wants the result: the server is told, and questions of the call are

@@ -112,6 +112,9 @@ impl Connection {
             return;
         };
         let revision = greeting.revision;
+        if let Some(task_id) = call.taken.take() {
+            return self.take_up(id, task_id, now);
+        }
         if let Err(why) = supported(&call.request, greeting) {
             return self.finish(id, Err(ClientError::Unsupported(why)));
         }

@@ -367,10 +367,11 @@ impl Connection {
             task_id: task.task_id.clone(),
             status: task.status,
             message: task.status_message.clone(),
+            ttl: task.ttl_ms.map(Duration::from_millis),
         });
     }
 
-    fn held(&mut self, id: CallId) -> Option<&mut Held> {
+    pub(super) fn held(&mut self, id: CallId) -> Option<&mut Held> {
         match &mut self.calls.get_mut(id)?.stage {
             Stage::Task(held) => Some(held),
             _ => None,

@@ -13,6 +13,7 @@ mod opening;
 mod restart;
 mod rounds;
 mod session;
+mod taken;
 mod tasks;
 mod unasked;
 
@@ -220,6 +221,14 @@ impl Player {
                 let request = ClientRequest::parse(method, Some(&params)).unwrap();
                 connection.call_within(CallId(word.parse().unwrap()), request, timeouts, *now);
             }
+            // A task of an earlier connection: "7 t1 tool".
+            "take" => {
+                let (task, tool) = more.split_once(' ').unwrap();
+                let (task, tool) = (task.to_owned(), tool.to_owned());
+                let id = CallId(word.parse().unwrap());
+                connection.take_up_task(id, task, tool, Timeouts::default(), *now);
+            }
+            "leave" => connection.leave_task(CallId(word.parse().unwrap()), *now),
             "cancel" => connection.cancel(CallId(word.parse().unwrap()), *now),
             "answer" => {
                 let question = self.questions[word.parse::<usize>().unwrap() - 1];

@@ -7,7 +7,7 @@ use askback_core::engine::client::Profile;
 use super::{capabilities, check, check_as, legacy, modern, only, profile};
 
 /// A client that takes tasks.
-fn taking_tasks() -> Profile {
+pub(super) fn taking_tasks() -> Profile {
     let mut profile = Profile {
         capabilities: capabilities(r#"{"elicitation":{},"roots":{}}"#),
         ..profile()
@@ -17,7 +17,7 @@ fn taking_tasks() -> Profile {
 }
 
 /// The response to a request about a task: how it stands, and what else it says.
-fn stands(id: u32, status: &str, more: &str) -> String {
+pub(super) fn stands(id: u32, status: &str, more: &str) -> String {
     task(id, "complete", status, more)
 }
 
@@ -47,7 +47,7 @@ fn check_working(rest: &str) {
     check_as(&taking_tasks(), &working(rest));
 }
 
-const ASKS: &str = r#","inputRequests":{"a":{"method":"roots/list"}}"#;
+pub(super) const ASKS: &str = r#","inputRequests":{"a":{"method":"roots/list"}}"#;
 
 // Shows TA-02, TA-13, TA-14, TA-15, TA-26.
 #[test]
@@ -390,7 +390,7 @@ fn check_core(rest: &str) {
     check_as(&only("2025-11-25"), &legacy("2025-11-25", &begun));
 }
 
-fn core(status: &str) -> String {
+pub(super) fn core(status: &str) -> String {
     format!(
         r#"{{"taskId":"t1","status":"{status}","createdAt":"","lastUpdatedAt":"","ttl":60000,"pollInterval":1000}}"#
     )

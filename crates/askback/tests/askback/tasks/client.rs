@@ -9,6 +9,8 @@ use askback::{
     transport::{self, Channel},
 };
 
+use tokio::sync::Notify;
+
 use super::*;
 use crate::client::{Hosted, Scripted, accept, builder as connecting, limits};
 
@@ -176,6 +178,106 @@ async fn a_task_the_server_forgot_is_lost() {
     let client = connecting(None).connect(to(server)).await.unwrap();
     match client.call_tool("slow", ()).await {
         Err(ClientError::TaskLost(_)) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A host that tells when it is asked, and never answers.
+fn absent(asked: &Arc<Notify>) -> Scripted {
+    let asked = Arc::clone(asked);
+    Scripted::waiting(move |_| {
+        asked.notify_one();
+        Box::pin(std::future::pending())
+    })
+}
+
+/// Calls a tool until its task asks somebody who is not there, and leaves the task. Returns its id.
+async fn leave_asking(server: &Server, tool: &str) -> String {
+    let asked = Arc::new(Notify::new());
+    let host = absent(&asked);
+    let client = connecting(None).host(host.clone());
+    let client = client.connect(to(server.clone())).await.unwrap();
+    let mut calling = client.call_tool(tool, ());
+    tokio::select! {
+        ended = &mut calling => panic!("{ended:?}"),
+        () = asked.notified() => {}
+    }
+    calling.leave();
+    client.close().await;
+    let mut ids = host.heard().into_iter().filter_map(|event| match event {
+        Event::Task { task_id, ttl, .. } => {
+            assert_eq!(ttl, Some(Limits::default().tasks.ttl));
+            Some(task_id)
+        }
+        _ => None,
+    });
+    ids.next().expect("it became a task")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_left_is_taken_up_by_another_client() {
+    let server = builder().build().unwrap();
+    let task = leave_asking(&server, "reserve").await;
+    let asked = Asked::default();
+    let host = host(&asked);
+    let client = connecting(None).host(host.clone());
+    let client = client.connect(to(server)).await.unwrap();
+    let result = client.take_up_task(&task, "reserve").await.unwrap();
+    assert_eq!(text(&result), "window: true");
+    assert_eq!(*asked.lock().unwrap(), ["seat by a task"]);
+    let heard = host.heard();
+    let is_told = |wanted: TaskStatus| {
+        let mut told = heard.iter();
+        told.any(|event| matches!(event, Event::Task { status, .. } if *status == wanted))
+    };
+    assert!(is_told(TaskStatus::InputRequired) && is_told(TaskStatus::Completed));
+    // Whoever comes late finds the result, and nobody is asked again.
+    let again = client.take_up_task(&task, "reserve").await.unwrap();
+    assert_eq!(text(&again), "window: true");
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_was_taken_up_is_cancelled_where_it_is_dropped() {
+    let server = builder().build().unwrap();
+    let task = leave_asking(&server, "reserve").await;
+    let client = connecting(None).host(absent(&Arc::default()));
+    let client = client.connect(to(server.clone())).await.unwrap();
+    let taken = tokio::time::timeout(WORK, client.take_up_task(&task, "reserve"));
+    assert!(taken.await.is_err());
+    match client.take_up_task(&task, "reserve").await {
+        Err(ClientError::TaskCancelled(_)) => {}
+        other => panic!("{other:?}"),
+    }
+    match client.take_up_task("none", "reserve").await {
+        Err(ClientError::TaskLost(_)) => {}
+        other => panic!("{other:?}"),
+    }
+    let without = connecting(None).tasks(false);
+    let older = connecting(Some(Revision::V2025_11_25));
+    for connecting in [without, older] {
+        let client = connecting.connect(to(server.clone())).await.unwrap();
+        match client.take_up_task(&task, "reserve").await {
+            Err(ClientError::Unsupported(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[cfg(feature = "json-schema")]
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_task_that_was_taken_up_is_checked() {
+    async fn typed() -> Result<askback::Json<std::collections::BTreeMap<String, String>>> {
+        Ok(askback::Json::new([].into()))
+    }
+    let server = builder().tool(Tool::new("typed", typed)).build().unwrap();
+    let task = leave_asking(&server, "reserve").await;
+    let client = connecting(None).host(host(&Asked::default()));
+    let client = client.connect(to(server)).await.unwrap();
+    client.tools().await.unwrap();
+    // The result is that of another tool, which has no structured content.
+    match client.take_up_task(&task, "typed").await {
+        Err(ClientError::Output { tool, .. }) => assert_eq!(tool, "typed"),
         other => panic!("{other:?}"),
     }
 }

@@ -235,6 +235,42 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
+#[tokio::test]
+async fn a_task_is_taken_up_on_another_connection() {
+    let served = Served::start().await;
+    let asked = Arc::new(Notify::new());
+    let absent = Scripted::waiting({
+        let asked = Arc::clone(&asked);
+        move |_| {
+            asked.notify_one();
+            Box::pin(std::future::pending())
+        }
+    });
+    let connect = |host: Scripted| {
+        let impatient = limits(|limits| limits.tasks.poll_least = Duration::from_millis(1));
+        let http = Http::new(&served.url).unwrap();
+        builder(None).limits(impatient).host(host).connect(http)
+    };
+    let client = connect(absent.clone()).await.unwrap();
+    let mut calling = client.call_tool("later", ());
+    tokio::select! {
+        ended = &mut calling => panic!("{ended:?}"),
+        () = asked.notified() => {}
+    }
+    calling.leave();
+    client.close().await;
+    let heard = absent.heard();
+    let mut ids = heard.iter().filter_map(|event| match event {
+        Event::Task { task_id, .. } => Some(task_id),
+        _ => None,
+    });
+    let task = ids.next().unwrap();
+    let client = connect(host()).await.unwrap();
+    let result = client.take_up_task(task, "later").await.unwrap();
+    assert_eq!(result.text().unwrap(), "true true");
+    client.close().await;
+}
+
 // Shows TO25-01, TR-02.
 #[tokio::test]
 async fn changes_are_told() {
