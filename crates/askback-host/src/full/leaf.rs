@@ -33,7 +33,7 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Ask, Cause, Desk, Front, Happened, link},
+    model::{Ask, Call, Cause, Desk, Front, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -227,7 +227,11 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is gone: what is asked is cancelled, and what goes on comes to its end.
+            // The terminal is gone: what is asked is cancelled, and what goes on comes to its end. A task
+            // may outlive us, and then asks whoever comes next.
+            Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
+                return Poll::Pending;
+            }
             Poll::Ready(None) if desk.front().is_some() => return Poll::Ready(Did::End),
             Poll::Ready(None) if self.prompt.is_some() && !self.keys.is_closed() => {
                 return Poll::Ready(Did::End);
@@ -548,6 +552,12 @@ fn restore() {
         crossterm::cursor::Show
     );
     let _ = disable_raw_mode();
+}
+
+/// Whether the question that is asked is that of a task.
+fn asks_for_task(desk: &Desk) -> bool {
+    let call = desk.front().and_then(|front| front.question.call.as_ref());
+    matches!(call, Some(Call::Task { .. }))
 }
 
 /// Has the terminal left as it was also where another program, or the terminal itself, ends this one.
