@@ -9,7 +9,9 @@ use askback::{
 use askback_core::{future::BoxFuture, limits::Limits};
 use askback_host::{relay::Relay, text::Words};
 
-use crate::{error::Error, replay::Replay, role::Role, target::Reach, wire::Observer};
+use crate::{
+    error::Error, kept_tasks::KeptTasks, replay::Replay, role::Role, target::Reach, wire::Observer,
+};
 
 /// A function that keeps events from a front end: it returns those that are not its own.
 pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
@@ -28,6 +30,8 @@ pub struct Opener {
     pub observer: Option<Observer>,
     /// Keeps events from the front end.
     pub take: Take,
+    /// The tasks of the server that outlive the conversation, where any do.
+    pub tasks: Option<KeptTasks>,
     /// The limits of the connection.
     pub limits: Limits,
     /// The revisions to speak.
@@ -49,11 +53,15 @@ impl Opener {
     pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
+        let tasks = self.tasks.clone();
         let client = self
             .relay
             .answering(client, self.role.abilities)
             .tasks(self.role.tasks)
             .on_event(move |event| {
+                if let Some(tasks) = &tasks {
+                    tasks.hear(&event);
+                }
                 if let Some(event) = take(event) {
                     front_end.event(event);
                 }

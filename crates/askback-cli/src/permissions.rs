@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, io, path::PathBuf};
 
 use askback::keys::state_dir;
 use askback_host::model::Permission;
-use sha2::{Digest, Sha256};
 
 use crate::{private_file, target::Target};
 
@@ -32,20 +31,9 @@ impl Permissions {
     }
 
     fn at(path: Option<PathBuf>, target: &Target) -> Self {
-        let file = target.file.as_ref().map(|file| file.display().to_string());
-        let parts = [
-            target.name.clone(),
-            target.shown(),
-            file.unwrap_or_default(),
-        ];
-        let mut digest = Sha256::new();
-        for part in parts {
-            digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-            digest.update(part);
-        }
         Self {
             path,
-            server: private_file::hex(&digest.finalize()),
+            server: target.digest(),
         }
     }
 

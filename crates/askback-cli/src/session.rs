@@ -90,6 +90,9 @@ pub struct SessionArgs {
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
     keeps_wire: bool,
+    /// Keep the tasks of a server that runs somewhere, so that a later conversation goes on with them.
+    #[arg(skip)]
+    keeps_tasks: bool,
     /// The server is built when it is started.
     #[arg(skip)]
     builds: bool,
@@ -182,6 +185,13 @@ impl SessionArgs {
     #[must_use]
     pub fn keeping_wire(mut self) -> Self {
         self.keeps_wire = true;
+        self
+    }
+
+    /// Keeps the tasks that a person begins at a server that runs somewhere.
+    #[must_use]
+    pub fn keeping_tasks(mut self) -> Self {
+        self.keeps_tasks = true;
         self
     }
 

@@ -10,9 +10,12 @@ use askback_host::{
     text::{self, given},
     words,
 };
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::{environment, error::Error, misplaced, name, own_key, sign_in::SignInEntry};
+use crate::{
+    environment, error::Error, misplaced, name, own_key, private_file, sign_in::SignInEntry,
+};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +104,19 @@ impl Target {
             file: None,
             written: None,
         })
+    }
+
+    /// The server as the user configured it, in a file name or a key: its name, and how it is reached.
+    /// What it calls itself has no part in it, and neither has anything secret.
+    pub fn digest(&self) -> String {
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        let parts = [self.name.clone(), self.shown(), file.unwrap_or_default()];
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            digest.update(part);
+        }
+        private_file::hex(&digest.finalize())
     }
 
     /// Returns the words that a person would type to reach it, safe to show: those of the file, where

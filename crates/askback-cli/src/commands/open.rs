@@ -73,6 +73,9 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if files.is_some() {
         session_args = session_args.building();
     }
+    if args.record.is_none() {
+        session_args = session_args.keeping_tasks();
+    }
     let recorder = args.record.as_deref();
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
@@ -107,7 +110,7 @@ async fn several(
         ));
     }
     let first = targets.remove(0);
-    let session_args = args.session.keeping_wire();
+    let session_args = args.session.keeping_wire().keeping_tasks();
     let (mut session, others, opening) =
         Session::open_several(first, targets, &session_args).await?;
     let mut repl = Repl::new(&mut session).beside(others, opening);

@@ -16,6 +16,7 @@ mod save;
 mod servers;
 mod shown;
 mod subscribe;
+mod taken;
 mod tasks;
 mod trouble;
 mod wire;
@@ -161,7 +162,7 @@ impl<'a> Repl<'a> {
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
         let ran = self.converse().await;
-        self.end_tasks(None);
+        self.leave_tasks();
         ran
     }
 
@@ -256,6 +257,7 @@ impl<'a> Repl<'a> {
         if !self.known.is_met {
             self.known.changes = self.listen().await?;
             self.known.is_met = true;
+            self.take_up_here();
         }
         let are_wanted = self.session.host.shows_offers() || self.files.is_some();
         if are_wanted && self.known.lists.is_none() {

@@ -30,6 +30,7 @@ impl Repl<'_> {
         self.known.is_down = false;
         self.known.changes = self.listen().await?;
         self.known.is_met = true;
+        self.take_up_here();
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
         let now = attend(host, Lists::read(client, Wanted::All)).await?;

@@ -39,6 +39,7 @@ impl Repl<'_> {
             })
             .collect();
         for at in 0..self.others.len() {
+            self.take_up_at(at);
             self.learn(at);
         }
         self
@@ -166,6 +167,7 @@ impl Repl<'_> {
         if let Some(other) = self.others.get_mut(at) {
             other.connection.settle(host, opened);
         }
+        self.take_up_at(at);
         self.learn(at);
     }
 

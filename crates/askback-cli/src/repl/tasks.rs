@@ -18,18 +18,30 @@ use super::{
     again::{self, Call, LastCall},
     line::Tasks,
 };
-use crate::error::Error;
+use crate::{error::Error, kept_tasks::Following};
 
 /// The calls that go on, and the ends of those before.
 #[derive(Default)]
-pub(super) struct Background(BTreeMap<u32, Begun>);
+pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
 
-/// A call that was begun.
-struct Begun {
-    call: LastCall,
+/// A call that was begun, here or in a conversation before.
+pub(super) struct Begun {
+    /// The call, where it was begun here.
+    pub(super) call: Option<LastCall>,
+    /// The name of its tool.
+    pub(super) tool: String,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
-    calling: Option<PendingCall<CallToolResult>>,
-    end: Option<Result<again::Received, Error>>,
+    pub(super) calling: Option<PendingCall<CallToolResult>>,
+    /// Keeps its task for a later conversation, while it is on its way.
+    pub(super) following: Option<Following>,
+    pub(super) end: Option<Result<again::Received, Error>>,
+}
+
+impl Begun {
+    /// Whether a later conversation would find its task.
+    pub(super) fn outlives_us(&self) -> bool {
+        self.following.as_ref().is_some_and(Following::is_kept)
+    }
 }
 
 /// The end of a call, by its number.
@@ -71,8 +83,12 @@ impl Repl<'_> {
             return Ok(());
         };
         let mut calling = self.session.client.call_as_task(&tool, &arguments);
+        let following = self.session.kept_tasks();
+        let revision = self.session.client.revision();
+        let following = following.map(|kept| kept.follow(calling.id(), revision));
         let tasks = self.session.tasks();
         let number = tasks.begin(self.session.server(), calling.id(), &tool.name);
+        let name = tool.name.clone();
         // It is sent now, whatever the person does next.
         let sent = poll_fn(|context| Poll::Ready(Pin::new(&mut calling).poll(context))).await;
         let call = Call::Tool(Box::new(tool), arguments);
@@ -80,20 +96,28 @@ impl Repl<'_> {
             self.write(&call, "/begin");
         }
         let page = self.session.host.page();
-        page.quote_line(words!("Task {} began: ", number), call.name());
+        page.quote_line(words!("Task {} began: ", number), &name);
         page.note(Style::Dim, "/tasks shows how it stands.");
         let begun = Begun {
-            call: LastCall::new(call),
+            call: Some(LastCall::new(call)),
+            tool: name,
             calling: sent.is_pending().then_some(calling),
+            following,
             end: None,
         };
-        let known = |number: &u32, _: &mut Begun| tasks.get(*number).is_some();
-        self.background.0.retain(known);
-        self.background.0.insert(number, begun);
+        self.enlist(number, begun);
         if let Poll::Ready(end) = sent {
             self.ended((number, end));
         }
         Ok(())
+    }
+
+    /// Has a call among those that go on.
+    pub(super) fn enlist(&mut self, number: u32, begun: Begun) {
+        let tasks = self.session.tasks();
+        let known = |number: &u32, _: &mut Begun| tasks.get(*number).is_some();
+        self.background.0.retain(known);
+        self.background.0.insert(number, begun);
     }
 
     /// Takes in that a task has ended, and says so.
@@ -101,6 +125,19 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
+        if let Some(following) = begun.following.take() {
+            following.end(end.as_ref().err());
+        }
+        if begun.call.is_none() && matches!(end, Err(ClientError::TaskLost(_))) {
+            self.session.tasks().end(number, Standing::Failed);
+            let words = words!(
+                "Task {} is over, and the server no longer knows it: ",
+                number
+            );
+            self.session.host.page().quote_line(words, &begun.tool);
+            begun.end = Some(again::of_tool(end, None));
+            return;
+        }
         let end = again::of_tool(end, None);
         let (standing, ended) = match &end {
             Ok(received) if !received.failed => (Standing::Done, "is done"),
@@ -110,10 +147,7 @@ impl Repl<'_> {
         self.session.tasks().end(number, standing);
         self.tool_error |= standing == Standing::Error;
         let page = self.session.host.page();
-        page.quote_line(
-            words!("Task {} {}: ", number, ended),
-            begun.call.call().name(),
-        );
+        page.quote_line(words!("Task {} {}: ", number, ended), &begun.tool);
         match &end {
             Ok(_) => page.note(Style::Dim, words!("/tasks {} shows its result.", number)),
             Err(error) => error.put_below(page),
@@ -158,9 +192,12 @@ impl Repl<'_> {
         all.filter(|begun| begun.calling.is_some()).count()
     }
 
-    /// Says which tasks go on, where a person is about to leave them. Returns whether any does.
+    /// Says how many tasks end with the conversation, where a person is about to leave them. Returns
+    /// whether any does.
     pub(super) fn tell_at_work(&mut self) -> bool {
-        let count = self.at_work();
+        let all = self.background.0.values();
+        let end = all.filter(|begun| begun.calling.is_some() && !begun.outlives_us());
+        let count = end.count();
         if count > 0 {
             let words = words!(
                 "Tasks at work: {}. They are cancelled when you leave; /quit again leaves.",
@@ -183,12 +220,13 @@ impl Repl<'_> {
     }
 
     fn cancel_task(&mut self, number: u32) {
-        if let Some(begun) = self.background.0.get_mut(&number) {
-            begun.calling = None;
+        if let Some(begun) = self.background.0.get_mut(&number)
+            && begun.calling.take().is_some()
+        {
+            begun.following = None;
             self.session.tasks().end(number, Standing::Cancelled);
             let page = self.session.host.page();
-            let name = begun.call.call().name();
-            page.quote_line(words!("Task {} is cancelled: ", number), name);
+            page.quote_line(words!("Task {} is cancelled: ", number), &begun.tool);
         }
     }
 
@@ -231,7 +269,7 @@ impl Repl<'_> {
         let begun = self.background.0.get(&number);
         match begun.and_then(|begun| Some((begun.call.clone(), begun.end.clone()?))) {
             Some((call, Ok(received))) => {
-                self.known.last = Some(call);
+                self.known.last = call;
                 self.present(received, None)
             }
             Some((_, Err(error))) => Err(error),

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use super::{Answers, Session, SessionArgs, failed, leaf, offer, open, permit, waiting};
 use crate::{
     error::{Error, Kind},
+    kept_tasks::KeptTasks,
     opener::{Opener, Take},
     permissions::Permissions,
     target::{Reach, Target},
@@ -143,7 +144,10 @@ impl<'a> Room<'a> {
             Some(wire) => Some(wire.observer(args.trace.as_ref(), &relay)?),
             None => None,
         };
+        let role = args.role.unwrap_or_default();
+        let keeps_tasks = args.keeps_tasks && role.tasks && host.is_person();
         let opener = Opener {
+            tasks: keeps_tasks.then(|| KeptTasks::of_user(&target)).flatten(),
             waiting: waiting(&target),
             reach: target.reach,
             replay: args.replay.clone(),
@@ -153,7 +157,7 @@ impl<'a> Room<'a> {
             take: Arc::clone(&self.take),
             limits: self.limits.clone(),
             protocol: args.protocol.0,
-            role: args.role.unwrap_or_default(),
+            role,
             calls_tools: self.calls_tools,
         };
         Ok(Connection {
@@ -334,6 +338,11 @@ impl Session {
         self.opener.relay.tasks().clone()
     }
 
+    /// The tasks of the server that outlive the conversation, where any do.
+    pub fn kept_tasks(&self) -> Option<&KeptTasks> {
+        self.opener.tasks.as_ref()
+    }
+
     /// Has the person talk to another server, if that is there. The connection becomes that to the one
     /// they talked to.
     pub fn exchange(&mut self, other: &mut Connection) -> bool {
@@ -372,6 +381,11 @@ impl Connection {
             host.choose(chosen);
         }
         self.state = opened.map_or_else(State::Failed, State::Open);
+    }
+
+    /// The tasks of the server that outlive the conversation, where any do.
+    pub fn kept_tasks(&self) -> Option<&KeptTasks> {
+        self.opener.tasks.as_ref()
     }
 
     /// Ends the connection, and with it the server.

@@ -26,7 +26,7 @@ pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 const SETTLING: &str = "One moment…";
 
 /// How long anything may take before the test gives it up.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
@@ -224,6 +224,21 @@ impl Terminal {
             "the cursor stays hidden"
         );
         self.child.wait().expect("it has ended").code()
+    }
+
+    /// Closes the window: the program hears of it, and ends.
+    #[track_caller]
+    pub(crate) fn hang_up(mut self) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.expect("it goes on"), Signal::HUP).expect("it is ours");
+        self.drain();
+        self.child.wait().expect("it has ended");
+    }
+
+    /// Kills the program, which tidies nothing up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it goes on");
+        self.child.wait().expect("it has ended");
     }
 
     pub(crate) fn is_raw(&self) -> bool {

@@ -59,6 +59,8 @@ mod suite;
 #[cfg(unix)]
 mod suspended;
 #[cfg(unix)]
+mod taken;
+#[cfg(unix)]
 mod tasks;
 #[cfg(unix)]
 mod together;

@@ -39,6 +39,7 @@ fn check_core(rest: &str) {
     check_as(&only("2025-11-25"), &transcript);
 }
 
+// Shows TA-16.
 #[test]
 fn a_task_is_asked_after_without_a_call() {
     let asks = stands(2, "input_required", ASKS);
@@ -78,6 +79,7 @@ fn a_task_is_asked_after_without_a_call() {
     ));
 }
 
+// Shows TA-16.
 #[test]
 fn a_task_waits_for_its_connection() {
     let works = stands(2, "working", "");
@@ -192,6 +194,7 @@ fn a_task_is_taken_up_only_where_both_sides_have_them() {
     check_as(&profile, &modern_with(TASKS, transcript));
 }
 
+// Shows TA-16.
 #[test]
 fn a_task_that_is_left_goes_on() {
     let asks = stands(2, "input_required", ASKS);

@@ -214,6 +214,7 @@ async fn leave_asking(server: &Server, tool: &str) -> String {
     ids.next().expect("it became a task")
 }
 
+// Shows TA-16.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_was_left_is_taken_up_by_another_client() {
     let server = builder().build().unwrap();

@@ -235,6 +235,7 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
+// Shows TA-16.
 #[tokio::test]
 async fn a_task_is_taken_up_on_another_connection() {
     let served = Served::start().await;
