@@ -222,11 +222,13 @@ impl Following {
     }
 
     /// The call has ended, with this error if it failed: its task is forgotten, unless it may go on
-    /// without us.
-    pub fn end(self, error: Option<&ClientError>) {
-        if error.is_some_and(outlives) {
+    /// without us. Returns whether it is kept.
+    pub fn end(self, error: Option<&ClientError>) -> bool {
+        let is_left = error.is_some_and(outlives) && self.is_kept();
+        if is_left {
             self.leave();
         }
+        is_left
     }
 
     /// Leaves the task to a later conversation.

@@ -37,7 +37,7 @@ impl Repl<'_> {
             let calling = client.take_up_task(&task.id, &task.tool);
             let (id, tool) = (calling.id(), task.tool.clone());
             let number = self.session.tasks().begin(server, id, &tool);
-            let words = words!("Task {} goes on from an earlier conversation: ", number);
+            let words = words!("Task {} was begun earlier and goes on: ", number);
             let page = self.session.host.page();
             page.quote_line(words, &tool);
             page.note(Style::Dim, "/tasks shows how it stands.");

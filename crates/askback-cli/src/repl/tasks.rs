@@ -125,9 +125,8 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
-        if let Some(following) = begun.following.take() {
-            following.end(end.as_ref().err());
-        }
+        let following = begun.following.take();
+        let is_left = following.is_some_and(|following| following.end(end.as_ref().err()));
         if begun.call.is_none() && matches!(end, Err(ClientError::TaskLost(_))) {
             self.session.tasks().end(number, Standing::Failed);
             let words = words!(
@@ -150,7 +149,15 @@ impl Repl<'_> {
         page.quote_line(words!("Task {} {}: ", number, ended), &begun.tool);
         match &end {
             Ok(_) => page.note(Style::Dim, words!("/tasks {} shows its result.", number)),
-            Err(error) => error.put_below(page),
+            Err(error) => {
+                error.put_below(page);
+                if is_left {
+                    page.note(
+                        Style::Dim,
+                        "It may go on at the server: /restart asks after it.",
+                    );
+                }
+            }
         }
         begun.end = Some(end);
     }

@@ -146,6 +146,16 @@ fn kept(scratch: &Scratch) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
+/// Waits until a task is kept.
+#[track_caller]
+fn until_kept(scratch: &Scratch) {
+    let begun = Instant::now();
+    while kept(scratch) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "no task is kept");
+        thread::yield_now();
+    }
+}
+
 /// Begins a task, and waits until it asks.
 #[track_caller]
 fn begin(terminal: &mut Terminal) {
@@ -189,7 +199,7 @@ fn a_task_outlives_the_process_that_began_it() {
     second.until("Task 1 is done: | dig");
     second.press("/tasks 1").until("> /tasks 1").press(ENTER);
     second.until("| 7 metres").press(CTRL_D);
-    assert!(second.shows("Task 1 goes on from an earlier conversation: | dig"));
+    assert!(second.shows("Task 1 was begun earlier and goes on: | dig"));
     assert_eq!(second.end(), Some(0));
     assert_eq!((ground.calls(), kept(&scratch)), (1, 0));
     has_none(&mut ground.open(&scratch));
@@ -219,16 +229,12 @@ fn a_task_that_is_left_is_there_again_until_it_is_cancelled() {
     let mut first = ground.open(&scratch);
     first.press("/begin wait").until("/begin wait").press(ENTER);
     first.until("Task 1 began: | wait");
-    let begun = Instant::now();
-    while kept(&scratch) == 0 {
-        assert!(begun.elapsed() < PATIENCE, "the task is not kept");
-        thread::yield_now();
-    }
+    until_kept(&scratch);
     first.press(CTRL_D);
     first.until("Tasks at work: 1. They go on, and are there again");
     assert_eq!(first.end(), Some(0));
     let mut second = ground.open(&scratch);
-    second.until("Task 1 goes on from an earlier conversation: | wait");
+    second.until("Task 1 was begun earlier and goes on: | wait");
     ground.goes_on();
     second.press("/tasks cancel 1").until("> /tasks cancel 1");
     second.press(ENTER).until("Task 1 is cancelled: | wait");
@@ -237,6 +243,30 @@ fn a_task_that_is_left_is_there_again_until_it_is_cancelled() {
     assert_eq!(second.end(), Some(0));
     assert_eq!((ground.calls(), kept(&scratch)), (1, 0));
     has_none(&mut ground.open(&scratch));
+}
+
+#[test]
+fn a_task_whose_server_cannot_be_reached_is_asked_after_again() {
+    let scratch = Scratch::new("taken-gone");
+    let ground = Ground::start(None);
+    let mut terminal = ground.open(&scratch);
+    terminal
+        .press("/begin wait")
+        .until("/begin wait")
+        .press(ENTER);
+    terminal.until("Task 1 began: | wait");
+    until_kept(&scratch);
+    let address = ground.address;
+    drop(ground);
+    terminal.until("Task 1 failed: | wait");
+    terminal.until("It may go on at the server: /restart asks after it.");
+    let _ground = Ground::start(Some(address));
+    terminal.press("/restart").until("> /restart").press(ENTER);
+    terminal.until("Task 2 was begun earlier and goes on: | wait");
+    terminal.until("Task 2 is over, and the server no longer knows it: | wait");
+    assert_eq!(kept(&scratch), 0);
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
 }
 
 #[test]
