@@ -44,6 +44,8 @@ pub(super) struct Bridge {
     most: usize,
     /// Something goes on that has to end before the next message is sent.
     is_held: bool,
+    /// How many go on that are heard to their end although nobody listens any more.
+    parting: usize,
 }
 
 /// Something that goes on: a request, or what is said beside.
@@ -52,6 +54,8 @@ struct Ongoing {
     id: Option<RequestId>,
     /// Whether the next message waits for its end.
     holds: bool,
+    /// Whether it is one of those that are heard to their end.
+    parts: bool,
     work: BoxFuture<'static, Ended>,
 }
 
@@ -59,6 +63,7 @@ struct Ongoing {
 struct Outcome {
     id: Option<RequestId>,
     holds: bool,
+    parts: bool,
     /// Nothing where it panicked.
     ended: Option<Ended>,
 }
@@ -86,6 +91,7 @@ impl Bridge {
             ongoing: FuturesUnordered::new(),
             by_request: BTreeMap::new(),
             is_held: false,
+            parting: 0,
         }
     }
 
@@ -113,7 +119,7 @@ impl Bridge {
         loop {
             let ended = tokio::select! {
                 message = sent.recv(), if !self.is_held && self.ongoing.len() < self.most => match message {
-                    None => return None,
+                    None => return self.part().await,
                     Some(message) => self.send(message).await,
                 },
                 Some(outcome) = self.ongoing.next() => self.ended(outcome).await,
@@ -122,6 +128,18 @@ impl Bridge {
                 return Some(why);
             }
         }
+    }
+
+    /// Waits until the server has heard what is told to it at the end, such as that a task is cancelled;
+    /// says why the server's side ended, if it did. Whoever closes the client bounds the time.
+    async fn part(&mut self) -> Option<String> {
+        while self.parting > 0 {
+            let outcome = self.ongoing.next().await?;
+            if let Ended::Over(why) = self.ended(outcome).await {
+                return Some(why);
+            }
+        }
+        None
     }
 
     async fn send(&mut self, message: ClientMessage) -> Ended {
@@ -138,7 +156,7 @@ impl Bridge {
                         self.begin(None, old::tell(way, endpoint, Some(sent.id), bytes));
                     }
                     MessageKind::Cancelled(_) | MessageKind::Other => {
-                        self.begin(None, old::tell(way, endpoint, None, bytes));
+                        self.tell(old::tell(way, endpoint, None, bytes));
                     }
                 }
             }
@@ -170,11 +188,11 @@ impl Bridge {
                 // Where a request stands alone, hanging up is how it is cancelled
                 // (2026-07-28, basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
-                    self.begin(None, tell(Arc::clone(&self.way), bytes));
+                    self.tell(tell(Arc::clone(&self.way), bytes));
                 }
             }
             (_, MessageKind::Other) => {
-                self.begin(None, tell(Arc::clone(&self.way), bytes));
+                self.tell(tell(Arc::clone(&self.way), bytes));
             }
         }
         Ended::Done
@@ -182,7 +200,14 @@ impl Bridge {
 
     fn ask(&mut self, request: PendingRequest) {
         let id = request.id().clone();
-        let end = self.begin(Some(id.clone()), exchange(Arc::clone(&self.way), request));
+        let parts = request.cancels_task();
+        let work = Box::pin(exchange(Arc::clone(&self.way), request));
+        let end = self.push(Ongoing {
+            id: Some(id.clone()),
+            holds: false,
+            parts,
+            work,
+        });
         self.by_request.insert(id, end);
     }
 
@@ -195,8 +220,19 @@ impl Bridge {
         self.push(Ongoing {
             id,
             holds: false,
+            parts: false,
             work,
         })
+    }
+
+    /// Begins with what is told to the server, and asks nothing.
+    fn tell(&mut self, work: impl Future<Output = Ended> + Send + 'static) {
+        self.push(Ongoing {
+            id: None,
+            holds: false,
+            parts: true,
+            work: Box::pin(work),
+        });
     }
 
     /// Begins with what the next message waits for: it must find the session open. The requests that are
@@ -206,20 +242,29 @@ impl Bridge {
         self.push(Ongoing {
             id: None,
             holds: true,
+            parts: false,
             work: Box::pin(work),
         });
     }
 
     fn push(&mut self, ongoing: Ongoing) -> AbortHandle {
+        self.parting += usize::from(ongoing.parts);
         let (end, registration) = AbortHandle::new_pair();
         self.ongoing.push(Abortable::new(ongoing, registration));
         end
     }
 
     async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> Ended {
-        let Ok(Outcome { id, holds, ended }) = outcome else {
+        let Ok(outcome) = outcome else {
             return Ended::Done;
         };
+        let Outcome {
+            id,
+            holds,
+            parts,
+            ended,
+        } = outcome;
+        self.parting -= usize::from(parts);
         if holds {
             self.is_held = false;
         }
@@ -287,6 +332,7 @@ impl Future for Ongoing {
         Poll::Ready(Outcome {
             id: self.id.take(),
             holds: self.holds,
+            parts: self.parts,
             ended,
         })
     }

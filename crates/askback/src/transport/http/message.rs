@@ -57,6 +57,11 @@ impl PendingRequest {
         matches!(*self.sent.request, ClientRequest::Initialize(_))
     }
 
+    /// Whether it has a task cancelled, of whose end nobody wants to hear.
+    pub(super) fn cancels_task(&self) -> bool {
+        matches!(*self.sent.request, ClientRequest::CancelTask(_))
+    }
+
     /// Whether it lists tools, and if so, whether it begins the list anew.
     pub(super) fn lists_tools(&self) -> Option<bool> {
         match &*self.sent.request {

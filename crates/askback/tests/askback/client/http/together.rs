@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askback::{
     Changed, Ctx, Form, Result, Revision, Server, Tool,
-    client::{Client, Event},
+    client::{Client, ClientError, Event},
     forms::{ChoicesField, Field, FieldKind, FormSchema},
     protocol::{ElicitParams, InputResponse, ListRootsResult, SubscriptionFilter, TaskSupport},
     transport::Http,
@@ -235,9 +235,9 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
-// Shows TA-16.
-#[tokio::test]
-async fn a_task_is_taken_up_on_another_connection() {
+/// A task that asked somebody who is not there, after its client was closed: by leaving it, or by dropping
+/// the call. Returns what another client finds of it.
+async fn after_close(leaves: bool) -> std::result::Result<String, ClientError> {
     let served = Served::start().await;
     let asked = Arc::new(Notify::new());
     let absent = Scripted::waiting({
@@ -258,7 +258,10 @@ async fn a_task_is_taken_up_on_another_connection() {
         ended = &mut calling => panic!("{ended:?}"),
         () = asked.notified() => {}
     }
-    calling.leave();
+    match leaves {
+        true => calling.leave(),
+        false => drop(calling),
+    }
     client.close().await;
     let heard = absent.heard();
     let mut ids = heard.iter().filter_map(|event| match event {
@@ -267,9 +270,24 @@ async fn a_task_is_taken_up_on_another_connection() {
     });
     let task = ids.next().unwrap();
     let client = connect(host()).await.unwrap();
-    let result = client.take_up_task(task, "later").await.unwrap();
-    assert_eq!(result.text().unwrap(), "true true");
+    let result = client.take_up_task(task, "later").await;
     client.close().await;
+    Ok(result?.text()?)
+}
+
+// Shows TA-16.
+#[tokio::test]
+async fn a_task_is_taken_up_on_another_connection() {
+    assert_eq!(after_close(true).await, Ok("true true".to_owned()));
+}
+
+#[tokio::test]
+async fn a_client_that_is_closed_has_had_its_task_cancelled() {
+    let found = after_close(false).await;
+    assert!(
+        matches!(found, Err(ClientError::TaskCancelled(_))),
+        "{found:?}"
+    );
 }
 
 // Shows TO25-01, TR-02.
