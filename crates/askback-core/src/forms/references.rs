@@ -35,7 +35,7 @@ impl Definitions {
     }
 
     /// Puts definitions in the place of the references in the schema of a field. What is beside a
-    /// reference outweighs its definition. A reference to elsewhere, or beyond the bounds, stays.
+    /// reference outweighs its definition, whose title names no field. A reference to elsewhere, or beyond the bounds, stays.
     pub(super) fn put_into(&mut self, keywords: &mut Keywords) {
         if self.all.is_empty() {
             return;
@@ -83,6 +83,7 @@ impl Definitions {
         }
         self.left -= cost;
         let mut definition = definition.clone();
+        definition.remove("title");
         let beside = schema.as_object()?.iter();
         for (key, value) in beside.filter(|(key, _)| *key != "$ref") {
             definition.insert(key.to_owned(), value.clone());

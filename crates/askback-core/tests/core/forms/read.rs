@@ -456,7 +456,7 @@ fn definitions_stand_in_the_place_of_references() {
     let refer = |name: &str| json!({"$ref": name});
     check(&refer("#/$defs/Kind"), "choice", None);
     check(&refer("#/definitions/Old"), "integer", None);
-    let kind = json!({"type": "string", "enum": ["pie", "soup"], "title": "Kind"});
+    let kind = json!({"type": "string", "enum": ["pie", "soup"]});
     let item = json!({"type": "object", "properties": {"kind": kind}});
     check(
         &json!({"type": "array", "items": {"$ref": "#/$defs/Item"}}),
