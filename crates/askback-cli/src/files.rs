@@ -1,6 +1,7 @@
 //! Files that are watched, so that a server is started again when they change.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
@@ -32,8 +33,15 @@ const PASSED_OVER: [&str; 6] = [
 #[derive(Debug)]
 pub struct WatchedFiles {
     paths: Vec<PathBuf>,
-    seen: u64,
+    seen: Seen,
+    /// Those that changed during the last call.
+    touched: BTreeSet<PathBuf>,
+    /// Those that changed during two calls on end: the call writes them, and they are no reason to make it again.
+    written: BTreeSet<PathBuf>,
 }
+
+/// Files, each with a number that is another once it has changed.
+type Seen = BTreeMap<PathBuf, u64>;
 
 impl WatchedFiles {
     /// The files at these paths, and in the folders among them.
@@ -53,19 +61,21 @@ impl WatchedFiles {
         for path in &paths {
             seen.take(path, true);
         }
-        if seen.files >= MOST {
+        if seen.0.len() >= MOST {
             let words = words!("more than {} files are too many to watch", MOST);
             return Err(Error::usage(words).hint("Name those that matter with --watch-files."));
         }
         Ok(Self {
             paths,
-            seen: seen.hasher.finish(),
+            seen: seen.0,
+            touched: BTreeSet::new(),
+            written: BTreeSet::new(),
         })
     }
 
     /// Waits until a file has changed, and none has since the last look.
     pub async fn changed(&mut self) {
-        let mut last = self.seen;
+        let mut last = self.seen.clone();
         loop {
             sleep(EVERY).await;
             let now = self.look().await;
@@ -78,26 +88,42 @@ impl WatchedFiles {
         }
     }
 
-    async fn look(&self) -> u64 {
-        let paths = self.paths.clone();
+    /// Makes a call. What changes during two calls on end does not count from then on; what is saved during one does.
+    pub async fn during<T>(files: &mut Option<Self>, call: impl Future<Output = T>) -> T {
+        let Some(files) = files else {
+            return call.await;
+        };
+        let before = files.look().await;
+        let done = call.await;
+        let now = files.look().await;
+        let paths: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+        let is_touched = |path: &&PathBuf| before.get(*path) != now.get(*path);
+        let touched: BTreeSet<_> = paths.into_iter().filter(is_touched).cloned().collect();
+        let again = touched.intersection(&files.touched).cloned();
+        files.written.extend(again);
+        files.seen.retain(|path, _| !files.written.contains(path));
+        files.touched = touched;
+        done
+    }
+
+    async fn look(&self) -> Seen {
+        let (paths, written) = (self.paths.clone(), self.written.clone());
         let looking = tokio::task::spawn_blocking(move || {
             let mut seen = Glance::default();
             for path in &paths {
                 seen.take(path, true);
             }
-            seen.hasher.finish()
+            seen.0.retain(|path, _| !written.contains(path));
+            seen.0
         });
         // Looking does not panic.
-        looking.await.unwrap_or(self.seen)
+        looking.await.unwrap_or_else(|_| self.seen.clone())
     }
 }
 
 /// The names, sizes and times of files, as far as they were looked at.
 #[derive(Default)]
-struct Glance {
-    hasher: DefaultHasher,
-    files: usize,
-}
+struct Glance(Seen);
 
 impl Glance {
     fn take(&mut self, path: &Path, is_named: bool) {
@@ -107,7 +133,7 @@ impl Glance {
             false => fs::symlink_metadata(path),
         };
         let Ok(metadata) = metadata else { return };
-        if self.files >= MOST {
+        if self.0.len() >= MOST {
             return;
         }
         if metadata.is_dir() {
@@ -121,10 +147,10 @@ impl Glance {
                 self.take(&path, false);
             }
         } else if metadata.is_file() {
-            self.files = self.files.saturating_add(1);
-            path.hash(&mut self.hasher);
-            metadata.len().hash(&mut self.hasher);
-            metadata.modified().ok().hash(&mut self.hasher);
+            let mut hasher = DefaultHasher::new();
+            metadata.len().hash(&mut hasher);
+            metadata.modified().ok().hash(&mut hasher);
+            self.0.insert(path.to_owned(), hasher.finish());
         }
     }
 }
@@ -166,6 +192,26 @@ mod tests {
         assert!(is_noticed(&mut files).await);
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert!(is_noticed(&mut files).await);
+        // A call that writes a file is not made again and again, and a source that is saved meanwhile counts.
+        let mut files = Some(files);
+        for (notes, source, is_reason) in [
+            ("one", Some("1"), true),
+            ("both", None, false),
+            ("again", None, false),
+            ("a third", Some("22"), true),
+            ("4", None, false),
+        ] {
+            let call = async {
+                write("notes.txt", notes);
+                if let Some(source) = source {
+                    write("src/main.rs", source);
+                }
+            };
+            WatchedFiles::during(&mut files, call).await;
+            let files = files.as_mut().expect("they are watched");
+            assert_eq!(is_noticed(files).await, is_reason, "{notes}");
+            assert!(!is_noticed(files).await);
+        }
         fs::remove_dir_all(&folder).expect("it is ours");
         let error = WatchedFiles::new(vec![folder]).expect_err("it is gone");
         assert!(error.message.as_str().ends_with("nothing is there"));

@@ -20,7 +20,7 @@ impl Repl<'_> {
         self.known.changes = None;
         self.known.is_down = true;
         // What is being read of it is of before.
-        self.rereading.remove(&self.session.server());
+        self.reading.remove(&self.session.server());
         let hint = match self.files {
             Some(_) => "It is started again when a file changes; /restart does so now.",
             None => "/restart tries again.",
@@ -52,10 +52,13 @@ impl Repl<'_> {
             .page()
             .note(Style::Dim, "A file has changed.");
         self.restart().await?;
-        match self.known.last {
-            Some(_) => self.again().await,
-            None => Ok(()),
+        if self.known.last.is_none() {
+            return Ok(());
         }
+        let mut files = self.files.take();
+        let again = WatchedFiles::during(&mut files, self.again()).await;
+        self.files = files;
+        again
     }
 }
 
