@@ -82,7 +82,7 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
         } => {
             sign_in(excerpt, issuer, scopes.as_deref());
             if let Some(more) = more {
-                excerpt.quote_line("The server wants more than it was given before: ", more);
+                excerpt.quote_line("Not asked for before: ", more);
             }
         }
         ask => excerpt.quote(ask.message().unwrap_or_default()),
