@@ -307,6 +307,7 @@ impl Session {
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();
         self.host.attend(closing).await?;
+        self.host.begins_again();
         if let Some(wire) = &self.wire {
             wire.lock().disconnected();
         }

@@ -145,6 +145,12 @@ impl Host {
     /// Takes note that the server that the person talks to is there.
     pub fn is_back(&mut self) {
         self.served().is_gone = false;
+        self.served().remarks.open(false);
+    }
+
+    /// Takes note that the server that the person talks to is being started again.
+    pub fn begins_again(&mut self) {
+        self.served().remarks.open(true);
     }
 
     fn served(&mut self) -> &mut Served {

@@ -39,7 +39,9 @@ pub struct Remarks {
     last: VecDeque<PeerText>,
     /// Whether it was told in this window.
     summed_up: bool,
-    /// The lines of a server that may be started over, up to [`REPEATED`].
+    /// Whether the server has still to answer for the first time since it was started: it may be started over.
+    is_opening: bool,
+    /// Its lines since then, up to [`REPEATED`].
     said: Vec<PeerText>,
     /// Those of its first start that its second one may repeat.
     repeated: VecDeque<PeerText>,
@@ -100,9 +102,17 @@ impl Remarks {
             left_out: 0,
             last: VecDeque::new(),
             summed_up: false,
+            is_opening: true,
             said: Vec::new(),
             repeated: VecDeque::new(),
         }
+    }
+
+    /// Takes note that the server is started, or that it is there and is not started over any more.
+    pub(crate) fn open(&mut self, is_opening: bool) {
+        self.is_opening = is_opening;
+        self.said.clear();
+        self.repeated.clear();
     }
 
     /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
@@ -164,6 +174,9 @@ impl Remarks {
         let What::Quote(_, line, _) = &remark.0 else {
             return false;
         };
+        if !self.is_opening {
+            return false;
+        }
         if self.repeated.front() == Some(line) {
             self.repeated.pop_front();
             return true;

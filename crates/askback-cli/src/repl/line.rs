@@ -121,7 +121,7 @@ pub(super) const HELP: [(&str, &str); 25] = [
         "show or choose the folders it may work in",
     ),
     (
-        "/sampling ask|always|never",
+        "/sampling ask|session|always|never",
         "choose whether it may have a model reply",
     ),
     (

@@ -34,6 +34,7 @@ use askback_core::{
 };
 use askback_host::{
     host::{Host, Input},
+    model::Permission,
     page::{Style, out},
     relay::ServerId,
     remarks,
@@ -78,8 +79,9 @@ pub struct Repl<'a> {
     opening: Opening,
     /// Those of them whose lists are being read.
     learning: JoinSet<Learned>,
-    /// Those whose lists are being read again.
-    rereading: BTreeSet<ServerId>,
+    /// The latest reading of each of those that are being read, and the latest of all.
+    reading: BTreeMap<ServerId, u64>,
+    last_reading: u64,
     /// The calls that go on while the person does something else.
     background: Background,
     /// Whether the front end knows all that can be typed now.
@@ -116,7 +118,8 @@ impl<'a> Repl<'a> {
             called: None,
             opening: Opening::default(),
             learning: JoinSet::new(),
-            rereading: BTreeSet::new(),
+            reading: BTreeMap::new(),
+            last_reading: 0,
             background: Background::default(),
             is_offered: false,
             session,
@@ -332,7 +335,10 @@ impl<'a> Repl<'a> {
             Command::Roots(change) => return self.roots(&change),
             Command::Sampling(permission) => {
                 self.session.host.permit(permission).map_err(Error::usage)?;
-                self.tell("It is kept for this server.");
+                self.tell(match permission {
+                    Permission::Session => "It holds until the conversation ends.",
+                    _ => "It is kept for this server.",
+                });
             }
             Command::Resend(number) => return self.resend(number).await,
             Command::Wire(what) => return self.wire(what),

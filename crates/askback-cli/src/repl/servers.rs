@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, mem};
 
-use askback::client::ClientError;
+use askback::client::{Client, ClientError};
 use askback_host::{page::Style, relay::ServerId, text::given, words};
 
 use super::{
@@ -23,8 +23,8 @@ pub(super) struct Other {
     pub(super) known: Known,
 }
 
-/// The lists of a server, or why they are not known.
-pub(super) type Learned = (ServerId, Result<Lists, ClientError>);
+/// The lists of a server as a reading of this number found them, or why they are not known.
+pub(super) type Learned = (ServerId, u64, Result<Lists, ClientError>);
 
 impl Repl<'_> {
     /// Has these servers beside the one that the person talks to; some are being connected to.
@@ -181,9 +181,19 @@ impl Repl<'_> {
         };
         if let State::Open(client) = &other.connection.state {
             let (server, client) = (other.connection.server, client.clone());
-            self.learning
-                .spawn(async move { (server, Lists::read(&client, Wanted::All).await) });
+            self.read(server, client);
         }
+    }
+
+    /// Has the lists of a server read; those of a reading that goes on are of before.
+    fn read(&mut self, server: ServerId, client: Client) {
+        self.last_reading = self.last_reading.saturating_add(1);
+        let number = self.last_reading;
+        self.reading.insert(server, number);
+        self.learning.spawn(async move {
+            let lists = Lists::read(&client, Wanted::All).await;
+            (server, number, lists)
+        });
     }
 
     /// Has lists that have changed read again, where they are shown, while nobody waits for them.
@@ -193,7 +203,8 @@ impl Repl<'_> {
         }
         for server in servers {
             let client = match server == self.session.server() {
-                true => Some(&self.session.client),
+                // One that went away is started by a command alone.
+                true => (!self.session.host.is_gone(server)).then_some(&self.session.client),
                 false => {
                     let mut others = self.others.iter();
                     let other = others.find(|other| other.connection.server == server);
@@ -203,19 +214,19 @@ impl Repl<'_> {
             let Some(client) = client.cloned() else {
                 continue;
             };
-            if self.rereading.insert(server) {
-                self.learning
-                    .spawn(async move { (server, Lists::read(&client, Wanted::All).await) });
-            } else {
-                // They are another again, before they were read.
-                self.session.host.changed().note(server);
+            match self.reading.contains_key(&server) {
+                true => self.session.host.changed().note(server),
+                false => self.read(server, client),
             }
         }
     }
 
     /// Takes in the lists of a server. Without them there is only less to pick from.
-    pub(super) fn learned(&mut self, (server, lists): Learned) {
-        let is_reread = self.rereading.remove(&server);
+    pub(super) fn learned(&mut self, (server, number, lists): Learned) {
+        if self.reading.get(&server) != Some(&number) {
+            return;
+        }
+        self.reading.remove(&server);
         let known = match server == self.session.server() {
             true => Some(&mut self.known),
             false => {
@@ -224,9 +235,7 @@ impl Repl<'_> {
                 other.map(|other| &mut other.known)
             }
         };
-        if let (Some(known), Ok(lists)) = (known, lists)
-            && (is_reread || known.lists.is_none())
-        {
+        if let (Some(known), Ok(lists)) = (known, lists) {
             known.lists = Some(lists);
             self.is_offered = false;
         }

@@ -54,7 +54,7 @@ impl Repl<'_> {
         let bounds = ProbeArgs::default().bounds(PATIENCE, whole);
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
-        let words = words!("Every question is declined, in {}: ", given(revision));
+        let words = words!("Forms and links are declined, in {}: ", given(revision));
         self.session.host.page().quote_line(words, &tool.name);
         let trouble = check::trouble(&way, &bounds, revision, &tool, lapse);
         let attempts = self.session.host.attend(trouble).await?;

@@ -319,6 +319,7 @@ impl Session {
         } = connection;
         host.choose(server);
         host.desk_mut().meet(client.server_info().map(claims));
+        host.is_back();
         Self {
             client,
             host,

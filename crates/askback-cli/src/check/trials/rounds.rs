@@ -1,6 +1,6 @@
 //! Calls that need input, and the states they travel with (2026-07-28, basic/patterns/mrtr).
 //!
-//! Every question is declined, so that nothing comes of a round that a server should have refused.
+//! Forms and links are declined, so that nothing comes of a round that a server should have refused.
 
 use serde_json::{Map, Value, json};
 
