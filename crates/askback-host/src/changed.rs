@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use askback::client::Event;
 use tokio::{sync::Notify, time::sleep};
 
 use crate::relay::ServerId;
@@ -25,6 +26,16 @@ struct Changes {
 }
 
 impl ChangedLists {
+    /// Takes note of what a server said, where that is a change of a list.
+    pub(crate) fn hear(&self, server: ServerId, event: &Event) {
+        if matches!(
+            event,
+            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged
+        ) {
+            self.note(server);
+        }
+    }
+
     /// Takes note that a list of this server has changed.
     pub fn note(&self, server: ServerId) {
         self.lock().insert(server);

@@ -519,14 +519,7 @@ impl Host {
             Arrival::Told(words) => self.leaf.tell(words),
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {
-                if matches!(
-                    event,
-                    client::Event::ToolsChanged
-                        | client::Event::PromptsChanged
-                        | client::Event::ResourcesChanged
-                ) {
-                    self.changed.note(server);
-                }
+                self.changed.hear(server, &event);
                 let remarks = &mut self.servers.of(server).remarks;
                 for remark in remarks.hear(event, self.began.elapsed()) {
                     self.remark(server, remark);
