@@ -29,6 +29,7 @@ use super::{
     picture::{ATTRIBUTES, Pictures},
     region::Region,
     screen::{Screen, Size},
+    settling::Settling,
 };
 use crate::{
     browser,
@@ -59,10 +60,6 @@ const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
 /// is told.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// How long a question stands before it takes keys: those that were on their way were meant for what
-/// stood there before.
-const SETTLING: Duration = Duration::from_millis(600);
-
 /// How long a person who presses no key is taken to be before the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
@@ -86,8 +83,8 @@ pub struct Full {
     prompt: Option<Words>,
     /// The question that stands on the screen.
     shown: Option<u64>,
-    /// While that one is too new to take keys.
-    settling: Option<Pin<Box<Sleep>>>,
+    /// Whether that one is too new to take keys.
+    settling: Settling,
     /// When it is to be said for what is waited.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
@@ -123,7 +120,7 @@ impl Full {
             styled: Look::of_stderr().styled,
             prompt: None,
             shown: None,
-            settling: None,
+            settling: Settling::default(),
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
             waited_for: Duration::ZERO,
@@ -220,9 +217,7 @@ impl Leaf for Full {
                 }
             }));
         }
-        let settled = self.settling.as_mut();
-        if settled.is_some_and(|settled| settled.as_mut().poll(context).is_ready()) {
-            self.settling = None;
+        if self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         let event = match self.keys.poll_next(context) {
@@ -276,8 +271,9 @@ impl Leaf for Full {
             }
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        let is_new = desk.front().map(|front| front.id) != self.shown || self.settling.is_some();
+        let is_new = desk.front().map(|front| front.id) != self.shown || self.settling.goes_on();
         if is_new && desk.front().is_some_and(|front| !leaves(&front, &key)) {
+            self.settling.pressed();
             return Poll::Ready(Did::Said(Vec::new()));
         }
         if self.asks && desk.front().is_none() && self.prompt.is_some() && begins_a_line(&key) {
@@ -350,8 +346,7 @@ impl Leaf for Full {
         let front = desk.front();
         if front.map(|front| front.id) != self.shown {
             self.shown = front.map(|front| front.id);
-            let settles = front.is_some_and(|front| !is_of_person(&front));
-            self.settling = settles.then(|| Box::pin(sleep(SETTLING)));
+            self.settling = Settling::of(front.is_some_and(|front| !is_of_person(&front)));
         }
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
@@ -368,7 +363,7 @@ impl Leaf for Full {
             waiting,
             self.size,
             self.styled,
-            self.settling.is_some(),
+            self.settling.goes_on(),
         );
         let above = self.page.take();
         let text = self.region.draw(&above, &frame, self.styled);

@@ -23,6 +23,7 @@ mod pixels;
 mod question;
 mod region;
 mod screen;
+mod settling;
 mod sixel;
 mod suggested;
 
