@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use url::form_urlencoded::byte_serialize;
 
 use crate::secret::{holds, is_name};
 
@@ -34,7 +35,7 @@ impl Secrets {
         self.names.insert(name.to_owned());
         match value {
             Value::Null | Value::Bool(_) => {}
-            Value::String(text) => drop(self.values.insert(text.clone())),
+            Value::String(text) => self.values.extend(spellings(text)),
             Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
             other => drop(self.values.insert(other.to_string())),
         }
@@ -104,17 +105,11 @@ impl Secrets {
     /// Puts other words in the place of what the server repeats, and of what only a browser is to know.
     fn blank(&mut self, value: &mut Value) {
         match value {
-            Value::String(text) => {
-                for secret in self.values.iter().filter(|secret| !secret.is_empty()) {
-                    if text.contains(secret.as_str()) {
-                        *text = text.replace(secret.as_str(), LEFT_OUT);
-                    }
-                }
-            }
+            Value::String(text) => self.blank_text(text),
             Value::Array(all) => all.iter_mut().for_each(|one| self.blank(one)),
             Value::Object(members) => {
                 let is_link = members.get("mode").is_some_and(|mode| mode == "url");
-                for (name, value) in members {
+                for (name, value) in members.iter_mut() {
                     match name.as_str() {
                         STATE => self.label(value),
                         "url" if is_link => {
@@ -124,11 +119,25 @@ impl Secrets {
                         _ => self.blank(value),
                     }
                 }
+                let named = members.keys().filter(|name| self.are_in(name));
+                for mut name in named.cloned().collect::<Vec<_>>() {
+                    let value = members.remove(&name);
+                    self.blank_text(&mut name);
+                    members.extend(value.map(|value| (name, value)));
+                }
             }
             Value::Number(number) if self.values.contains(&number.to_string()) => {
                 *value = Value::Null;
             }
             _ => {}
+        }
+    }
+
+    fn blank_text(&self, text: &mut String) {
+        for secret in self.values.iter().filter(|secret| !secret.is_empty()) {
+            if text.contains(secret.as_str()) {
+                *text = text.replace(secret.as_str(), LEFT_OUT);
+            }
         }
     }
 
@@ -157,6 +166,27 @@ impl Secrets {
     }
 }
 
+/// A text as it stands alone, in JSON, in JSON of nothing but ASCII with small digits or large ones, and in URLs.
+fn spellings(text: &str) -> [String; 5] {
+    let json = Value::from(text).to_string();
+    let inside = json.len().saturating_sub(1);
+    let json = json.get(1..inside).unwrap_or_default();
+    let (mut small, mut large) = (String::new(), String::new());
+    for c in json.chars() {
+        if c.is_ascii() {
+            small.push(c);
+            large.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            small.push_str(&format!("\\u{unit:04x}"));
+            large.push_str(&format!("\\u{unit:04X}"));
+        }
+    }
+    let url = byte_serialize(text.as_bytes()).collect();
+    [text.to_owned(), json.to_owned(), small, large, url]
+}
+
 /// Whether a value holds a secret that is none of a member within.
 fn is_held(value: &Value) -> bool {
     match value {
@@ -172,5 +202,46 @@ fn without_query(link: &mut Value) {
         && let Some(end) = text.find(['?', '#'])
     {
         text.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_server_repeats_is_left_out_however_it_is_written() {
+        #[track_caller]
+        fn check(secret: &str, said: Value, left: Value) {
+            let mut secrets = Secrets::default();
+            secrets.note("password", &json!(secret));
+            let mut message = json!({"result": said});
+            secrets.leave_out(&mut message, false);
+            assert_eq!(message, json!({"result": left}), "{secret}");
+        }
+        check(
+            "hush",
+            json!({"was": "hush!"}),
+            json!({"was": "(left out)!"}),
+        );
+        check(
+            "hush",
+            json!({"hush": 1, "a": 2}),
+            json!({"(left out)": 1, "a": 2}),
+        );
+        let secret = "hünter\"2";
+        for text in [
+            json!({ "was": secret }).to_string(),
+            r#"{"was":"h\u00fcnter\"2"}"#.to_owned(),
+            r#"{"was":"h\u00FCnter\"2"}"#.to_owned(),
+            format!("{{\"was\":\"{secret}\"}}"),
+        ] {
+            check(secret, json!([text]), json!(["{\"was\":\"(left out)\"}"]));
+        }
+        let url = json!("https://a.test/?q=h%C3%BCnter%222");
+        check(secret, url, json!("https://a.test/?q=(left out)"));
+        check("\"", json!("a \"b\""), json!("a (left out)b(left out)"));
     }
 }
