@@ -5,10 +5,10 @@ use super::{
     tasks::{ASKS, core, stands, taking_tasks},
 };
 
-/// What a server says of itself that has tasks.
+/// The capabilities of a server that has tasks.
 const TASKS: &str = r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// What it says on a session.
+/// The same on a session.
 const CORE_TASKS: &str = r#"{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
 
 /// A transcript that opens a connection of the stateless era to a server that can do this.
@@ -39,6 +39,23 @@ fn check_core(rest: &str) {
     check_as(&only("2025-11-25"), &transcript);
 }
 
+/// A transcript in which a task of the core is taken up, and its server asks.
+#[track_caller]
+fn check_core_asked(rest: &str) {
+    let stands = core("input_required");
+    check_core(&format!(
+        r#"
+        ! take 7 t1 dig
+        > {{"id":2,"method":"tasks/get","params":{{"taskId":"t1"}}}}
+        < {{"id":2,"result":{stands}}}
+        = task tool=dig t1 input_required
+        > {{"id":3,"method":"tasks/result","params":{{"taskId":"t1"}}}}
+        < {{"id":0,"method":"roots/list","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
+        = ask 1 tool=dig "roots"
+        {rest}"#
+    ));
+}
+
 // Shows TA-16.
 #[test]
 fn a_task_is_asked_after_without_a_call() {
@@ -61,22 +78,14 @@ fn a_task_is_asked_after_without_a_call() {
         = done 7 {{"content":[]}}
         "#
     ));
-    check_core(&format!(
+    check_core_asked(
         r#"
-        ! take 7 t1 dig
-        > {{"id":2,"method":"tasks/get","params":{{"taskId":"t1"}}}}
-        < {{"id":2,"result":{}}}
-        = task tool=dig t1 input_required
-        > {{"id":3,"method":"tasks/result","params":{{"taskId":"t1"}}}}
-        < {{"id":0,"method":"roots/list","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
-        = ask 1 tool=dig "roots"
-        ! answer 1 roots {{"roots":[]}}
-        > {{"id":0,"result":{{"roots":[],"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
-        < {{"id":3,"result":{{"content":[]}}}}
-        = done 7 {{"content":[]}}
+        ! answer 1 roots {"roots":[]}
+        > {"id":0,"result":{"roots":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}}
+        < {"id":3,"result":{"content":[]}}
+        = done 7 {"content":[]}
         "#,
-        core("input_required"),
-    ));
+    );
 }
 
 // Shows TA-16.
@@ -227,21 +236,13 @@ fn a_task_that_is_left_goes_on() {
         "#
     ));
     // The questions of a session are those of whoever comes next.
-    check_core(&format!(
+    check_core_asked(
         r#"
-        ! take 7 t1 dig
-        > {{"id":2,"method":"tasks/get","params":{{"taskId":"t1"}}}}
-        < {{"id":2,"result":{}}}
-        = task tool=dig t1 input_required
-        > {{"id":3,"method":"tasks/result","params":{{"taskId":"t1"}}}}
-        < {{"id":0,"method":"roots/list","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t1"}}}}}}}}
-        = ask 1 tool=dig "roots"
         ! leave 7
         = withdraw 1
-        ! answer 1 roots {{"roots":[]}}
+        ! answer 1 roots {"roots":[]}
         "#,
-        core("input_required"),
-    ));
+    );
 }
 
 #[test]
