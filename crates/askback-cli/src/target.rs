@@ -107,7 +107,7 @@ impl Target {
     }
 
     /// The server as the user configured it, in a file name or a key: its name, and how it is reached.
-    /// What it calls itself has no part in it, and neither has anything secret.
+    /// The name that the server gives itself is left out, and so is every secret.
     pub fn digest(&self) -> String {
         let file = self.file.as_ref().map(|file| file.display().to_string());
         let parts = [self.name.clone(), self.shown(), file.unwrap_or_default()];

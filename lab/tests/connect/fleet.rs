@@ -116,7 +116,7 @@ struct Fleet {
     /// What they say, with the number of each.
     said: mpsc::UnboundedReceiver<(usize, String)>,
     saying: mpsc::UnboundedSender<(usize, String)>,
-    /// What was said while something else was waited for.
+    /// The lines that came while another one was waited for.
     early: VecDeque<(usize, String)>,
     /// The time by their clocks.
     now: Millis,
