@@ -1,6 +1,9 @@
 //! The secrets of a session, which a recording is without.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
@@ -134,7 +137,11 @@ impl Secrets {
     }
 
     fn blank_text(&self, text: &mut String) {
-        for secret in self.values.iter().filter(|secret| !secret.is_empty()) {
+        let secrets = self.values.iter().filter(|secret| !secret.is_empty());
+        let mut secrets: Vec<_> = secrets.collect();
+        // One may be a part of another, whose rest would stay.
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
+        for secret in secrets {
             if text.contains(secret.as_str()) {
                 *text = text.replace(secret.as_str(), LEFT_OUT);
             }
@@ -217,6 +224,7 @@ mod tests {
         fn check(secret: &str, said: Value, left: Value) {
             let mut secrets = Secrets::default();
             secrets.note("password", &json!(secret));
+            secrets.note("parts", &json!(["us", "hu"]));
             let mut message = json!({"result": said});
             secrets.leave_out(&mut message, false);
             assert_eq!(message, json!({"result": left}), "{secret}");
