@@ -62,11 +62,12 @@ pub(crate) fn unfinished(page: &mut Page, asker: &Asker, front: &Front<'_>) {
     }
 }
 
-/// Puts on the page what the server says about its question, at most `shown` characters of it.
-pub(crate) fn why(page: &mut Page, question: &Question, shown: usize) {
+/// Puts on the page what the server says about its question, at most `shown` characters of it; the words say how the
+/// rest is seen.
+pub(crate) fn why(page: &mut Page, question: &Question, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
     said(&mut excerpt, question);
-    excerpt.end("; /more shows the whole");
+    excerpt.end(rest);
 }
 
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {

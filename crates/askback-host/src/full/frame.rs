@@ -144,6 +144,11 @@ impl Row {
         }
     }
 
+    /// Whether the person types there.
+    pub(super) fn is_typed_in(&self) -> bool {
+        self.cursor.is_some()
+    }
+
     /// The columns that are left.
     pub fn room(&self) -> usize {
         self.columns.saturating_sub(self.at)

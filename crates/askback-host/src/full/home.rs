@@ -42,6 +42,8 @@ pub(super) struct Home {
 pub(super) enum Homed {
     /// This line was entered.
     Line(String),
+    /// This line was picked from a list: names of the server's stand in it.
+    Picked(String),
     /// The person leaves.
     Leave,
     /// The person pressed Ctrl-C where there was nothing to clear.
@@ -151,6 +153,11 @@ impl Home {
                 }
             },
         };
+        let ours = |line: &String| {
+            let mut offers = self.offers.iter();
+            offers.any(|offer| offer.line == *line && matches!(offer.about, About::Ours(_)))
+        };
+        let is_picked = picked.as_ref().is_some_and(|line| !ours(line));
         let line = picked.unwrap_or_else(|| self.editor.text().to_owned());
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
@@ -158,7 +165,10 @@ impl Home {
             return Homed::Nothing;
         }
         self.remember(vec![line.clone()]);
-        Homed::Line(line)
+        match is_picked {
+            true => Homed::Picked(line),
+            false => Homed::Line(line),
+        }
     }
 
     fn complete(&mut self) {
@@ -405,7 +415,7 @@ mod tests {
                 home.press(&Key::Char(character));
             }
             let entered = match home.press(&Key::Enter) {
-                Homed::Line(line) => Some(line),
+                Homed::Line(line) | Homed::Picked(line) => Some(line),
                 _ => None,
             };
             let found = (entered.as_deref(), home.editor.text(), home.picked);

@@ -210,7 +210,7 @@ impl Leaf for Full {
             let written = ready!(away.poll(context));
             self.come_back();
             return Poll::Ready(Did::Said(match written {
-                Ok(text) => self.screen.edited(desk, text),
+                Ok(text) => self.screen.edited(desk, text, &mut self.page),
                 Err(issue) => {
                     self.page.item("× ", Style::Warning, issue);
                     Vec::new()

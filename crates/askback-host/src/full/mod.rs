@@ -21,6 +21,7 @@ mod pick;
 mod picture;
 mod pixels;
 mod question;
+mod reading;
 mod region;
 mod screen;
 mod settling;

@@ -25,6 +25,9 @@ const KEPT: usize = 44;
 /// The most rows on where a server comes from.
 const ORIGIN: usize = 4;
 
+/// How the rest of a message is seen.
+const REST: &str = "; F4 shows the whole";
+
 /// The fewest columns for what is called.
 const CALLED: usize = 16;
 
@@ -64,19 +67,30 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
         true => frame.put(&origin.first(ORIGIN)),
         false => frame.put(&origin),
     }
-    question::why(&mut page, front.question, shown);
+    // A request to a model is the body, and can be scrolled.
+    if !matches!(front.step, Step::Request(_)) {
+        question::why(&mut page, front.question, shown, REST);
+    }
     let why = page.take();
     let count = why.to_string().lines().count();
     let rows = rows.max(3);
-    if count <= rows {
-        frame.put(&why);
-    } else {
-        frame.put(&why.first(rows.saturating_sub(1)));
-        let words = words!(
-            "  {} more rows; F4 shows the whole",
-            count.saturating_sub(rows).saturating_add(1)
-        );
-        frame.push(Row::new(columns).ours(Style::Dim, words));
+    let kept = rows.saturating_sub(1);
+    let left_out = count.saturating_sub(kept);
+    let more = |where_from| {
+        let words = words!("  {} {}{}", left_out, where_from, REST);
+        Row::new(columns).ours(Style::Dim, words)
+    };
+    match front.question.ask {
+        _ if count <= rows => frame.put(&why),
+        // What is new stands at its end.
+        Ask::Sample(_) => {
+            frame.push(more("rows before"));
+            frame.put(&why.skip(left_out));
+        }
+        _ => {
+            frame.put(&why.first(kept));
+            frame.push(more("more rows"));
+        }
     }
     if let Some(tool) = front.called {
         tools::head(&mut page, tool);
@@ -111,13 +125,15 @@ fn call(question: &Question) -> (Words, Option<PeerText>) {
     }
 }
 
-/// The rows below the head, where that is no form to be filled in, and which is of most interest.
+/// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
+/// a model are seen.
 pub(super) fn body(
     asker: &Asker,
     front: &Front<'_>,
     written: &Editor,
     look: Look,
-) -> (Vec<Row>, usize) {
+    shown: usize,
+) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
     let line = |label: &'static str| {
@@ -142,26 +158,20 @@ pub(super) fn body(
         }
         Step::Review(draft) => rows.extend(review(draft, columns)),
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
-            let site = PeerText::from(link.host());
-            let label = row().ours(Style::Strong, "Site    ");
-            rows.push(label.peer(Style::Strong, &site, columns));
-            // Whole, however long it is.
-            let mut rest = link.url.as_str();
-            let mut label = "Address ";
-            while !rest.is_empty() {
-                let begins = row().ours(Style::Strong, label).to(8);
-                let room = begins.room().saturating_sub(text::GUTTER.len()).max(1);
-                let (part, after) = rest.split_at(rest.len().min(room));
-                rows.push(begins.peer(Style::Plain, &PeerText::from(part), columns));
-                (rest, label) = (after, "");
-            }
-            for host in &link.leads_on {
-                let row = row().ours(Style::Strong, "May send you on to ");
-                rows.push(row.peer(Style::Strong, &PeerText::from(host), columns));
-            }
+            // Nothing of it is cut, and what it leads to comes before an address of any length.
+            rows.extend(whole_of("Site    ", link.host(), Style::Strong, columns));
             for warning in &link.warnings {
                 rows.extend(warned(warning, look));
             }
+            for host in &link.leads_on {
+                rows.extend(whole_of(
+                    "May send you on to ",
+                    host,
+                    Style::Strong,
+                    columns,
+                ));
+            }
+            rows.extend(whole_of("Address ", &link.url, Style::Plain, columns));
             match front.step {
                 Step::Opened(_) if front.is_unfinished() => {
                     let words =
@@ -186,9 +196,11 @@ pub(super) fn body(
             }
         }
         Step::Pick(_) | Step::Replied(_) => {}
-        Step::Request(sampling) | Step::Running(sampling) => {
-            rows.extend(offered(sampling, columns));
+        Step::Request(_) | Step::Running(_) => {
             let mut page = Page::new(look);
+            if matches!(front.step, Step::Request(_)) {
+                question::why(&mut page, front.question, shown, REST);
+            }
             question::step(&mut page, asker, front, 0);
             let mut frame = Frame::default();
             frame.put(&page.take());
@@ -232,7 +244,7 @@ pub(super) fn body(
         }
         Step::Reason => rows.push(line("Why not? A line for the server: ")),
     }
-    (rows, 0)
+    rows
 }
 
 /// A row with the names of the tools that may be called: they stand at the end of a request, of which not
@@ -255,17 +267,12 @@ fn offered(sampling: &Sampling, columns: usize) -> Option<Row> {
 }
 
 /// The rows of a reply that is ready to be sent, where the person is at one of its calls.
-pub(super) fn replied(
-    asker: &Asker,
-    sampling: &Sampling,
-    call: usize,
-    look: Look,
-) -> (Vec<Row>, usize) {
+pub(super) fn replied(asker: &Asker, sampling: &Sampling, call: usize, look: Look) -> Vec<Row> {
     let mut page = Page::new(look);
     question::sampling::ready(&mut page, given(&asker.name).short(), sampling, Some(call));
     let mut frame = Frame::default();
     frame.put(&page.take());
-    (frame.into_rows(), 0)
+    frame.into_rows()
 }
 
 /// The rows of what was wrong with the last key.
@@ -279,6 +286,20 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
         row().ours(Style::Warning, words)
     });
     rows.collect()
+}
+
+/// The rows of ASCII text of a peer behind a label, of which nothing is cut.
+fn whole_of(label: &'static str, text: &str, style: Style, columns: usize) -> Vec<Row> {
+    let indent = text::columns(label).min(columns / 4);
+    let mut rows = Vec::new();
+    let (mut rest, mut row) = (text, Row::new(columns).ours(Style::Strong, label));
+    while !rest.is_empty() {
+        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
+        let (part, after) = rest.split_at(rest.len().min(room));
+        rows.push(row.peer(style, &PeerText::from(part), columns));
+        (rest, row) = (after, Row::new(columns).to(indent));
+    }
+    rows
 }
 
 /// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.

@@ -12,6 +12,7 @@ use super::{
     key::Key,
     pick::PickView,
     question,
+    reading::Reading,
 };
 use crate::{
     command::{self, Typed},
@@ -51,14 +52,16 @@ pub struct Screen {
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
-    /// The first row that is seen of a text that is longer than the screen.
-    scrolled: usize,
+    /// How far the question was read, where it is longer than the screen.
+    reading: Reading,
     /// The text that the person asked to see whole, above.
     wanted: Option<Wanted>,
     /// A link that the person wants in the clipboard.
     copied: Option<String>,
     /// A text that the person wants in an editor.
     editing: Option<String>,
+    /// The question that a text in the editor is for, and its turn.
+    edits: Option<(u64, u64)>,
     /// The messages that the person wants to see.
     wire: Option<Shown>,
 }
@@ -86,10 +89,11 @@ impl Screen {
             home: Home::default(),
             issue: None,
             is_helping: false,
-            scrolled: 0,
+            reading: Reading::default(),
             wanted: None,
             copied: None,
             editing: None,
+            edits: None,
             wire: None,
         }
     }
@@ -119,17 +123,27 @@ impl Screen {
         self.editing.take()
     }
 
-    /// Takes a text back from an editor: what the person says with it.
-    pub fn edited(&mut self, desk: &Desk, text: String) -> Vec<Said> {
+    /// Takes a text back from an editor: what the person says with it. If the question that it is for went
+    /// away meanwhile, the text is put on the page.
+    pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Said> {
         self.look(desk);
-        match desk.front().map(|front| front.step) {
-            Some(Step::Filling(_)) => self.form.edited(text),
-            Some(Step::Write(_)) => {
-                self.text = Editor::new(text);
-                Vec::new()
+        let edits = self.edits.take();
+        let front = desk
+            .front()
+            .filter(|front| edits == Some((front.id, front.turn)));
+        match front.map(|front| front.step) {
+            Some(Step::Filling(_)) => return self.form.edited(text),
+            Some(Step::Write(_) | Step::Rewrite(..)) => self.text = Editor::new(text),
+            _ => {
+                let words = "The question that you wrote this for is gone; nobody was sent it:";
+                page.say(Style::Warning, words);
+                for line in text.lines() {
+                    page.say(Style::Plain, given(line));
+                }
+                page.blank();
             }
-            _ => Vec::new(),
         }
+        Vec::new()
     }
 
     /// Remembers lines to go back to, oldest first, behind those that are remembered.
@@ -176,11 +190,14 @@ impl Screen {
             }
             (None, Some(prompt)) => match self.home.press(key) {
                 Homed::Line(line) => {
-                    // What was picked holds names of the server's: one row, which is the prompt's.
-                    let before = text::columns(prompt.as_str()).saturating_add(3);
-                    let room = page.look().columns.saturating_sub(before);
-                    let seen = text::fitted(&text::line(&line), room);
+                    let seen = one_row(prompt, &line, page.look().columns);
                     page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
+                    Did::Line(line)
+                }
+                Homed::Picked(line) => {
+                    let columns = page.look().columns.saturating_sub(text::GUTTER.len());
+                    let seen = one_row(prompt, &line, columns);
+                    page.quote_at(words!("{}> ", prompt.clone()), seen);
                     Did::Line(line)
                 }
                 Homed::Leave => Did::End,
@@ -218,7 +235,12 @@ impl Screen {
         }
         let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
         self.seen = now;
-        (self.is_helping, self.scrolled, self.issue) = (false, 0, None);
+        (self.is_helping, self.issue) = (false, None);
+        self.reading = match desk.front().map(|front| front.step) {
+            // Where one waits, the words on that stand at the end; of a request, the last message is what is new.
+            Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),
+            _ => Reading::default(),
+        };
         let is_calling = desk.front().is_some_and(|front| front.called.is_some());
         if is_new || is_calling {
             self.form = FormView::new(self.today);
@@ -258,9 +280,10 @@ impl Screen {
             Key::Ctrl('g') => {
                 self.editing = match front.step {
                     Step::Filling(draft) => self.form.text_of(draft),
-                    Step::Write(_) => Some(self.text.text().to_owned()),
+                    Step::Write(_) | Step::Rewrite(..) => Some(self.text.text().to_owned()),
                     _ => None,
                 };
+                self.edits = self.editing.as_ref().map(|_| (front.id, front.turn));
                 return Vec::new();
             }
             Key::Ctrl('d') if front.step != Step::Reason => return vec![Said::Decline(None)],
@@ -277,8 +300,13 @@ impl Screen {
                 Pressed::Command(command) => return self.command(&front.step, &command),
                 Pressed::Other => {}
             }
+        } else if agrees(&front.step, key) && !self.reading.is_whole() {
+            self.issue = Some("There is more below: look at it first, with ↓ or Page Down.");
+            return Vec::new();
         } else if let Some(said) = self.step(front, key) {
             return said;
+        } else if !is_text && self.reading.press(key) {
+            return Vec::new();
         }
         match key {
             Key::Esc | Key::Ctrl('c') => vec![Said::Cancel],
@@ -296,20 +324,6 @@ impl Screen {
             (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Said::Send),
             (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
                 one(Said::Back)
-            }
-            (
-                Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_),
-                Key::Down | Key::PageDown,
-            ) => {
-                self.scrolled = self.scrolled.saturating_add(1);
-                Some(Vec::new())
-            }
-            (
-                Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_),
-                Key::Up | Key::PageUp,
-            ) => {
-                self.scrolled = self.scrolled.saturating_sub(1);
-                Some(Vec::new())
             }
             (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
                 self.checkpoint.press(&front.step, key)
@@ -487,12 +501,23 @@ impl Screen {
         let rows = if is_calling { 0 } else { size.rows / 3 };
         let head = question::head(desk, front, look, self.shown, rows);
         let (body, focused) = match front.step {
-            Step::Filling(draft) => self.form.rows(front, draft, columns),
-            Step::Pick(sampling) => self.pick.rows(sampling, look),
-            Step::Replied(sampling) => {
-                question::replied(desk.asker(), sampling, self.checkpoint.at(sampling), look)
+            Step::Filling(draft) => {
+                let (rows, focused) = self.form.rows(front, draft, columns);
+                (rows, Some(focused))
             }
-            _ => question::body(desk.asker(), front, &self.text, look),
+            Step::Pick(sampling) => {
+                let (rows, focused) = self.pick.rows(sampling, look);
+                (rows, Some(focused))
+            }
+            Step::Replied(sampling) => {
+                let call = self.checkpoint.at(sampling);
+                (question::replied(desk.asker(), sampling, call, look), None)
+            }
+            _ => {
+                let rows = question::body(desk.asker(), front, &self.text, look, self.shown);
+                let typed_at = rows.iter().position(Row::is_typed_in);
+                (rows, typed_at)
+            }
         };
         let mut foot = Vec::new();
         let issue = self.issue.map(Words::from).or(front.issue.cloned());
@@ -503,31 +528,28 @@ impl Screen {
             true => foot.push(Row::new(columns).ours(Style::Dim, "One moment…")),
             false => foot.extend(question::keys(front, self.is_helping, columns)),
         }
-        let used = head.height().saturating_add(foot.len());
-        let room = size.rows.saturating_sub(1).saturating_sub(used).max(3);
         *frame = head;
-        let most = body.len().saturating_sub(room);
-        let is_form = matches!(front.step, Step::Filling(_) | Step::Pick(_));
-        let first = match is_form {
-            true => focused.saturating_sub(room / 2).min(most),
-            false => {
-                self.scrolled = self.scrolled.min(most);
-                self.scrolled
-            }
-        };
-        let last = first.saturating_add(room).min(body.len());
-        let hidden = body.len().saturating_sub(last);
-        for (index, row) in body.into_iter().enumerate() {
-            if (first..last).contains(&index) {
-                frame.push(row);
-            }
-        }
-        if first > 0 || hidden > 0 {
-            let words = words!("  rows above: {}, below: {}", first, hidden);
-            frame.push(Row::new(columns).ours(Style::Dim, words));
-        }
+        let room = size.rows.saturating_sub(1).saturating_sub(foot.len());
+        self.reading.put(frame, body, focused, room, columns);
         for row in foot {
             frame.push(row);
         }
+    }
+}
+
+/// As much of a line as fits the row of the prompt.
+fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
+    let before = text::columns(prompt.as_str()).saturating_add(3);
+    text::fitted(&text::line(line), columns.saturating_sub(before))
+}
+
+/// Whether a key agrees to what stands on the screen.
+fn agrees(step: &Step<'_>, key: &Key) -> bool {
+    match step {
+        Step::Consent(_) => *key == Key::Char('o'),
+        Step::Secret(_) => *key == Key::Char('y'),
+        Step::Review(_) | Step::Reread(_) | Step::Replied(_) => *key == Key::Enter,
+        Step::Request(_) => matches!(key, Key::Enter | Key::Char('s' | 'A')),
+        _ => false,
     }
 }

@@ -84,6 +84,17 @@ impl<'a> Excerpt<'a> {
         }
     }
 
+    /// How many characters may still be put there.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Leaves out so many characters of the question, and says in which place.
+    pub(crate) fn leave_out(&mut self, words: impl Into<Words>, characters: usize) {
+        self.page.note(Style::Dim, words);
+        self.left_out = self.left_out.saturating_add(characters);
+    }
+
     /// Keeps room for so many characters that follow, half of it at most.
     pub(crate) fn reserve(&mut self, characters: usize) {
         self.reserved = characters.min(self.left / 2);

@@ -13,6 +13,9 @@ use crate::{
 /// The end of a text of several lines.
 const END: &str = ".";
 
+/// How the rest of a message is seen.
+const REST: &str = "; /more shows the whole";
+
 /// The questions on a desk, as a conversation in lines.
 #[derive(Debug)]
 pub struct Dialog {
@@ -173,7 +176,7 @@ impl Dialog {
                     .say(Style::Dim, "A line with only a dot ends the text.");
                 return Vec::new();
             }
-            Heard::More => question::why(&mut self.page, front.question, usize::MAX),
+            Heard::More => question::why(&mut self.page, front.question, usize::MAX, REST),
             Heard::Link => question::link_alone(&mut self.page, &front),
             Heard::Code => question::link_code(&mut self.page, &front),
             Heard::Wire(shown) => self.wire = Some(shown),
@@ -334,7 +337,7 @@ impl Dialog {
             } else {
                 let of = (front.position, front.total);
                 question::head(&mut self.page, desk.asker(), front.question, of);
-                question::why(&mut self.page, front.question, self.shown);
+                question::why(&mut self.page, front.question, self.shown, REST);
             }
         }
         if before != Some(now) {

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use askback_core::protocol::{CreateMessageParams, IncludeContext, Role, SamplingBlock};
+use askback_core::protocol::{
+    CreateMessageParams, IncludeContext, Role, SamplingBlock, SamplingMessage,
+};
 
 use super::tools;
 use crate::{
     content,
     model::{self, Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
-    text::{Given, Words, given},
+    text::{self, Given, PeerText, Words, given},
     words,
 };
 
@@ -100,14 +102,41 @@ pub(crate) fn ready(page: &mut Page, server: Given, sampling: &Sampling, at: Opt
     }
 }
 
-/// Puts a request to a model on the page: its messages, and what is wished of the model.
+/// Puts a request to a model on the page: what is wished of the model, and its messages. The last of them stands at the
+/// end and has room kept for it, for it is what is new; those left out are the first.
 pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
+    let sizes: Vec<_> = request.messages.iter().map(size).collect();
+    let all = sizes.iter().copied().fold(0, usize::saturating_add);
+    excerpt.reserve(all);
     if let Some(system) = &request.system_prompt {
         excerpt.say(Style::Dim, "to the model:");
         excerpt.quote(system);
     }
-    let mut names = HashMap::new();
-    for said in &request.messages {
+    wishes(excerpt, request);
+    tools::offered(excerpt, request);
+    excerpt.release();
+    let mut left = excerpt.left();
+    let fitting = sizes.iter().rev().take_while(|&&size| {
+        let after = left.checked_sub(size);
+        left = after.unwrap_or(left);
+        after.is_some()
+    });
+    let earlier = sizes.len().saturating_sub(fitting.count().max(1));
+    let (earlier, last) = request.messages.split_at(earlier);
+    match earlier.len() {
+        0 => {}
+        1 => excerpt.leave_out(
+            "1 message before is left out",
+            earlier.iter().map(characters).sum(),
+        ),
+        count => {
+            let words = words!("{} messages before are left out", count);
+            excerpt.leave_out(words, earlier.iter().map(characters).sum());
+        }
+    }
+    let blocks = earlier.iter().flat_map(|said| said.content.blocks());
+    let mut names: HashMap<_, _> = blocks.filter_map(named).collect();
+    for said in last {
         let blocks = said.content.blocks();
         let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
         let role = match said.role {
@@ -120,7 +149,7 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) 
             match block {
                 SamplingBlock::Text(block) => excerpt.quote(&block.text),
                 SamplingBlock::ToolUse(call) => {
-                    names.insert(call.id.as_str(), call.name.as_str());
+                    names.extend(named(block));
                     tools::called(excerpt, call);
                 }
                 SamplingBlock::ToolResult(result) => {
@@ -131,8 +160,33 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) 
             }
         }
     }
-    wishes(excerpt, request);
-    tools::offered(excerpt, request);
+}
+
+/// The id of a call, and the tool that it calls.
+fn named(block: &SamplingBlock) -> Option<(&str, &str)> {
+    match block {
+        SamplingBlock::ToolUse(call) => Some((&call.id, &call.name)),
+        _ => None,
+    }
+}
+
+/// The texts of a message, as they are shown.
+fn texts(said: &SamplingMessage) -> impl Iterator<Item = PeerText> {
+    said.content.blocks().iter().map(content::sampling_block)
+}
+
+/// How much room a message takes, with the line on whose it is.
+fn size(said: &SamplingMessage) -> usize {
+    let texts = texts(said).map(|text| text::extent(text.raw()));
+    texts.fold(ROLE, usize::saturating_add)
+}
+
+/// The most characters of the line on whose a message is.
+const ROLE: usize = 16;
+
+fn characters(said: &SamplingMessage) -> usize {
+    let texts = texts(said).map(|text| text.raw().chars().count());
+    texts.fold(ROLE, usize::saturating_add)
 }
 
 /// Puts the server's model preferences on the page.

@@ -2,7 +2,7 @@
 
 use askback_core::{
     limits::Limits,
-    protocol::{CreateMessageParams, Root},
+    protocol::{CreateMessageParams, Root, SamplingMessage},
 };
 use askback_host::{
     full::{Frame, Key, Screen, Size},
@@ -102,6 +102,8 @@ impl Seat {
     }
 
     fn press(&mut self, key: &Key) {
+        // The screen is brought up to date before each key.
+        self.frame();
         let prompt = self.prompt.clone();
         let did = self
             .screen
@@ -225,6 +227,40 @@ fn sampling() -> Question {
     }
 }
 
+/// A link that leads elsewhere, with every warning, and an address of many rows.
+fn misleading() -> String {
+    let path = "sign-in/".repeat(120);
+    let to = (1..=5).map(|number| format!("&to={number}=https://evil-{number}.example/"));
+    let to = to.collect::<String>().replace("=https", "&r=https");
+    format!(
+        "http://\u{430}pple.{}.example:8443/{path}?a=1{to}",
+        "login".repeat(12)
+    )
+}
+
+/// The members of a form with so many numbers, each with a default.
+fn lengths(count: usize) -> String {
+    let fields =
+        (1..=count).map(|n| format!(r#""n{n:02}": {{"type": "integer", "default": {n}}}"#));
+    fields.collect::<Vec<_>>().join(", ")
+}
+
+/// A conversation of so many messages, of which a model is to go on.
+fn talk(messages: usize) -> Question {
+    let mut question = sampling();
+    if let Ask::Sample(request) = &mut question.ask {
+        let says = |number| match number % 2 {
+            0 => {
+                SamplingMessage::assistant(format!("Answer {number}. {}", "And so on. ".repeat(10)))
+            }
+            _ => SamplingMessage::user(format!("Question {number}?")),
+        };
+        request.messages = (1..messages).map(says).collect();
+        request.messages.push(SamplingMessage::user("What is new?"));
+    }
+    question
+}
+
 macro_rules! screens {
     ($($name:ident: $columns:expr, [$($does:expr),* $(,)?];)*) => {$(
         #[test]
@@ -343,6 +379,17 @@ screens! {
     // Shows EL-41.
     a_link_that_may_mislead: 80, [
         Asks(link("https://\u{430}pple.com:8443/")), See, Type("o"), See, Type("y"), See, Press(Key::Enter),
+    ];
+    a_link_is_read_to_its_end: 40, [
+        Asks(link(&misleading())), See, Type("o"), See, Press(Key::PageDown), Type("o"), Press(Key::PageDown),
+        Press(Key::Down), See, Press(Key::PageDown), Press(Key::PageDown), See, Type("o"), See, Type("y"), See,
+    ];
+    a_review_is_read_to_its_end: 80, [
+        Asks(form("Sizes?", &lengths(40), "")), Press(Key::Ctrl('s')), See, Press(Key::Enter), Press(Key::PageDown),
+        Press(Key::Enter), Press(Key::PageDown), See, Press(Key::Enter),
+    ];
+    a_long_conversation_shows_what_is_new: 80, [
+        Model, Asks(talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,
     ];
     a_link_whose_page_is_not_finished: 80, [
         Asks(unfinished("https://login.example.com/c?id=7")), See, Type("o"), See, Press(Key::Enter),
@@ -556,6 +603,59 @@ fn the_messages_are_asked_for_at_a_question() {
         log.contains("× at a question it is /wire, /wire all or /wire NUMBER\n"),
         "{log}"
     );
+}
+
+#[test]
+fn a_text_of_the_editor_goes_where_it_was_meant() {
+    #[track_caller]
+    fn check(meanwhile: Vec<Event>, log: &str, field: &str) {
+        let mut seat = Seat::new(80);
+        let city = || form("Where to?", r#""city": {"type": "string"}"#, "");
+        seat.happen(Event::Asked(1, city()));
+        seat.press(&Key::Char('R'));
+        seat.log.clear();
+        seat.press(&Key::Ctrl('g'));
+        assert_eq!(seat.screen.take_editing().as_deref(), Some("R"));
+        for event in meanwhile {
+            seat.happen(event);
+        }
+        seat.log.clear();
+        let text = "Rome\n/quit".to_owned();
+        let said = seat.screen.edited(&seat.desk, text, &mut seat.page);
+        seat.log += &seat.page.take().to_string();
+        for said in said {
+            seat.happen(Event::Said(said));
+        }
+        assert_eq!(seat.log, log);
+        assert!(seat.look().contains(field), "{}", seat.look());
+    }
+    let other = || Event::Asked(2, form("Why?", r#""why": {"type": "string"}"#, ""));
+    let gone = "The question that you wrote this for is gone; nobody was sent it:\nRome\n/quit\n\n";
+    check(Vec::new(), "", "| /quit▌");
+    check(vec![other()], "", "| /quit▌");
+    check(vec![Event::Withdrawn(1)], gone, "");
+    check(vec![other(), Event::Withdrawn(1)], gone, "why  ▌");
+}
+
+#[test]
+fn what_is_picked_stands_behind_the_gutter() {
+    let mut seat = Seat::new(80);
+    seat.prompt = Some(given("travel").short().into());
+    let offer = Offer {
+        line: "/call book> Sent".to_owned(),
+        about: About::Peer("Books".into()),
+        ..Offer::default()
+    };
+    seat.screen.offer(vec![offer]);
+    seat.press(&Key::Down);
+    seat.press(&Key::Enter);
+    for c in "/tools".chars() {
+        seat.press(&Key::Char(c));
+    }
+    seat.press(&Key::Enter);
+    let first = "travel> | /call book> Sent\n= Line(\"/call book> Sent\")\n";
+    let second = "travel> /tools\n= Line(\"/tools\")\n";
+    assert_eq!(seat.log, [first, second].concat());
 }
 
 #[test]

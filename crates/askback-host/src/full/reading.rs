@@ -1,0 +1,176 @@
+//! A text that may be longer than the screen: which rows of it are seen, and whether its end was.
+
+use std::ops::Range;
+
+use super::{
+    frame::{Frame, Row},
+    key::Key,
+};
+use crate::{page::Style, words};
+
+/// The rows of a text that are seen at least, with one on those that are not: what stands above gives way to them.
+const LEAST: usize = 4;
+
+/// How far the person has read the rows between the head of a question and its keys.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// The first row that is seen.
+    first: usize,
+    /// The rows that there is room for.
+    room: usize,
+    /// Whether the last row was seen.
+    is_whole: bool,
+}
+
+impl Reading {
+    /// A text of which the end matters most.
+    pub(super) fn from_end() -> Self {
+        Self {
+            first: usize::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the last row was seen: what is agreed to stood before the person.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Does what a key does. Says whether it is one that moves in a text.
+    pub(super) fn press(&mut self, key: &Key) -> bool {
+        // A row stays, to go on from.
+        let page = self.room.saturating_sub(1).max(1);
+        self.first = match key {
+            Key::Down => self.first.saturating_add(1),
+            Key::PageDown => self.first.saturating_add(page),
+            Key::Up => self.first.saturating_sub(1),
+            Key::PageUp => self.first.saturating_sub(page),
+            _ => return false,
+        };
+        true
+    }
+
+    /// Puts as many rows of a text on the screen, below those that are there, as have room with them; around the
+    /// focus, where there is one.
+    pub(super) fn put(
+        &mut self,
+        frame: &mut Frame,
+        text: Vec<Row>,
+        focused: Option<usize>,
+        room: usize,
+        columns: usize,
+    ) {
+        let count = text.len();
+        let below = room.saturating_sub(frame.height());
+        let most = match below >= count {
+            true => below,
+            // A row says how many are not seen.
+            false => below.max(LEAST.min(room)).saturating_sub(1).max(1),
+        };
+        let seen = match focused {
+            Some(focused) => rows(focused.saturating_sub(most / 2), count, most),
+            None => self.rows(count, most),
+        };
+        let (before, after) = (seen.start, count.saturating_sub(seen.end));
+        let is_cut = before > 0 || after > 0;
+        // Where even that does not fit, the screen is cut once more.
+        if seen.len().saturating_add(usize::from(is_cut)) <= room {
+            self.is_whole |= after == 0;
+        }
+        for row in text.into_iter().skip(before).take(seen.len()) {
+            frame.push(row);
+        }
+        if is_cut {
+            let words = words!("  rows above: {}, below: {}", before, after);
+            frame.push(Row::new(columns).ours(Style::Dim, words));
+        }
+    }
+
+    /// Returns which of so many rows are seen, of which at most so many are.
+    fn rows(&mut self, count: usize, most: usize) -> Range<usize> {
+        let seen = rows(self.first, count, most);
+        (self.first, self.room) = (seen.start, most);
+        seen
+    }
+}
+
+/// At most so many of so many rows, from the first on where those behind it are as many.
+fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
+    let first = first.min(count.saturating_sub(most));
+    first..first.saturating_add(most).min(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows that are seen of a text of so many, where a screen has room for some.
+    fn seen(reading: &mut Reading, count: usize, focused: Option<usize>, room: usize) -> String {
+        let mut frame = Frame::default();
+        let head = || Row::new(80).ours(Style::Strong, "head");
+        frame.push(head());
+        frame.push(head());
+        let text = (0..count).map(|row| Row::new(80).ours(Style::Plain, words!("{}", row)));
+        reading.put(&mut frame, text.collect(), focused, room, 80);
+        let rows = (2..frame.height()).flat_map(|row| frame.cells(row));
+        rows.map(|cell| cell.text.trim())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn a_text_is_whole_once_its_end_was_seen() {
+        #[track_caller]
+        fn check(mut reading: Reading, count: usize, keys: &[Key], rows: &str, is_whole: bool) {
+            let mut shown = seen(&mut reading, count, None, 7);
+            for key in keys {
+                assert!(reading.press(key), "{key:?}");
+                shown = seen(&mut reading, count, None, 7);
+            }
+            assert_eq!((shown.as_str(), reading.is_whole()), (rows, is_whole));
+        }
+        use Key::{Down, PageDown, PageUp, Up};
+        let from_start = Reading::default;
+        check(from_start(), 0, &[], "", true);
+        check(from_start(), 5, &[Down, PageDown], "0 1 2 3 4", true);
+        let first = "0 1 2 3 rows above: 0, below: 2";
+        check(from_start(), 6, &[], first, false);
+        check(from_start(), 6, &[Down, Up, PageUp], first, false);
+        let last = "2 3 4 5 rows above: 2, below: 0";
+        check(from_start(), 6, &[Down, Down, Down], last, true);
+        let before = "1 2 3 4 rows above: 1, below: 1";
+        check(from_start(), 6, &[Down, Down, Down, Up], before, true);
+        let second = "3 4 5 6 rows above: 3, below: 5";
+        check(from_start(), 12, &[PageDown], second, false);
+        let last = "8 9 10 11 rows above: 8, below: 0";
+        check(
+            from_start(),
+            12,
+            &[PageDown, PageDown, PageDown],
+            last,
+            true,
+        );
+        check(Reading::from_end(), 12, &[], last, true);
+        let before = "5 6 7 8 rows above: 5, below: 3";
+        check(Reading::from_end(), 12, &[PageUp], before, true);
+        assert!(!from_start().is_whole(), "nothing was seen yet");
+        assert!(!from_start().press(&Key::Enter));
+    }
+
+    #[test]
+    fn what_has_the_focus_is_seen_and_the_head_gives_way() {
+        #[track_caller]
+        fn check(focused: Option<usize>, room: usize, rows: &str, is_whole: bool) {
+            let mut reading = Reading::default();
+            assert_eq!(seen(&mut reading, 5, focused, room), rows);
+            assert_eq!(reading.is_whole(), is_whole);
+        }
+        check(Some(4), 6, "2 3 4 rows above: 2, below: 0", true);
+        check(Some(2), 6, "1 2 3 rows above: 1, below: 1", false);
+        check(None, 5, "0 1 2 rows above: 0, below: 2", false);
+        check(None, 3, "0 1 rows above: 0, below: 3", false);
+        // Of these the screen shows the last alone.
+        check(Some(4), 1, "4 rows above: 4, below: 0", false);
+        check(Some(4), 0, "4 rows above: 4, below: 0", false);
+    }
+}
