@@ -33,6 +33,7 @@ pub mod script;
 mod served;
 mod server_id;
 pub mod settings_file;
+mod settling;
 pub mod suggest;
 pub mod tasks;
 pub mod text;

@@ -119,6 +119,18 @@ impl Terminal {
         self
     }
 
+    /// Waits until a line is wanted for a question.
+    #[track_caller]
+    pub(crate) fn until_asked(&mut self) -> &mut Self {
+        while self.contents().trim_end().lines().last() != Some(">") {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.take(bytes),
+                Err(_) => panic!("no line is wanted in\n{}", self.contents()),
+            }
+        }
+        self
+    }
+
     /// Whether the program wrote this so far.
     pub(crate) fn wrote(&self, codes: &str) -> bool {
         self.times(codes) > 0

@@ -157,6 +157,9 @@ fn asking(scratch: &Scratch, is_plain: bool) -> Terminal {
 
 /// Fills in the question in front, looks it over and sends it.
 fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
+    if is_plain {
+        terminal.until_asked();
+    }
     let (review, is_reviewed) = match is_plain {
         true => (ENTER, format!("seat: {seat}\nEnter sends")),
         false => (REVIEW, format!("seat: {seat}\n[Enter] Send")),
@@ -215,7 +218,7 @@ fn a_server_that_ends_takes_its_question_along_and_no_other() {
             terminal
                 .press("1A")
                 .press(ENTER)
-                .until("This is another question");
+                .until("What you typed came before you can have read this");
         }
         answer(&mut terminal, "2B", is_plain);
         terminal

@@ -78,7 +78,11 @@ impl Talk {
     /// Has the server ask.
     fn ask(&mut self) -> &mut Terminal {
         fs::write(self.scratch.path("go"), "\n").expect("it is ours");
-        self.terminal.until("| https://example.com/")
+        self.terminal.until("| https://example.com/");
+        match self.is_plain {
+            true => self.terminal.until_asked(),
+            false => &mut self.terminal,
+        }
     }
 
     /// Leaves, and returns whether a link was opened.

@@ -29,15 +29,15 @@ use super::{
     picture::{ATTRIBUTES, Pictures},
     region::Region,
     screen::{Screen, Size},
-    settling::Settling,
 };
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Ask, Call, Cause, Desk, Front, Happened, link},
+    model::{Call, Cause, Desk, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
+    settling::Settling,
     text::{Clock, Words, given},
     waited::waited,
     words,
@@ -81,9 +81,7 @@ pub struct Full {
     size: Size,
     styled: bool,
     prompt: Option<Words>,
-    /// The question that stands on the screen.
-    shown: Option<u64>,
-    /// Whether that one is too new to take keys.
+    /// Whether the question that stands on the screen is too new to take keys.
     settling: Settling,
     /// When it is to be said for what is waited.
     waited: Pin<Box<Sleep>>,
@@ -119,7 +117,6 @@ impl Full {
             size: size(columns, rows),
             styled: Look::of_stderr().styled,
             prompt: None,
-            shown: None,
             settling: Settling::default(),
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
@@ -271,8 +268,7 @@ impl Leaf for Full {
             }
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        let is_new = desk.front().map(|front| front.id) != self.shown || self.settling.goes_on();
-        if is_new && desk.front().is_some_and(|front| !leaves(&front, &key)) {
+        if self.settling.is_unseen(desk) && !leaves(&key) {
             self.settling.pressed();
             return Poll::Ready(Did::Said(Vec::new()));
         }
@@ -294,6 +290,7 @@ impl Leaf for Full {
 
     fn happened(&mut self, desk: &Desk, happened: &Happened) {
         self.screen.happened(desk, happened, &mut self.page);
+        self.settling.happened(desk, happened.cause);
         let front = desk.front().map(|front| front.id);
         let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
         if is_new && happened.cause == Cause::Server && self.away.is_none() {
@@ -343,11 +340,7 @@ impl Leaf for Full {
             self.write(&text);
             return;
         }
-        let front = desk.front();
-        if front.map(|front| front.id) != self.shown {
-            self.shown = front.map(|front| front.id);
-            self.settling = Settling::of(front.is_some_and(|front| !is_of_person(&front)));
-        }
+        self.settling.show(desk);
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
@@ -452,14 +445,9 @@ impl Drop for Full {
     }
 }
 
-/// Whether the person had this asked themselves.
-fn is_of_person(front: &Front<'_>) -> bool {
-    matches!(front.question.ask, Ask::Arguments { .. })
-}
-
-/// Whether a key leads out of a question, or answers what is no news to the person.
-fn leaves(front: &Front<'_>, key: &Key) -> bool {
-    is_of_person(front) || matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
+/// Whether a key leads out of a question, or answers nothing.
+fn leaves(key: &Key) -> bool {
+    matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
 }
 
 /// Whether more keys follow before anything comes of this one, so that an answer of the terminal is here

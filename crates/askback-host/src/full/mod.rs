@@ -24,7 +24,6 @@ mod question;
 mod reading;
 mod region;
 mod screen;
-mod settling;
 mod sixel;
 mod suggested;
 

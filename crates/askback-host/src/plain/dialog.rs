@@ -32,8 +32,6 @@ pub struct Dialog {
     submitted: bool,
     /// Whether the prompt is due again, though nothing has changed.
     again: bool,
-    /// Whether the question before went away by itself.
-    overtaken: bool,
     /// The lines of a text of several, while it is being written.
     lines: Option<Vec<String>>,
     /// The suggestions that were shown last.
@@ -54,7 +52,6 @@ impl Dialog {
             reopened: false,
             submitted: false,
             again: false,
-            overtaken: false,
             lines: None,
             suggested: None,
             wire: None,
@@ -83,17 +80,10 @@ impl Dialog {
         }
     }
 
-    /// Whether the person may still be answering another, which went away by itself; said once.
-    pub fn take_overtaken(&mut self) -> bool {
-        std::mem::take(&mut self.overtaken)
-    }
-
     /// Says that what was typed was not taken for an answer to the question in front.
-    pub fn ask_again(&mut self) {
-        let words =
-            "This is another question than the one before: please read it, and answer again.";
+    pub fn was_early(&mut self) {
+        let words = "What you typed came before you can have read this; it was not taken.";
         self.page.note(Style::Warning, words);
-        self.again = true;
     }
 
     /// Says that a line came cut from the terminal, and was not taken.
@@ -114,10 +104,6 @@ impl Dialog {
         } = happened;
         self.again |= matches!(cause, Cause::Person | Cause::Machine);
         let front = desk.front();
-        let was = before.map(|(id, _)| id);
-        let now = front.map(|front| front.id);
-        let seen = self.seen.map(|(id, ..)| id);
-        self.overtaken |= *cause == Cause::Gone && was.is_some() && was == seen && now != was;
         // What was looked over and found wanting goes on where it is.
         let submitted = std::mem::take(&mut self.submitted);
         if let (true, Some(Step::Filling(draft))) = (submitted, front.map(|front| front.step)) {
@@ -308,8 +294,8 @@ impl Dialog {
         true
     }
 
-    /// Puts on the page what is new about the question in front.
-    pub fn show(&mut self, desk: &Desk) {
+    /// Puts on the page what is new about the question in front. One that is settling has no prompt yet.
+    pub fn show(&mut self, desk: &Desk, is_settling: bool) {
         let again = std::mem::take(&mut self.again);
         let Some(front) = desk.front() else {
             self.seen = None;
@@ -342,6 +328,10 @@ impl Dialog {
         }
         if before != Some(now) {
             question::step(&mut self.page, desk.asker(), &front, self.at);
+        }
+        if is_settling {
+            self.again = true;
+            return;
         }
         if let Some(issue) = front.issue {
             question::issue(&mut self.page, issue.clone());

@@ -13,6 +13,7 @@ use crate::{
     model::{Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
+    settling::Settling,
     text::{Given, Words, given},
 };
 
@@ -30,6 +31,10 @@ pub struct Plain {
     is_prompting: bool,
     /// Whether the prompt is what was shown last.
     is_prompted: bool,
+    /// Whether the question that was shown is too new to take lines of a person.
+    settling: Settling,
+    /// Whether a line was not taken for that.
+    was_early: bool,
 }
 
 impl Plain {
@@ -42,6 +47,8 @@ impl Plain {
             held: VecDeque::new(),
             is_prompting: false,
             is_prompted: false,
+            settling: Settling::default(),
+            was_early: false,
         }
     }
 
@@ -68,6 +75,13 @@ impl Plain {
 
 impl Leaf for Plain {
     fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+        if self.settling.poll_over(context).is_ready() {
+            self.lines.forget();
+            if std::mem::take(&mut self.was_early) {
+                self.dialog.was_early();
+            }
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
         let is_asking = desk.front().is_some();
         let wanted = match desk.front().map(|front| front.step) {
             // A file does not know how long a model takes.
@@ -83,8 +97,9 @@ impl Leaf for Plain {
             self.echo(&input);
         }
         Poll::Ready(match input {
-            Input::Line(_) if is_asking && self.lines.was_early() => {
-                self.dialog.ask_again();
+            Input::Line(_) if self.lines.typed() && self.settling.is_unseen(desk) => {
+                self.settling.pressed();
+                self.was_early = true;
                 Did::Said(Vec::new())
             }
             Input::Line(line) if is_asking && self.lines.was_cut(&line) => {
@@ -106,6 +121,7 @@ impl Leaf for Plain {
 
     fn happened(&mut self, desk: &Desk, happened: &Happened) {
         self.leave_prompt();
+        self.settling.happened(desk, happened.cause);
         self.dialog.happened(desk, happened);
     }
 
@@ -148,12 +164,12 @@ impl Leaf for Plain {
             }
         }
         if self.dialog.is_new(desk) {
-            match self.dialog.take_overtaken() {
-                true => self.lines.forget_overtaken(),
-                false => self.lines.forget(),
-            }
+            self.lines.forget();
         }
-        self.dialog.show(desk);
+        if self.lines.typed() {
+            self.settling.show(desk);
+        }
+        self.dialog.show(desk, self.settling.goes_on());
         if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {
             // Asked alone, so that what stands above is wrapped before it.
             out::tell(self.dialog.page());

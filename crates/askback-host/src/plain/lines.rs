@@ -4,12 +4,11 @@ use std::{
     io::{self, BufRead, IsTerminal},
     task::{Context, Poll},
     thread,
-    time::Duration,
 };
 
 #[cfg(unix)]
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
 
 use crate::host::Input;
 
@@ -23,15 +22,10 @@ pub(super) struct Lines {
     interrupts: mpsc::Receiver<()>,
     /// Whether a person types, not a file.
     typed: bool,
-    /// When another question took the place of the one that a person was answering.
-    overtaken_at: Option<Instant>,
 }
 
 /// The most bytes of a line that a terminal of Linux passes on.
 const PASSED: usize = 4095;
-
-/// How long it takes a person to notice that one question has taken the place of another.
-const NOTICING: Duration = Duration::from_secs(1);
 
 impl Lines {
     /// The standard input, read by a thread of its own: it waits for the next line while a
@@ -53,7 +47,6 @@ impl Lines {
             lines,
             interrupts,
             typed,
-            overtaken_at: None,
         }
     }
 
@@ -80,21 +73,6 @@ impl Lines {
         }
         forget_begun();
         while self.lines.try_recv().is_ok() {}
-    }
-
-    /// The same, where the question that is asked now takes the place of one that the person was
-    /// answering: what they type in the first moment is for that one.
-    pub(super) fn forget_overtaken(&mut self) {
-        self.forget();
-        self.overtaken_at = self.typed.then(Instant::now);
-    }
-
-    /// Whether the line that came now was typed before the person can have seen what is asked. Of
-    /// the next they are told, and it counts.
-    pub(super) fn was_early(&mut self) -> bool {
-        self.overtaken_at
-            .take()
-            .is_some_and(|at| at.elapsed() < NOTICING)
     }
 
     /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest.
@@ -147,35 +125,11 @@ mod tests {
                 lines: mpsc::channel(AHEAD).1,
                 interrupts: mpsc::channel(1).1,
                 typed,
-                overtaken_at: None,
             };
             assert_eq!(lines.was_cut(&"x".repeat(length)), cut);
         }
         check(true, 4094, false);
         check(true, 4095, true);
         check(false, 6000, false);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_typed_in_the_first_moment_is_for_the_question_before() {
-        let (_sender, lines) = mpsc::channel(AHEAD);
-        let (_pressed, interrupts) = mpsc::channel(1);
-        let mut lines = Lines {
-            lines,
-            interrupts,
-            typed: true,
-            overtaken_at: None,
-        };
-        assert!(!lines.was_early());
-        lines.forget_overtaken();
-        assert!(lines.was_early());
-        assert!(!lines.was_early(), "the person was told");
-        lines.forget_overtaken();
-        tokio::time::advance(NOTICING).await;
-        assert!(!lines.was_early());
-        // A file was written in knowledge of the questions.
-        lines.typed = false;
-        lines.forget_overtaken();
-        assert!(!lines.was_early());
     }
 }

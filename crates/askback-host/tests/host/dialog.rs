@@ -91,7 +91,7 @@ impl Seat {
 
     /// The new rows of the screen.
     fn screen(&mut self) -> String {
-        self.dialog.show(&self.desk);
+        self.dialog.show(&self.desk, false);
         self.dialog.page().take().to_string()
     }
 }
@@ -564,6 +564,29 @@ fn a_long_message_is_shown_on_demand() {
     assert!(cut.contains("  7 more characters; /more shows the whole") && !cut.contains("the end"));
     let whole = play(WIDE, vec![ask(), Type("/more"), Type("/cancel")]);
     assert!(whole.contains("the end"));
+}
+
+#[test]
+fn a_question_that_settles_has_no_prompt_yet() {
+    let mut seat = Seat::new(WIDE);
+    seat.happen(Event::Asked(1, booking()));
+    let mut told = String::new();
+    for is_settling in [true, true, false, false] {
+        seat.dialog.show(&seat.desk, is_settling);
+        told += &seat.dialog.page().take().to_string();
+        told += "---\n";
+    }
+    let parts: Vec<_> = told.split("---\n").collect();
+    let &[question, nothing, prompt, no_more, ""] = parts.as_slice() else {
+        panic!("{told}");
+    };
+    assert!(
+        question.contains("Shall we book?") && question.contains("Confirm booking"),
+        "{told}"
+    );
+    assert!(!question.contains("> "), "{told}");
+    assert!(prompt.ends_with("\n> "), "{told}");
+    assert_eq!((nothing, no_more), ("", ""), "{told}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn shown(question: &Question, columns: usize) -> String {
     let mut desk = Desk::new(travel(), None, None, limits);
     let happened = desk.update(Event::Asked(1, question.clone()));
     dialog.happened(&desk, &happened);
-    dialog.show(&desk);
+    dialog.show(&desk, false);
     let mut screen = dialog.page().take().to_string();
     for _ in 0..5 {
         // A person's input ends the line.
@@ -99,7 +99,7 @@ fn shown(question: &Question, columns: usize) -> String {
             let happened = desk.update(Event::Said(said));
             dialog.happened(&desk, &happened);
         }
-        dialog.show(&desk);
+        dialog.show(&desk, false);
         screen += &dialog.page().take().to_string();
     }
     screen + "\n" + &in_full(&travel(), question, look)

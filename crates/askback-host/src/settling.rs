@@ -1,0 +1,192 @@
+//! The moment in which a question takes no keys.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::time::{Sleep, sleep};
+
+use crate::model::{Ask, Cause, Desk, Front};
+
+/// How long nothing is pressed before a question takes keys: those that were on their way were meant for what stood
+/// there before, and a key that is held down comes again and again.
+const SILENCE: Duration = Duration::from_millis(600);
+
+/// Whether the question that is shown is too new to take keys.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    /// The question that is shown, and its turn.
+    shown: Option<(u64, u64)>,
+    silence: Option<Pin<Box<Sleep>>>,
+}
+
+impl Settling {
+    /// Takes note of an event. A step that the person took is no news to them; whatever comes of a server, or of a
+    /// model, is.
+    pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) {
+        let now = seen(desk);
+        if cause == Cause::Person && now.map(|(id, _)| id) == self.shown.map(|(id, _)| id) {
+            self.shown = now;
+        }
+    }
+
+    /// Takes note of what is shown now.
+    pub(crate) fn show(&mut self, desk: &Desk) {
+        let now = seen(desk);
+        if now != self.shown {
+            self.shown = now;
+            let settles = desk.front().is_some_and(|front| !is_of_person(&front));
+            self.silence = settles.then(|| Box::pin(sleep(SILENCE)));
+        }
+    }
+
+    /// Whether it takes no keys yet.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.silence.is_some()
+    }
+
+    /// Whether the person has not seen for long enough what is in front now: a key is not meant for that. What they
+    /// had asked themselves takes all keys.
+    pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
+        let is_new = seen(desk) != self.shown || self.goes_on();
+        is_new && desk.front().is_some_and(|front| !is_of_person(&front))
+    }
+
+    /// Takes note of a key that was not taken.
+    pub(crate) fn pressed(&mut self) {
+        if self.goes_on() {
+            self.silence = Some(Box::pin(sleep(SILENCE)));
+        }
+    }
+
+    /// Waits until it is over; for ever where nothing settles.
+    pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let over = match &mut self.silence {
+            Some(silence) => silence.as_mut().poll(context),
+            None => Poll::Pending,
+        };
+        if over.is_ready() {
+            self.silence = None;
+        }
+        over
+    }
+}
+
+/// The question in front, and its turn.
+fn seen(desk: &Desk) -> Option<(u64, u64)> {
+    desk.front().map(|front| (front.id, front.turn))
+}
+
+/// Whether the person had this asked themselves.
+fn is_of_person(front: &Front<'_>) -> bool {
+    matches!(front.question.ask, Ask::Arguments { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use askback_core::{
+        limits::Limits,
+        protocol::{CreateMessageParams, CreateMessageResult},
+    };
+    use tokio::time::{advance, timeout};
+
+    use super::*;
+    use crate::model::{Asker, Event, Permission, Question, Reached, Said};
+
+    fn asks(id: u64, ask: Ask) -> Event {
+        let question = Question {
+            call: None,
+            key: None,
+            ask,
+        };
+        Event::Asked(id, question)
+    }
+
+    fn sample() -> Ask {
+        Ask::Sample(Box::new(CreateMessageParams::new("Pick a flight.", 100)))
+    }
+
+    /// A desk with a model, and what settles before it.
+    fn seat() -> (Desk, Settling) {
+        let asker = Asker {
+            name: "travel".to_owned(),
+            reached: Reached::Typed("askback serve travel".to_owned()),
+            claims: None,
+        };
+        let desk = Desk::new(asker, None, None, Limits::default());
+        let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+        (desk, Settling::default())
+    }
+
+    async fn is_over(settling: &mut Settling, within: Duration) -> bool {
+        let over = poll_fn(|context| settling.poll_over(context));
+        timeout(within, over).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_is_held_down_is_none_of_the_person() {
+        let soon = Duration::from_millis(1);
+        let (mut desk, mut settling) = seat();
+        desk.update(asks(1, sample()));
+        settling.show(&desk);
+        for _ in 0..100 {
+            assert!(!is_over(&mut settling, soon).await);
+            advance(Duration::from_millis(500)).await;
+            settling.pressed();
+        }
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        assert!(!settling.is_unseen(&desk));
+        settling.pressed();
+        assert!(!settling.goes_on(), "it is over");
+        settling.show(&desk);
+        assert!(!settling.goes_on(), "nothing is new");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn news_settle_and_steps_of_the_person_do_not() {
+        #[track_caller]
+        fn check(desk: &Desk, settling: &mut Settling, is_news: bool) {
+            assert_eq!(settling.is_unseen(desk), is_news, "before it is shown");
+            settling.show(desk);
+            assert_eq!(settling.is_unseen(desk), is_news, "once it is shown");
+        }
+        fn happen(desk: &mut Desk, settling: &mut Settling, event: Event) {
+            let happened = desk.update(event);
+            settling.happened(desk, happened.cause);
+        }
+        let (mut desk, mut settling) = seat();
+        happen(&mut desk, &mut settling, asks(1, sample()));
+        check(&desk, &mut settling, true);
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        let run = Event::Said(Said::Run(Permission::Ask));
+        happen(&mut desk, &mut settling, run);
+        check(&desk, &mut settling, false);
+        let reply = CreateMessageResult::text("qwen3", "The 08:10.");
+        happen(
+            &mut desk,
+            &mut settling,
+            Event::Sampled(Ok(Box::new(reply))),
+        );
+        check(&desk, &mut settling, true);
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        happen(&mut desk, &mut settling, asks(2, sample()));
+        check(&desk, &mut settling, false);
+        happen(&mut desk, &mut settling, Event::Said(Said::Send));
+        check(&desk, &mut settling, true);
+        happen(&mut desk, &mut settling, Event::Withdrawn(2));
+        check(&desk, &mut settling, false);
+        let arguments = Ask::Arguments {
+            about: None,
+            schema: serde_json::from_str(r#"{"type": "object", "properties": {}}"#)
+                .expect("it is a schema"),
+            preset: Default::default(),
+            suggests: false,
+        };
+        happen(&mut desk, &mut settling, asks(3, arguments));
+        check(&desk, &mut settling, false);
+    }
+}
