@@ -1,5 +1,7 @@
 //! The line of commands, while nothing is asked.
 
+use std::collections::VecDeque;
+
 use super::{editor::Editor, frame::Row, key::Key};
 use crate::{
     offer::{About, Offer},
@@ -36,6 +38,10 @@ pub(super) struct Home {
     begun: String,
     /// Whether what is typed looks something up in the history.
     is_searching: bool,
+    /// Whether something was typed while no line was wanted.
+    is_ahead: bool,
+    /// The lines that were entered so, oldest first.
+    entered: VecDeque<String>,
 }
 
 /// The outcome of a key.
@@ -127,9 +133,27 @@ impl Home {
         Homed::Nothing
     }
 
-    /// Takes in keys that are pressed while no line is wanted: they are kept.
+    /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter behind nothing that was typed so
+    /// is one too many for a question, and not for a line that was begun before it.
     pub(super) fn press_ahead(&mut self, key: &Key) {
-        self.editor.press(key);
+        match key {
+            Key::Enter if self.is_ahead && self.is_command() => {
+                if let Homed::Line(line) = self.enter() {
+                    self.entered.push_back(line);
+                }
+            }
+            key => self.is_ahead |= self.editor.press(key),
+        }
+    }
+
+    /// Whether a line is written out, and not looked for among what there is, which is to be seen first.
+    fn is_command(&self) -> bool {
+        self.picked.is_none() && !self.is_searching && self.editor.text().trim().starts_with('/')
+    }
+
+    /// The oldest line that was entered while none was wanted.
+    pub(super) fn take_entered(&mut self) -> Option<String> {
+        self.entered.pop_front()
     }
 
     fn enter(&mut self) -> Homed {
@@ -161,6 +185,7 @@ impl Home {
         let line = picked.unwrap_or_else(|| self.editor.text().to_owned());
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
+        self.is_ahead = false;
         if line.trim().is_empty() {
             return Homed::Nothing;
         }
@@ -433,5 +458,34 @@ mod tests {
         check("tools a=1", Some("tools a=1"), "", false);
         check("", None, "", false);
         check("  ", None, "", false);
+    }
+
+    #[test]
+    fn lines_that_are_entered_before_they_are_wanted_wait_for_that() {
+        #[track_caller]
+        fn check(begun: &str, ahead: &str, entered: &[&str], left: &str) {
+            let mut home = Home::default();
+            for character in begun.chars() {
+                home.press(&Key::Char(character));
+            }
+            for character in ahead.chars() {
+                home.press_ahead(&match character {
+                    '\n' => Key::Enter,
+                    character => Key::Char(character),
+                });
+            }
+            for &line in entered {
+                assert_eq!(home.take_entered().as_deref(), Some(line), "{ahead:?}");
+            }
+            assert_eq!((home.take_entered(), home.editor.text()), (None, left));
+        }
+        check("", "/quit\n", &["/quit"], "");
+        check("/qu", "it\n/tools\n/c", &["/quit", "/tools"], "/c");
+        check("", "\n", &[], "");
+        // The Enter is that of a question which went away.
+        check("/call delete", "\n", &[], "/call delete");
+        check("", "/quit\n\n", &["/quit"], "");
+        // What is looked for is to be seen before it is done.
+        check("", "quit\n\n", &[], "quit");
     }
 }

@@ -217,6 +217,11 @@ impl Leaf for Full {
         if self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Said(Vec::new()));
         }
+        if let (None, Some(prompt)) = (desk.front(), &self.prompt)
+            && let Some(did) = self.screen.take_entered(prompt, &mut self.page)
+        {
+            return Poll::Ready(did);
+        }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
             // The terminal is gone: what is asked is cancelled, and what goes on comes to its end. A task

@@ -166,6 +166,12 @@ impl Screen {
         }
     }
 
+    /// Returns a line that was entered before it was wanted.
+    pub fn take_entered(&mut self, prompt: &Words, page: &mut Page) -> Option<Did> {
+        let line = self.home.take_entered()?;
+        Some(entered(line, prompt, page))
+    }
+
     /// Does what a key does. `prompt` is that of the line that is wanted where nothing is asked.
     pub fn press(
         &mut self,
@@ -189,11 +195,7 @@ impl Screen {
                 }
             }
             (None, Some(prompt)) => match self.home.press(key) {
-                Homed::Line(line) => {
-                    let seen = one_row(prompt, &line, page.look().columns);
-                    page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
-                    Did::Line(line)
-                }
+                Homed::Line(line) => entered(line, prompt, page),
                 Homed::Picked(line) => {
                     let columns = page.look().columns.saturating_sub(text::GUTTER.len());
                     let seen = one_row(prompt, &line, columns);
@@ -204,7 +206,11 @@ impl Screen {
                 Homed::Interrupt => Did::Interrupt,
                 Homed::Nothing => Did::Said(Vec::new()),
             },
-            (None, None) if *key == Key::Ctrl('c') => Did::Interrupt,
+            (None, None) if *key == Key::Ctrl('c') => {
+                // What was to follow is not wanted either.
+                while self.home.take_entered().is_some() {}
+                Did::Interrupt
+            }
             (None, None) => {
                 self.home.press_ahead(key);
                 Did::Said(Vec::new())
@@ -535,6 +541,13 @@ impl Screen {
             frame.push(row);
         }
     }
+}
+
+/// Puts a line on the page that was entered.
+fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
+    let seen = one_row(prompt, &line, page.look().columns);
+    page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
+    Did::Line(line)
 }
 
 /// As much of a line as fits the row of the prompt.
