@@ -29,6 +29,7 @@ pub mod missing;
 pub mod models;
 pub mod name;
 pub mod opener;
+pub mod own_files;
 pub mod own_key;
 pub mod parked;
 pub mod permissions;

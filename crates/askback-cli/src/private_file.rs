@@ -10,6 +10,8 @@ use std::{
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
+use crate::own_files;
+
 /// Reads a file; none where there is none.
 ///
 /// # Errors
@@ -62,7 +64,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
-    options().create(true).truncate(false).open(path)
+    own_files::open(options().create(true).truncate(false), path)
 }
 
 /// Makes a folder that only its owner can look into, and those above it, where there are none.
@@ -94,7 +96,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create_new(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&draft, path).map_err(|error| about(path, &error))
+    own_files::rename(&draft, path).map_err(|error| about(path, &error))
 }
 
 /// The file beside, by a name that nobody else gives one: it is removed.
@@ -111,7 +113,7 @@ fn draft(path: &Path) -> PathBuf {
 ///
 /// Those of the file.
 pub fn create(path: &Path) -> io::Result<File> {
-    let file = options().create(true).truncate(true).open(path)?;
+    let file = own_files::open(options().create(true).truncate(true), path)?;
     #[cfg(unix)]
     if let metadata = file.metadata()?
         && metadata.is_file()
@@ -130,7 +132,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 ///
 /// Those of the file, among them that it is there already.
 pub fn create_new(path: &Path) -> io::Result<File> {
-    options().create_new(true).open(path)
+    own_files::open(options().create_new(true), path)
 }
 
 /// Bytes as the name of a file, or in one.

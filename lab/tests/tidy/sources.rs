@@ -86,6 +86,31 @@ fn codes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
+/// The one file of the command that opens others to write them, and so knows them all.
+const WRITES: &str = "crates/askback-cli/src/own_files.rs";
+
+fn opened(tree: &Tree) -> Vec<Problem> {
+    const WAYS: [&str; 5] = [
+        "options.open(",
+        "options().open(",
+        "File::create",
+        "fs::write(",
+        "fs::rename(",
+    ];
+    let mut problems = Vec::new();
+    let sources = tree.sources();
+    for (path, text) in sources.filter(|(path, _)| path.starts_with("crates/askback-cli/src/")) {
+        for (number, line) in words(text).lines().enumerate() {
+            let squeezed = line.replace(' ', "");
+            let found = WAYS.iter().find(|way| squeezed.contains(**way));
+            if let (Some(way), true) = (found, path != WRITES) {
+                problems.push(format!("{path}:{}: {way}", number + 1));
+            }
+        }
+    }
+    problems
+}
+
 /// Programs that the documents show line by line, and say what they are about.
 const SHOWN: &[&str] = &["examples/delete/src/main.rs"];
 
@@ -142,6 +167,24 @@ fn only_codes_of_the_specification_are_used_of_its_range() {
         "const GOOD: i64 = -32021;\n// -32001\nconst OLD: i64 = -32000;\nconst NEW: i64 = -32_077;\n",
     )]);
     assert_found(&codes(&bad), &["lib.rs:3: -32000", "lib.rs:4: -32077"]);
+}
+
+#[test]
+fn the_command_knows_the_files_that_it_writes() {
+    assert_none(opened(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            "crates/askback-cli/src/a.rs",
+            "fs::write(a, b)\noptions.open(a)",
+        ),
+        ("crates/askback-cli/src/own_files.rs", "options.open(a)"),
+        ("crates/askback-host/src/a.rs", "fs::write(a, b)"),
+    ]);
+    assert_found(
+        &opened(&bad),
+        &["a.rs:1: fs::write(", "a.rs:2: options.open("],
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `askback new`: a server to begin with.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -13,7 +13,7 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::{error::Error, own_files};
 
 /// The files of the project, with its name as `{{name}}`.
 const FILES: [(&str, &str); 7] = [
@@ -144,8 +144,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
+    own_files::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// Reads the name of a project.

@@ -6,7 +6,7 @@ use askback_host::{host::Host, page::Style, plain::catalog, words};
 
 use crate::{
     error::{Error, Outcome},
-    files::WatchedFiles,
+    files::{Seen, WatchedFiles},
     repl::Repl,
     session::{Answers, Session, SessionArgs},
     suite::record::Recorder,
@@ -68,7 +68,7 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let Some(target) = targets.pop() else {
         return Err(Error::usage("no server is named"));
     };
-    let files = args.files(&target)?;
+    let mut files = args.files(&target)?;
     let mut session_args = args.session.keeping_wire();
     if files.is_some() {
         session_args = session_args.building();
@@ -80,7 +80,14 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
+    let before = match &files {
+        Some(files) => files.look().await,
+        None => Seen::default(),
+    };
     let mut session = Session::open(target, &session_args, Answers::Person).await?;
+    if let Some(files) = &mut files {
+        files.learn(&before).await;
+    }
     let Session { client, host, .. } = &mut session;
     greet(host, client);
     if let Some(recorder) = &mut recorder {

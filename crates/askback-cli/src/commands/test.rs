@@ -1,6 +1,6 @@
 //! `askback test`: a suite of cases.
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{io::Write, path::PathBuf, time::Instant};
 
 use askback_core::revision::Revision;
 use askback_host::{
@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::{
     error::{Error, Outcome},
     locate::TargetArgs,
+    own_files,
     replay::{self, Replay},
     session::{self, SessionArgs},
     sign_in::SignInArgs,
@@ -249,10 +250,14 @@ impl Lines {
 fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
     let text = report.written(format);
     match file {
-        Some(file) => fs::write(file, text).map_err(|error| {
-            let file = given(file.display());
-            Error::usage(words!("{} cannot be written: {}", file, given(error)))
-        }),
+        Some(path) => {
+            let written =
+                own_files::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|error| {
+                let file = given(path.display());
+                Error::usage(words!("{} cannot be written: {}", file, given(error)))
+            })
+        }
         None if format == Format::Json => {
             let json = RawValue::from_string(text.trim_end().to_owned());
             Ok(out::print_json(

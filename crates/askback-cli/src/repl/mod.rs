@@ -56,7 +56,7 @@ use self::{
 use crate::{
     args,
     error::{Error, Kind, Outcome},
-    files::WatchedFiles,
+    files::{Changed, WatchedFiles},
     lookup, missing,
     session::{Opened, Opening, Session, failed},
     suite::record::Recorder,
@@ -100,14 +100,14 @@ enum News {
     Learned(Result<Learned, JoinError>),
     /// A task has ended.
     Ended(Ended),
-    /// Files have changed.
-    Files,
+    /// These files have changed.
+    Files(Changed),
     /// These shared folders are gone, or there again.
     Folders(Vec<(Root, bool)>),
 }
 
-/// Files have changed at which the server is started again.
-struct FilesChanged;
+/// These files have changed, and the server is started again.
+struct FilesChanged(Changed);
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.
@@ -198,8 +198,8 @@ impl<'a> Repl<'a> {
                     continue;
                 }
                 Ok(Input::End | Input::Interrupt) => Command::Quit,
-                Err(FilesChanged) => {
-                    let ran = self.rebuilt().await;
+                Err(FilesChanged(changed)) => {
+                    let ran = self.rebuilt(&changed).await;
                     self.heed(ran)?;
                     continue;
                 }
@@ -237,7 +237,7 @@ impl<'a> Repl<'a> {
                     changed = lists.next() => News::Changed(changed),
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
-                    () = restart::changed(&mut self.files) => News::Files,
+                    changed = restart::changed(&mut self.files) => News::Files(changed),
                     changed = roots::changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                 }
             };
@@ -249,7 +249,7 @@ impl<'a> Repl<'a> {
                 // Without the lists there is only less to pick from.
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
-                Err(News::Files) => return Err(FilesChanged),
+                Err(News::Files(changed)) => return Err(FilesChanged(changed)),
                 Err(News::Folders(changed)) => self.folders_changed(&changed),
             }
         }

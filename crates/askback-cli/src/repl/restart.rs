@@ -8,7 +8,11 @@ use super::{
     Repl, attend,
     lists::{Lists, Wanted},
 };
-use crate::{error::Error, files::WatchedFiles, session::Session};
+use crate::{
+    error::Error,
+    files::{Changed, Seen, WatchedFiles},
+    session::Session,
+};
 
 impl Repl<'_> {
     /// Starts the server again, or reaches it again, and says what is another.
@@ -44,26 +48,35 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Starts the server again, for a file has changed, and makes the last call again.
-    pub(super) async fn rebuilt(&mut self) -> Result<(), Error> {
-        self.session.host.page().blank();
-        self.session
-            .host
-            .page()
-            .note(Style::Dim, "A file has changed.");
-        self.restart().await?;
-        if self.known.last.is_none() {
-            return Ok(());
+    /// Starts the server again, for files have changed, and makes the last call again.
+    pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
+        let page = self.session.host.page();
+        page.blank();
+        page.note(Style::Dim, words!("{} changed.", changed.words()));
+        let before = match &self.files {
+            Some(files) => files.look().await,
+            None => Seen::default(),
+        };
+        let mut ran = self.restart().await;
+        if ran.is_ok() && self.known.last.is_some() {
+            ran = self.again().await;
         }
-        let mut files = self.files.take();
-        let again = WatchedFiles::during(&mut files, self.again()).await;
-        self.files = files;
-        again
+        if let Some(files) = &mut self.files {
+            let written = files.learn(&before).await;
+            if !written.is_none() {
+                let words = words!(
+                    "Written at each start or call, so watched no more: {}.",
+                    written.words()
+                );
+                self.session.host.page().note(Style::Dim, words);
+            }
+        }
+        ran
     }
 }
 
-/// Waits until a file has changed, where files are watched.
-pub(super) async fn changed(files: &mut Option<WatchedFiles>) {
+/// Waits until files have changed, where any are watched.
+pub(super) async fn changed(files: &mut Option<WatchedFiles>) -> Changed {
     match files {
         Some(files) => files.changed().await,
         None => pending().await,

@@ -1,11 +1,11 @@
 //! The last result, written to a file.
 
-use std::{fs::OpenOptions, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
 use askback_host::{content, page::Style, text::given, words};
 
 use super::Repl;
-use crate::error::Error;
+use crate::{error::Error, own_files};
 
 impl Repl<'_> {
     /// Writes what the last result holds to a new file: an image, a recording or a file as it is, or
@@ -41,8 +41,7 @@ impl Repl<'_> {
             Error::usage(words!("{} cannot be written: {}", file, given(error)))
         };
         // What is there already is somebody's.
-        let mut options = OpenOptions::new();
-        let new = options.write(true).create_new(true).open(Path::new(file));
+        let new = own_files::create_new(Path::new(file));
         new.and_then(|mut file| file.write_all(&bytes))
             .map_err(unwritten)?;
         let words = words!("{} bytes are in {} now.", bytes.len(), given(file));

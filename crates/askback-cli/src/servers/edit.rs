@@ -10,6 +10,7 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
 use super::document::{Unreadable, strict};
+use crate::own_files;
 
 /// The member of a file in which its servers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +126,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
     let draft = beside(&path, "new");
     let replaced = fill(&draft, text)
         .and_then(|()| fs::set_permissions(&draft, before.permissions()))
-        .and_then(|()| fs::rename(&draft, &path));
+        .and_then(|()| own_files::rename(&draft, &path));
     if replaced.is_err() {
         let _ = fs::remove_file(&draft);
     }
@@ -138,7 +139,7 @@ fn fill(path: &Path, text: &str) -> io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = own_files::open(&options, path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use pty_process::blocking::Command;
+
 use crate::{
     full::{CTRL_D, ENTER, REVIEW, Terminal},
-    run::{Ran, Run},
+    run::{ASKBACK, Ran, Run},
     scratch::Scratch,
 };
 
@@ -137,7 +139,7 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
     terminal.until("start 1, seat 12A").until("sh> ");
     fs::write(&tools, OTHERS.replace('\n', "")).expect("the folder is ours");
     terminal
-        .until("A file has changed.")
+        .until("tools.json changed.")
         .until("new tool | ring")
         .until("Again: | reserve")
         .until("answered as before | Which seat?")
@@ -156,6 +158,52 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
         .until("/restart starts it.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn what_is_written_here_or_by_the_server_starts_nothing_again_for_ever() {
+    let scratch = Scratch::new("watch-own");
+    let script = server(&scratch);
+    let folder = scratch.path(".");
+    let command = Command::new(ASKBACK)
+        .args(["open", "--protocol", "2025-11-25", "--watch"])
+        .args(["--trace=trace.jsonl", "--record", "suite.yaml"])
+        .args(["--", "sh", &script])
+        .current_dir(&folder)
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(command, 80);
+    terminal.until("> ").press("/call reserve").press(ENTER);
+    terminal.until("Which seat?").press("12A").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+    // The server counts its starts in a file.
+    terminal
+        .until("seat 12A")
+        .press("/save result.json")
+        .press(ENTER);
+    terminal.until("Written at each start or call, so watched no more: count.");
+    // What is typed while the server starts is not lost.
+    fs::write(scratch.path("new.txt"), "").expect("the folder is ours");
+    terminal
+        .until("new.txt changed.")
+        .press("/quit")
+        .press(ENTER);
+    assert_eq!(terminal.ended(), Some(0));
+    let rows = terminal.rows();
+    let changed: Vec<_> = rows
+        .iter()
+        .filter(|row| row.ends_with(" changed."))
+        .collect();
+    let ours = |row: &&&String| {
+        ["trace", "suite", "result"]
+            .iter()
+            .any(|name| row.contains(name))
+    };
+    assert_eq!(
+        changed.iter().copied().find(|row| ours(&row)),
+        None,
+        "{rows:#?}"
+    );
 }
 
 #[test]
