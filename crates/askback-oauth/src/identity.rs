@@ -60,8 +60,8 @@ impl RegisteredClient {
         }
     }
 
-    /// Sets its secret, which is sent as the issuer wants: `client_secret_basic` where it takes
-    /// that, else `client_secret_post`.
+    /// Sets its secret, which is sent as the issuer wants: by `client_secret_basic` or `client_secret_post`,
+    /// whichever its metadata lists first, and by the former where it lists neither.
     #[must_use]
     pub fn with_secret(mut self, secret: Secret) -> Self {
         self.proof = Proof::Secret(secret);
@@ -112,18 +112,16 @@ impl Method {
         all.into_iter().find(|method| method.name() == name)
     }
 
-    /// How to send a secret to an issuer that takes these; where it does not say, it takes basic
-    /// (RFC 8414, 2).
+    /// How to send a secret to an issuer that takes these: by the first that we can. The one it lists first is the one
+    /// it was tried with: the issuer of the Python SDK lists both, and fails to find the client in a header. Where it
+    /// does not say, it takes basic (RFC 8414, 2).
     pub(super) fn for_secret(taken: Option<&[String]>) -> Self {
-        let takes = |method: Self| match taken {
-            Some(taken) => taken.iter().any(|name| name == method.name()),
-            None => method == Self::Basic,
-        };
-        if takes(Self::Post) && !takes(Self::Basic) {
-            Self::Post
-        } else {
-            Self::Basic
-        }
+        let mut known = taken
+            .into_iter()
+            .flatten()
+            .filter_map(|name| Self::named(name));
+        let known = known.find(|method| matches!(method, Self::Basic | Self::Post));
+        known.unwrap_or(Self::Basic)
     }
 }
 

@@ -157,8 +157,8 @@ impl Provider {
     }
 
     /// Sets how the token endpoint lets a client show who it is, by the names of RFC 8414
-    /// (`token_endpoint_auth_methods_supported`). A secret is sent by `client_secret_post` where
-    /// that is listed and `client_secret_basic` is not.
+    /// (`token_endpoint_auth_methods_supported`). A secret is sent by `client_secret_basic` or
+    /// `client_secret_post`, whichever is listed first.
     #[must_use]
     pub fn client_methods<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         self.methods = Some(names.into_iter().map(Into::into).collect());

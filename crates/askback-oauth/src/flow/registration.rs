@@ -136,8 +136,8 @@ impl Flow {
         // One that keeps its secret on a person's machine has none.
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let takes = |method: Method| taken.is_none_or(|it| it.iter().any(|it| it == method.name()));
-        let methods = [Method::None, Method::Basic, Method::Post];
-        let method = methods.into_iter().find(|method| takes(*method));
+        let method = [Method::None, Method::for_secret(taken)];
+        let method = method.into_iter().find(|method| takes(*method));
         let redirect = self.redirect().unwrap_or_default();
         let native = url::Url::parse(redirect).is_ok_and(|url| is_loopback(&url));
         let mut request = json!({

@@ -99,6 +99,18 @@ async fn a_client_shows_who_it_is_as_the_provider_takes_it() {
             &["client_id", "client_secret"],
         ),
         (
+            plain().with_secret(Secret::new("s")),
+            &["client_secret_post", "client_secret_basic"],
+            false,
+            &["client_id", "client_secret"],
+        ),
+        (
+            plain().with_secret(Secret::new("s")),
+            &["client_secret_basic", "client_secret_post"],
+            true,
+            &[],
+        ),
+        (
             plain().with_key(key),
             &["private_key_jwt"],
             false,

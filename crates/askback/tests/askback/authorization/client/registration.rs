@@ -228,30 +228,32 @@ async fn why_a_registration_was_refused_is_told() {
 
 #[tokio::test]
 async fn a_secret_is_sent_as_the_issuer_wants() {
-    let basic = "Basic cmVnaXN0ZXJlZDphJTNBJTJGYg==";
+    let basic = Some("Basic cmVnaXN0ZXJlZDphJTNBJTJGYg==");
+    let (in_header, in_form) = ((basic, None), (None, Some("a:/b")));
+    let (by_basic, by_post) = ("client_secret_basic", "client_secret_post");
+    // What the issuer takes, what is asked for, what it grants, and where the secret is.
     let cases = [
+        (json!([by_basic]), by_basic, json!(null), in_header),
+        (json!([by_post]), by_post, json!(null), in_form),
+        (json!(null), "none", json!(null), in_header),
+        (json!([by_basic]), by_basic, json!(by_post), in_form),
+        (json!([by_post]), by_post, json!(by_basic), in_header),
+        (json!([by_post, by_basic]), by_post, json!(null), in_form),
         (
-            json!(["client_secret_basic"]),
+            json!(["private_key_jwt", by_basic, by_post]),
+            by_basic,
             json!(null),
-            Some(basic),
-            None,
+            in_header,
         ),
         (
-            json!(["client_secret_post"]),
-            json!(null),
-            None,
-            Some("a:/b"),
+            json!([by_post, "none"]),
+            "none",
+            json!("none"),
+            (None, None),
         ),
-        (json!(null), json!(null), Some(basic), None),
-        (
-            json!(["client_secret_basic"]),
-            json!("client_secret_post"),
-            None,
-            Some("a:/b"),
-        ),
-        (json!(["none"]), json!("none"), None, None),
+        (json!(["none"]), "none", json!("none"), (None, None)),
     ];
-    for (taken, named, header, posted) in cases {
+    for (taken, asked_for, named, (header, posted)) in cases {
         let world = World::new().await;
         world.issuer(|it| it["token_endpoint_auth_methods_supported"] = taken);
         let registered = json!({
@@ -261,6 +263,8 @@ async fn a_secret_is_sent_as_the_issuer_wants() {
         });
         world.change(|rules| rules.registration = (201, registered));
         world.connect().await.unwrap().close().await;
+        let registration = &registrations(&world)[0];
+        assert_eq!(registration["token_endpoint_auth_method"], asked_for);
         let asked = world.server.asked();
         let exchange = asked.iter().find(|asked| asked.path == "/token").unwrap();
         assert_eq!(exchange.header("authorization"), header);
