@@ -20,6 +20,7 @@ pub mod environment;
 pub mod error;
 mod failure;
 pub mod files;
+pub mod headers;
 pub mod kept_tasks;
 pub mod listed;
 pub mod locate;

@@ -9,6 +9,7 @@ use askback_host::{page::out, settings_file, text::given, words};
 
 use crate::{
     error::Error,
+    headers::{self, TypedHeader},
     listed::Listed,
     servers::{Document, Folders, KnownClient, Layout, Unreadable, read_at},
     target::Target,
@@ -27,6 +28,10 @@ pub struct TargetArgs {
     /// The address of a server
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
+    /// Send this header to a server at a URL; may be given again. Others on this machine can read the
+    /// command line: write a secret as '${VAR}', in single quotes, for a variable
+    #[arg(long = "header", value_name = "'NAME: VALUE'", value_parser = TypedHeader::read)]
+    pub headers: Vec<TypedHeader>,
     /// A server of mcp.json; open takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Vec<String>,
@@ -73,6 +78,7 @@ impl TargetArgs {
         if let Some(name) = &self.name {
             target.name.clone_from(name);
         }
+        headers::add(&self.headers, &mut target)?;
         Ok(target)
     }
 
@@ -85,6 +91,11 @@ impl TargetArgs {
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
+        if !self.headers.is_empty() && is_of_file && self.server.len() != 1 {
+            return Err(Error::usage(
+                "--header is for one server: name it with --url or --server",
+            ));
+        }
         if is_unnamed && (all || out::is_attended()) {
             return self.all();
         }

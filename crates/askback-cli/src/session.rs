@@ -36,6 +36,7 @@ pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},
+    headers,
     locate::TargetArgs,
     models::ModelArgs,
     opener::Opener,
@@ -164,6 +165,15 @@ impl SessionArgs {
     /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
         self.target.target()
+    }
+
+    /// Checks that the headers of the command line may be kept in a file with the rest of it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where one is spelled out.
+    pub fn keep_headers_out_of_files(&self) -> Result<(), Error> {
+        headers::keep_out_of_files(&self.target.headers)
     }
 
     /// The servers that are meant: those that are named, or `all` of the file.
@@ -459,6 +469,10 @@ pub fn failed(error: ClientError) -> Error {
             }
         }
         ClientError::Authorization(error) => hinted(failed, &error),
+        ClientError::Unauthorized { .. } => failed.hint(headers::HOW),
+        ClientError::Http {
+            status: 401 | 403, ..
+        } => failed.hint(headers::HOW),
         _ => failed,
     }
 }
@@ -468,10 +482,16 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     match error {
         AuthorizationError::SignIn(SignInError::Unattended) => failed
             .hint("Run askback inspect --url with its address at a terminal, and sign in there:")
-            .hint("what that gives is kept for the runs after it, such as this one."),
+            .hint("what that gives is kept for the runs after it, such as this one.")
+            .hint(headers::HOW),
         AuthorizationError::NoRegistration(_) => {
             failed.hint("Name the client with --client-id ID, and its secret, if it has one, in a file with --client-secret-file FILE.")
         }
+        // There is no way to a sign-in that could be followed, or it led nowhere.
+        AuthorizationError::Url { .. }
+        | AuthorizationError::Fetch { .. }
+        | AuthorizationError::Document { .. }
+        | AuthorizationError::NotAccepted(_) => failed.hint(headers::HOW),
         _ => failed,
     }
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     error::{Error, Outcome},
+    headers,
     locate::TargetArgs,
     own_files,
     replay::{self, Replay},
@@ -133,7 +134,11 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
             }
         }
         _ if args.target.is_named() => args.target.target()?,
-        (Some(server), None) => server.target(&suite.folder)?,
+        (Some(server), None) => {
+            let mut target = server.target(&suite.folder)?;
+            headers::add(&args.target.headers, &mut target)?;
+            target
+        }
         (None, None) => {
             return Err(
                 Error::usage("the suite names no server, and neither do you").hint(

@@ -164,7 +164,9 @@ fn endpoint(reply: Reply, diagnosis: &mut Diagnosis) -> Reached {
     }
     let says = words!("it answers with HTTP status {}:", status);
     let advice: &'static str = match status {
-        403 => "See whether it takes requests from this machine, and with which headers.",
+        403 => {
+            "See whether it takes requests from this machine. A token goes in --header, or in `headers` of mcp.json."
+        }
         404 => "Check the path: that of many servers is /mcp.",
         429 => "It has too many requests. Try again later.",
         500..=599 => "See the log of the server.",

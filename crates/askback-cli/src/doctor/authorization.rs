@@ -7,7 +7,10 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::Diagnosis;
-use crate::probe::{Address, Bounds, Reply};
+use crate::{
+    headers,
+    probe::{Address, Bounds, Reply},
+};
 
 const NAME: &str = "authorization";
 
@@ -49,9 +52,17 @@ pub(super) async fn look(
             diagnosis.skip("protocol", why);
         }
         Err(useless) => {
-            diagnosis.fail(NAME, useless.says, useless.detail, useless.advice);
+            let advice = words!("{} {}", useless.advice, headers::HOW);
+            diagnosis.fail(NAME, useless.says, useless.detail, advice);
         }
     }
+}
+
+/// Tells that the server does not take what it was sent along with the request.
+pub(super) fn refused(refusal: &Reply, diagnosis: &mut Diagnosis) {
+    let says = "the server does not take the credentials that it is sent:";
+    let advice = "See whether the header is the one it wants, and its value still holds.";
+    diagnosis.fail(NAME, says, Some(refusal.shown()), advice);
 }
 
 async fn documents(

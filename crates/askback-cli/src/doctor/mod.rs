@@ -49,10 +49,14 @@ pub async fn diagnose(target: &Target, way: &Way, bounds: &Bounds) -> Diagnosis 
             }
             &STARTED
         }
-        (Reach::Address(_), Way::Address(address)) => {
+        (Reach::Address(known), Way::Address(address)) => {
             let reached = address::reach(address, bounds, &mut diagnosis).await;
             let is_open = match reached {
                 Reached::Open => true,
+                Reached::Unauthorized(seen) if known.is_authorized() => {
+                    authorization::refused(&seen, &mut diagnosis);
+                    false
+                }
                 Reached::Unauthorized(seen) => {
                     authorization::look(address, &seen, bounds, &mut diagnosis).await;
                     false

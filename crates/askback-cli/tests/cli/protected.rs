@@ -1,14 +1,16 @@
 //! The travel agency over HTTP, for those who have a token.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    thread,
 };
 
 use serde_json::{Value, json};
 
-use crate::scratch::Scratch;
+use crate::{run::Run, scratch::Scratch};
 
 /// A process of the agency, which does not outlive its value.
 struct Agency {
@@ -206,4 +208,96 @@ fn booking_takes_a_scope_of_its_own() {
         shown.is_some_and(|line| line.trim_start().starts_with("| ")),
         "{said}"
     );
+}
+
+#[test]
+fn a_token_is_given_on_the_command_line() {
+    let scratch = Scratch::new("header");
+    let options = ["--development-token", "alice=alices-token"];
+    let agency = Agency::start(&scratch, &options);
+    let url = format!("http://{}/mcp", agency.address);
+    let run = |words: &[&str], header: Option<&'static str>| {
+        let run = Run::new("header-run", words).and(&["--url", &url]);
+        let run = run.set("TOKEN", "alices-token");
+        match header {
+            Some(header) => run.and(&["--header", header]).run(),
+            None => run.run(),
+        }
+    };
+    let in_variable = Some("Authorization: Bearer ${TOKEN}");
+    for header in [in_variable, Some("authorization:Bearer alices-token")] {
+        run(&["list", "tools"], header)
+            .expect(0)
+            .prints("book_holiday");
+    }
+    let ran = run(
+        &["open", "--trace=trace", "--record", "suite.yaml"],
+        in_variable,
+    )
+    .expect(0);
+    for entry in fs::read_dir(ran.scratch.path(".")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("alices-token"), "{path:?}: {text}");
+        }
+    }
+    run(&["doctor"], in_variable).expect(0);
+    let how = "--header 'Authorization: Bearer ${TOKEN}', or in `headers` of";
+    let wrong = Some("Authorization: Bearer another");
+    let ran = run(&["list", "tools"], wrong).expect(4).says(how);
+    assert!(!ran.stderr.contains("another"), "{}", ran.stderr);
+    let ran = run(&["doctor"], wrong).expect(1);
+    let ran = ran.prints("the server does not take the credentials");
+    assert!(!ran.stdout.contains("another"), "{}", ran.stdout);
+    // A call that waits is kept with its command line.
+    let park = [
+        "call",
+        "book_holiday",
+        "destination=Rome",
+        "depart=2030-06-15",
+        "--park",
+    ];
+    run(&park, wrong).expect(2).says("this --header with it");
+    run(&park, in_variable).expect(8);
+    let started = Run::new("header-started", &["list", "tools", "--header", "a: b"]);
+    started
+        .on_travel()
+        .expect(2)
+        .says("not one that is started here");
+}
+
+#[test]
+fn who_is_refused_without_a_way_to_sign_in_is_told_how_a_token_is_given() {
+    for (head, exit) in [
+        ("401 Unauthorized\r\n", 5),
+        (
+            "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a\"\r\n",
+            5,
+        ),
+        ("403 Forbidden\r\n", 4),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let is_post = lines
+                    .next()
+                    .is_some_and(|it| it.unwrap().starts_with("POST"));
+                let head = if is_post { head } else { "404 Not Found\r\n" };
+                let rest = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+                let _ = write!(&stream, "HTTP/1.1 {head}{rest}");
+                // What it sends is read to its end, so that the answer is not lost.
+                let _ = stream.shutdown(Shutdown::Write);
+                lines.for_each(drop);
+            }
+        });
+        let url = format!("http://{address}/mcp");
+        let how = "--header 'Authorization: Bearer ${TOKEN}', or in `headers` of";
+        let run = Run::new("refused-run", &["list", "tools", "--url", &url]);
+        run.run().expect(exit).says(how);
+        let doctor = Run::new("refused-doctor", &["doctor", "--url", &url]).run();
+        doctor.expect(1).prints("--header");
+    }
 }

@@ -1,0 +1,195 @@
+//! Headers of the command line, for servers at an address.
+
+use std::{collections::BTreeMap, convert::Infallible, env};
+
+use askback::authorization::Secret;
+use serde_json::json;
+
+use crate::{
+    environment,
+    error::Error,
+    servers::{Names, Values},
+    target::{Reach, Target},
+};
+
+/// How a header with a token is given, for errors that say so.
+pub const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
+
+/// A header as it was typed. It may hold a secret, so that it is never printed, not even where it is wrong.
+#[derive(Debug, Clone)]
+pub struct TypedHeader(Secret);
+
+impl TypedHeader {
+    /// Takes what `--header` is given.
+    ///
+    /// # Errors
+    ///
+    /// None: an error of the command line would repeat it.
+    pub fn read(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(Secret::new(text)))
+    }
+
+    /// Whether its value is in the command line, and not in a variable alone.
+    pub fn is_spelled_out(&self) -> bool {
+        let names = Names::of(&json!({"headers": [self.0.expose()]}));
+        names.is_empty()
+    }
+
+    fn parts(&self) -> Result<(&str, &str), Error> {
+        let parts = self.0.expose().split_once(':');
+        let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
+        parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Error::usage("--header takes a name and a value")
+                .hint("Write --header 'Name: value'; ${NAME} in the value stands for a variable.")
+        })
+    }
+}
+
+/// Has each request to a server carry these headers, with the values of their variables. They take the place of those of
+/// a file.
+///
+/// # Errors
+///
+/// A usage error where the server is started and not at an address, where a header is none, and where a variable is not
+/// set or holds a secret of ours.
+pub fn add(headers: &[TypedHeader], target: &mut Target) -> Result<(), Error> {
+    if headers.is_empty() {
+        return Ok(());
+    }
+    let Reach::Address(address) = &mut target.reach else {
+        return Err(Error::usage(
+            "--header is for a server at a URL, not one that is started here",
+        )
+        .hint("Variables of your environment are given to a server that is started."));
+    };
+    let mut typed = BTreeMap::new();
+    for header in headers {
+        let (name, value) = header.parts()?;
+        typed.insert(name.to_lowercase(), value.to_owned());
+    }
+    let mut filled = json!({"headers": typed});
+    values(&Names::of(&filled))?
+        .fill(&mut filled)
+        .map_err(|_| {
+            Error::usage("a header has a name in it that stands for nothing here")
+                .hint("${NAME} stands for a variable of your environment.")
+        })?;
+    for (name, value) in filled["headers"].as_object().into_iter().flatten() {
+        address
+            .headers
+            .retain(|known, _| !known.eq_ignore_ascii_case(name));
+        let value = value.as_str().unwrap_or_default().to_owned();
+        address.headers.insert(name.clone(), value);
+    }
+    // One that the transport sets, or that is no header, is told now.
+    address.http().map(drop)
+}
+
+fn values(names: &Names) -> Result<Values, Error> {
+    let mut variables = BTreeMap::new();
+    for name in names.variables.iter().chain(&names.optional) {
+        if environment::is_ours(name) {
+            let words = "no server is given this variable, which holds a secret of askback:";
+            return Err(Error::usage(words).quoting(&**name));
+        }
+        match env::var(name) {
+            Ok(value) => {
+                variables.insert(name.clone(), value);
+            }
+            Err(_) if names.optional.contains(name) => {}
+            Err(_) => {
+                let words = "a header takes a value from this variable, which is not set:";
+                return Err(Error::usage(words)
+                    .quoting(&**name)
+                    .hint("Set it where you run askback. ${NAME:-text} has a default."));
+            }
+        }
+    }
+    Ok(Values {
+        variables,
+        ..Values::default()
+    })
+}
+
+/// Checks that a call with these headers may be kept in a file: no value is spelled out.
+///
+/// # Errors
+///
+/// A usage error where one is.
+pub fn keep_out_of_files(headers: &[TypedHeader]) -> Result<(), Error> {
+    match headers.iter().any(TypedHeader::is_spelled_out) {
+        false => Ok(()),
+        true => Err(
+            Error::usage("a call that waits is kept in a file, and this --header with it")
+                .hint("Write its value as '${NAME}', in single quotes, and set that variable."),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(url: &str, headers: &[&str]) -> Result<BTreeMap<String, String>, Error> {
+        let mut target = Target::address(url)?;
+        if let Reach::Address(address) = &mut target.reach {
+            let of_file = ("authorization".to_owned(), "of the file".to_owned());
+            address.headers.extend([of_file]);
+        }
+        let typed = headers.iter().map(|text| match TypedHeader::read(text) {
+            Ok(header) => header,
+        });
+        add(&typed.collect::<Vec<_>>(), &mut target)?;
+        match target.reach {
+            Reach::Address(address) => Ok(address.headers),
+            Reach::Start(_) => panic!("it is at a URL"),
+        }
+    }
+
+    #[test]
+    fn headers_are_read_filled_and_put_before_those_of_a_file() {
+        let url = "https://a.test/mcp";
+        let headers = with(
+            url,
+            &[
+                "AUTHORIZATION:Bearer x",
+                " X-A : b:c ",
+                "y: ${NOT_SET_HERE:-d}",
+            ],
+        );
+        let expected = [("authorization", "Bearer x"), ("x-a", "b:c"), ("y", "d")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(headers, Ok(BTreeMap::from(expected)));
+        for (header, says) in [
+            ("hush", "takes a name and a value"),
+            (": hush", "takes a name and a value"),
+            ("a: ${NOT_SET_HERE}", "which is not set"),
+            ("a: ${ASKBACK_CLIENT_SECRET}", "a secret of askback"),
+            ("a: ${input:key}", "stands for nothing here"),
+            ("mcp-session-id: hush", "cannot be sent"),
+            ("a b: hush", "cannot be sent"),
+            ("a: hu\nsh", "cannot be sent"),
+        ] {
+            let error = with(url, &[header]).expect_err(header);
+            let told = format!("{error:?}");
+            assert!(told.contains(says) && !told.contains("hush"), "{told}");
+        }
+        let mut target = Target::child("sh", &[]);
+        let header = [TypedHeader(Secret::new("a: hush"))];
+        let error = add(&header, &mut target).expect_err("it is started");
+        assert!(error.message.as_str().contains("not one that is started"));
+        assert!(!format!("{header:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_header_of_a_variable_alone_may_be_kept() {
+        for (header, is_kept) in [
+            ("a: ${B}", true),
+            ("a: Bearer ${B:-}", true),
+            ("a: b", false),
+        ] {
+            let typed = [TypedHeader(Secret::new(header))];
+            assert_eq!(keep_out_of_files(&typed).is_ok(), is_kept, "{header}");
+        }
+    }
+}
