@@ -1,12 +1,13 @@
 //! Recording: a suite that is written from a session, for its author to go on with, and beside it the
 //! messages of the session, to play it again.
 
+mod document;
 mod messages;
 mod secrets;
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     io,
     path::{Path, PathBuf},
@@ -22,9 +23,12 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 use url::Url;
-use yaml_serde::{Mapping, Value as Yaml};
 
-use self::{messages::Messages, secrets::Secrets};
+use self::{
+    document::{Map as Members, Part},
+    messages::Messages,
+    secrets::Secrets,
+};
 use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
@@ -52,9 +56,9 @@ const QUESTIONS: usize = 1_000;
 pub struct Recorder {
     file: PathBuf,
     is_made: bool,
-    server: Option<Yaml>,
+    server: Option<Members>,
     revision: &'static str,
-    cases: Vec<Yaml>,
+    cases: Vec<Part>,
     /// The questions since the last case.
     noted: Rc<RefCell<Vec<(Question, Reply)>>>,
     secrets: Secrets,
@@ -145,7 +149,7 @@ impl Recorder {
         }
         let number = self.cases.len().saturating_add(1);
         let case = self.case(number, request, &noted, end);
-        self.cases.push(case);
+        self.cases.push(case.into());
         self.write()
             .map_err(|error| unwritten(&self.file, &error))?;
         let written = self.messages.write(&mut self.secrets);
@@ -153,12 +157,13 @@ impl Recorder {
     }
 
     fn write(&mut self) -> io::Result<()> {
+        let text = self.text();
         if !self.is_made {
             // Another program may have made it meanwhile.
             private_file::create_new(&self.file)?;
             self.is_made = true;
         }
-        private_file::write(&self.file, &self.text())
+        private_file::write(&self.file, &text)
     }
 
     /// Puts on the page where the recording is, and what is left out of it.
@@ -185,7 +190,7 @@ impl Recorder {
         request: Request<'_>,
         noted: &[(Question, Reply)],
         end: RecordedEnd<'_>,
-    ) -> Yaml {
+    ) -> Members {
         let (verb, name, arguments) = match request {
             Request::Call(tool, arguments) => ("call", tool, arguments.clone()),
             Request::Prompt(name, arguments) => {
@@ -199,57 +204,55 @@ impl Recorder {
         self.secrets.remove_from(&mut arguments);
         let has_arguments = arguments.as_object().is_some_and(|all| !all.is_empty());
         let rules = self.rules(noted);
-        let mut expect = Mapping::new();
+        let mut expect = Members::default();
         match end {
             Ok((text, failed)) => {
                 if failed {
-                    put(&mut expect, "failed", true);
+                    expect.put("failed", true);
                 }
-                let is_short = text.raw().chars().nth(LONGEST).is_none();
-                if is_short && !self.secrets.are_in(text.raw()) {
-                    put(&mut expect, "text", text.raw());
+                if text.raw().chars().nth(LONGEST).is_none() {
+                    expect.put("text", text.raw().to_owned());
                 }
             }
             Err(ClientError::Server(error)) => {
-                let mut answer = Mapping::new();
-                put(&mut answer, "code", error.code);
-                if !self.secrets.are_in(&error.message) {
-                    put(&mut answer, "message", &*error.message);
-                }
-                put(&mut expect, "error", answer);
+                let mut answer = Members::default();
+                answer.put("code", error.code);
+                answer.put("message", error.message.clone());
+                expect.put("error", answer);
             }
             Err(_) => {}
         }
-        let mut case = Mapping::new();
-        put(&mut case, "name", format!("{number}: {verb} {name}"));
-        put(&mut case, verb, name);
+        let mut case = Members::default();
+        case.need("name", format!("{number}: {verb} {name}"));
+        case.need(verb, name.to_owned());
         if has_arguments {
-            put(&mut case, "arguments", yaml(&arguments));
+            case.put("arguments", Part::Json(arguments));
         }
         for (member, all) in [("answers", rules.answers), ("sampling", rules.sampling)] {
             if !all.is_empty() {
-                put(&mut case, member, Yaml::Sequence(all));
+                let all = all.into_iter().map(Part::Map).collect();
+                case.put(member, Part::Each("an answer", all));
             }
         }
         if let Some(roots) = rules.roots {
-            put(&mut case, "roots", roots);
+            case.put("roots", Part::Each("a folder", roots));
         }
         if !rules.repeats {
-            put(&mut expect, "questions", questions(noted));
+            expect.put("questions", questions(noted));
         }
-        put(&mut case, "expect", expect);
-        case.into()
+        case.put("expect", expect);
+        case
     }
 
     fn rules(&mut self, noted: &[(Question, Reply)]) -> Rules {
         let mut rules = Rules::default();
         for (question, reply) in noted {
-            let (mut when, act) = match (&question.ask, Asked::of(question, reply)) {
+            let (when, act) = match (&question.ask, Asked::of(question, reply)) {
                 (Ask::Roots, _) => {
                     if let Reply::Roots(roots) = reply {
                         let paths = roots.iter().filter_map(|root| {
                             let path = Url::parse(&root.uri).ok()?.to_file_path().ok()?;
-                            Some(Yaml::from(path.display().to_string()))
+                            Some(Part::Text(path.display().to_string()))
                         });
                         rules.roots = Some(paths.collect());
                     }
@@ -262,24 +265,24 @@ impl Recorder {
                 Ask::Sample(_) => &mut rules.sampling,
                 _ => &mut rules.answers,
             };
-            let key = Yaml::from("when");
-            let same = |rule: &Yaml| rule.get(&key) == Some(&Yaml::from(when.clone()));
+            let when = Part::Map(when);
+            let same = |rule: &Members| rule.get("when") == Some(&when);
             if let Some(at) = list.iter().position(same) {
                 // The first rule that fits answers: the last of two answers is the one that led on.
                 list.remove(at);
                 rules.repeats = true;
             }
-            let mut rule = Mapping::new();
-            put(&mut rule, "when", std::mem::take(&mut when));
+            let mut rule = Members::default();
+            rule.need("when", when);
             rule.extend(act);
-            list.push(rule.into());
+            list.push(rule);
         }
         rules
     }
 
     /// The action of a rule.
-    fn act(&mut self, question: &Question, reply: &Reply) -> Mapping {
-        let mut act = Mapping::new();
+    fn act(&mut self, question: &Question, reply: &Reply) -> Members {
+        let mut act = Members::default();
         match (&question.ask, reply) {
             (Ask::Form { message, schema }, Reply::Form(content)) => {
                 let mut content = content.clone();
@@ -296,37 +299,40 @@ impl Recorder {
                     }
                     !is_secret
                 });
-                put(&mut act, "accept", yaml(&Value::Object(content)));
+                act.need("accept", Part::Json(Value::Object(content)));
             }
-            (_, Reply::Text(reply)) => put(&mut act, "reply", &**reply),
-            (_, Reply::Sampled(result)) => put(&mut act, "reply", result.content.text()),
+            (_, Reply::Text(reply)) => act.need("reply", reply.clone()),
+            (_, Reply::Sampled(result)) => act.need("reply", result.content.text()),
             (_, Reply::Declined { reason, .. }) => {
-                put(&mut act, "decline", true);
+                act.need("decline", true);
                 if let (Some(reason), false) = (reason, matches!(question.ask, Ask::Sample(_))) {
-                    put(&mut act, "reason", &**reason);
+                    act.put("reason", reason.clone());
                 }
             }
-            (Ask::Sample(_), Reply::Cancelled(_)) => put(&mut act, "decline", true),
-            (_, Reply::Cancelled(_)) => put(&mut act, "cancel", true),
-            _ => put(&mut act, "accept", true),
+            (Ask::Sample(_), Reply::Cancelled(_)) => act.need("decline", true),
+            (_, Reply::Cancelled(_)) => act.need("cancel", true),
+            _ => act.need("accept", true),
         }
         act
     }
 
-    /// The text of the file.
-    fn text(&self) -> String {
-        let mut suite = Mapping::new();
+    /// The text of the file, without the secrets that are known by now.
+    fn text(&mut self) -> String {
+        let mut suite = Members::default();
         if let Some(server) = &self.server {
-            put(&mut suite, "server", server.clone());
+            suite.put("server", server.clone());
         }
-        put(&mut suite, "revisions", self.revision);
-        put(&mut suite, "cases", Yaml::Sequence(self.cases.clone()));
+        suite.put("revisions", self.revision);
+        suite.put("cases", Part::Each("a case", self.cases.clone()));
+        let mut left_out = BTreeSet::new();
+        let suite = Part::from(suite).without(&self.secrets, &mut left_out);
+        self.secrets.names.extend(left_out);
         let mut text =
             "# Recorded by askback. Remove from `expect` what changes from run to run.\n"
                 .to_owned();
         if !self.secrets.names.is_empty() {
             // Writing to a string cannot fail.
-            let names = text::line(&self.secrets.names());
+            let names = text::line(&self.secrets.names_without());
             let _ = writeln!(text, "# Left out, since it may be secret: {names}");
         }
         // A map of texts, numbers, lists and maps is written in any case.
@@ -338,9 +344,9 @@ impl Recorder {
 /// The rules that answer as was answered.
 #[derive(Default)]
 struct Rules {
-    answers: Vec<Yaml>,
-    sampling: Vec<Yaml>,
-    roots: Option<Vec<Yaml>>,
+    answers: Vec<Members>,
+    sampling: Vec<Members>,
+    roots: Option<Vec<Part>>,
     /// Whether the same was asked again, and answered in another way.
     repeats: bool,
 }
@@ -351,25 +357,24 @@ fn is_answer(error: &ClientError) -> bool {
 }
 
 /// The server as a suite in this file names it; none where that may hold a secret.
-fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Yaml> {
-    let mut server = Mapping::new();
+fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Members> {
+    let mut server = Members::default();
     match &target.reach {
-        _ if target.file.is_some() => put(&mut server, "name", &*target.name),
+        _ if target.file.is_some() => server.need("name", target.name.clone()),
         Reach::Start(command) => {
-            let words: Vec<_> = std::iter::once(&command.program)
+            let words = std::iter::once(&command.program)
                 .chain(&command.args)
-                .map(|word| Yaml::from(word.as_str()))
-                .collect();
+                .map(|word| Part::Text(word.clone()));
             if conceal_args("", &command.args) != command.args {
                 secrets.names.insert("the command of the server".to_owned());
                 return None;
             }
-            put(&mut server, "command", Yaml::Sequence(words));
+            server.need("command", Part::All(words.collect()));
             let here = std::env::current_dir().ok()?;
             let folder = file.parent().unwrap_or(Path::new(""));
             // A suite starts its server where it lies.
             if here.join(folder) != here {
-                put(&mut server, "cwd", here.display().to_string());
+                server.need("cwd", here.display().to_string());
             }
         }
         Reach::Address(address) => {
@@ -382,30 +387,31 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Yaml> {
                 secrets.names.insert("the URL of the server".to_owned());
                 return None;
             }
-            put(&mut server, "url", url.as_str());
+            server.need("url", url.to_string());
         }
     }
-    Some(server.into())
+    Some(server)
 }
 
 /// The questions as they are expected.
-fn questions(noted: &[(Question, Reply)]) -> Yaml {
+fn questions(noted: &[(Question, Reply)]) -> Part {
     let asked = noted
         .iter()
         .filter_map(|(question, reply)| Asked::of(question, reply));
     let questions = asked.map(|asked| {
-        let mut question = Mapping::new();
+        let mut question = Members::default();
         if let Some(key) = asked.key {
-            put(&mut question, "key", key);
+            question.put("key", key);
         }
         let mode = match asked.mode {
             AskedMode::Form => "form",
             AskedMode::Url => "url",
             AskedMode::Sampling => "sampling",
         };
-        put(&mut question, "mode", mode);
+        question.put("mode", mode);
         if !asked.fields.is_empty() {
-            put(&mut question, "fields", asked.fields);
+            let fields = asked.fields.into_iter().map(Part::Text);
+            question.put("fields", Part::All(fields.collect()));
         }
         let reply = match asked.reply {
             Replied::Accept => "accept",
@@ -414,41 +420,32 @@ fn questions(noted: &[(Question, Reply)]) -> Yaml {
             Replied::Cancel | Replied::Unanswered if asked.mode == AskedMode::Sampling => "decline",
             Replied::Cancel | Replied::Unanswered => "cancel",
         };
-        put(&mut question, "reply", reply);
-        Yaml::from(question)
+        question.put("reply", reply);
+        Part::Map(question)
     });
-    Yaml::Sequence(questions.collect())
+    Part::All(questions.collect())
 }
 
 /// How a rule knows a question.
-fn when(question: &Question, asked: &Asked) -> Mapping {
-    let mut when = Mapping::new();
+fn when(question: &Question, asked: &Asked) -> Members {
+    let mut when = Members::default();
     if let Ask::Link { url, .. } = &question.ask
         && let Ok(link) = link::judge(url)
     {
-        put(&mut when, "mode", "url");
-        put(&mut when, "host", link.host());
+        when.need("mode", "url");
+        when.need("host", link.host().to_owned());
     }
     if let Some(key) = &question.key {
-        put(&mut when, "key", &**key);
+        when.need("key", key.clone());
     } else {
         let line = asked.message.lines().next().unwrap_or_default();
         let end = line
             .char_indices()
             .nth(MESSAGE)
             .map_or(line.len(), |(end, _)| end);
-        put(&mut when, "message", &line[..end]);
+        when.need("message", Part::Piece(line[..end].to_owned()));
     }
     when
-}
-
-fn put(map: &mut Mapping, name: &str, value: impl Into<Yaml>) {
-    map.insert(name.into(), value.into());
-}
-
-fn yaml(value: &Value) -> Yaml {
-    // JSON is YAML.
-    yaml_serde::to_value(value).unwrap_or_default()
 }
 
 fn unwritten(file: &Path, error: &io::Error) -> Error {

@@ -34,6 +34,13 @@ impl Secrets {
         names.join(", ")
     }
 
+    /// The names, those left out that repeat a value.
+    pub(super) fn names_without(&self) -> String {
+        let names = self.names.iter().filter(|name| !self.are_in(name));
+        let names: Vec<_> = names.map(String::as_str).collect();
+        names.join(", ")
+    }
+
     pub(super) fn note(&mut self, name: &str, value: &Value) {
         self.names.insert(name.to_owned());
         match value {
@@ -64,13 +71,20 @@ impl Secrets {
     /// values of the client were.
     pub(super) fn leave_out(&mut self, message: &mut Value, is_sent: bool) -> Vec<String> {
         let mut left_out = Vec::new();
-        for part in ["params", "result", "error"] {
-            let Some(value) = message.get_mut(part) else {
-                continue;
-            };
-            match is_sent {
-                true => self.empty(value, format!("/{part}"), &mut left_out),
-                false => self.blank(value),
+        let Value::Object(members) = message else {
+            return left_out;
+        };
+        for (part, value) in members {
+            match part.as_str() {
+                "jsonrpc" | "method" => {}
+                // Each side repeats that of the other.
+                "id" => {
+                    if let Value::String(id) = value {
+                        self.blank_text(id);
+                    }
+                }
+                part if is_sent => self.empty(value, format!("/{part}"), &mut left_out),
+                _ => self.blank(value),
             }
         }
         left_out
@@ -158,7 +172,7 @@ impl Secrets {
     }
 
     /// Whether a value repeats one of them.
-    fn is_in(&self, value: &Value) -> bool {
+    pub(super) fn is_in(&self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.are_in(text),
             Value::Number(number) => self.values.contains(&number.to_string()),
@@ -170,6 +184,20 @@ impl Secrets {
     pub(super) fn are_in(&self, text: &str) -> bool {
         let mut values = self.values.iter().filter(|value| !value.is_empty());
         values.any(|value| text.contains(value.as_str()))
+    }
+
+    /// The longest piece of a text between those that it repeats; none where nothing else is in it.
+    pub(super) fn longest_without(&self, text: &str) -> Option<String> {
+        let mut pieces = vec![text];
+        for secret in self.values.iter().filter(|secret| !secret.is_empty()) {
+            let split = pieces.iter().flat_map(|piece| piece.split(secret.as_str()));
+            pieces = split.collect();
+        }
+        let longest = pieces
+            .into_iter()
+            .map(str::trim)
+            .max_by_key(|piece| piece.len());
+        longest.filter(|piece| !piece.is_empty()).map(str::to_owned)
     }
 }
 

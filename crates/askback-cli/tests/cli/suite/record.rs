@@ -198,3 +198,34 @@ fn secrets_are_left_out() {
     let told = "# Left out, since it may be secret: apiKey, cookie, password, path, the command of the server\n";
     assert!(suite.contains(told), "{suite}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
+    let answers = "answers:
+  - {when: {message: Who}, accept: {password: hush-hush}}
+  - {when: {message: yours}, accept: {note: 'Yes, hush-hush.', sure: true}}
+";
+    let words = ["call", "repeat", "--protocol", "2025-11-25"];
+    let run = Run::new("record-repeat", &words)
+        .and(&RECORD)
+        .answers(answers);
+    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
+    let ran = ran.says("left out, since it may be secret | note, password\n");
+    let suite = recorded(&ran);
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    for text in [&suite, &messages] {
+        assert!(!text.contains("hush"), "{text}");
+    }
+    assert!(
+        suite.contains("      message: ': is that yours?'\n    accept:\n      sure: true\n"),
+        "{suite}"
+    );
+    // The question is known without it.
+    let suite = suite.replacen("accept: {}", "accept: {password: other}", 1);
+    let run = Run::new("replay-repeat", &["test", "recorded.yaml", "--replay"]);
+    run.scratch.file("recorded.yaml", &suite);
+    run.scratch.file("recorded.jsonl", &messages);
+    run.run().expect(0);
+}

@@ -7,6 +7,13 @@ pub(super) const ZOO: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say "\"id\":$id,\"result\":$1"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
+tools() {
+  list=
+  for name in login repeat sample; do
+    list="$list,{\"name\":\"$name\",\"inputSchema\":{\"type\":\"object\"}}"
+  done
+  answer "{\"tools\":[${list#,}]}"
+}
 count=0
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -14,7 +21,7 @@ while IFS= read -r line; do
   case $line in
     *'"method":"initialize"'*)
       answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"zoo","version":"1"}}' ;;
-    *'"method":"tools/list"'*) answer '{"tools":[{"name":"login","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/list"'*) tools ;;
     *'"method":"logging/setLevel"'*) logs=yes; answer '{}' ;;
     *'"name":"count"'*) count=$((count + 1)); text "$count" ;;
     *'"name":"work"'*)
@@ -27,6 +34,15 @@ while IFS= read -r line; do
     *'"name":"login"'*)
       asking=$id
       say '"id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"}}}}' ;;
+    *'"name":"sample"'*)
+      asking=$id
+      say '"id":"q","method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Which city?"}}],"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"repeat"'*)
+      asking=$id
+      say '"id":"p","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}' ;;
+    *'"id":"p"'*)
+      secret=$(printf '%s' "$line" | sed -n 's/.*"password":"\([^"]*\)".*/\1/p')
+      say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"$secret: is that yours?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"note\":{\"type\":\"string\"},\"sure\":{\"type\":\"boolean\"}}}}" ;;
     *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
     *'"name":"silent"'*) ;;
