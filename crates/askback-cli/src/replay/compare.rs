@@ -63,6 +63,17 @@ impl Message {
             return;
         }
         let length = path.len();
+        if let (Some(one), Some(other)) = (recorded, came)
+            && is_reply(path)
+            && let (Some(one), Some(mut other)) = (without_own(one), without_own(other))
+        {
+            let content = other.get_mut("content");
+            // A block may stand by itself or in a list of one.
+            if let (true, Some(content @ Value::Object(_))) = (one["content"].is_array(), content) {
+                *content = Value::Array(vec![content.take()]);
+            }
+            return self.compare(path, Some(&one), Some(&other), found);
+        }
         match (recorded, came) {
             (Some(Value::Object(one)), Some(Value::Object(other))) => {
                 let more = other.keys().filter(|name| !one.contains_key(*name));
@@ -93,6 +104,33 @@ impl Message {
             }),
         }
     }
+}
+
+/// Whether a reply to a question stands at this place.
+fn is_reply(path: &str) -> bool {
+    let key = path.strip_prefix("/params/inputResponses/");
+    path == "/result" || key.is_some_and(|key| !key.contains('/'))
+}
+
+/// The reply of a model without what is its own, so that another or a rule has it otherwise: its name, why it
+/// stopped, and the ids of its calls. None for anything else.
+fn without_own(reply: &Value) -> Option<Value> {
+    let mut reply = reply.clone();
+    let members = reply.as_object_mut()?;
+    members.get("role")?;
+    members.remove("model")?;
+    members.remove("stopReason");
+    let blocks = match members.get_mut("content")? {
+        Value::Array(blocks) => blocks.as_mut_slice(),
+        block => std::slice::from_mut(block),
+    };
+    let calls = blocks
+        .iter_mut()
+        .filter(|block| block["type"] == "tool_use");
+    for call in calls.filter_map(Value::as_object_mut) {
+        call.remove("id");
+    }
+    Some(reply)
 }
 
 /// Whether two values are equal, numbers by what they are worth.

@@ -15,6 +15,7 @@ use std::{
 };
 
 use askback::client::ClientError;
+use askback_core::protocol::{CreateMessageResult, SamplingBlock};
 use askback_host::{
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
@@ -302,7 +303,10 @@ impl Recorder {
                 act.need("accept", Part::Json(Value::Object(content)));
             }
             (_, Reply::Text(reply)) => act.need("reply", reply.clone()),
-            (_, Reply::Sampled(result)) => act.need("reply", result.content.text()),
+            (_, Reply::Sampled(result)) => {
+                let said = said(result, &mut self.secrets);
+                act.need("reply", said);
+            }
             (_, Reply::Declined { reason, .. }) => {
                 act.need("decline", true);
                 if let (Some(reason), false) = (reason, matches!(question.ask, Ask::Sample(_))) {
@@ -446,6 +450,30 @@ fn when(question: &Question, asked: &Asked) -> Members {
         when.need("message", Part::Piece(line[..end].to_owned()));
     }
     when
+}
+
+/// The reply of a model as a rule gives it: its texts and calls. Of anything else there is only the text.
+fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Part {
+    let blocks = result.content.blocks();
+    let has_calls = blocks
+        .iter()
+        .any(|block| matches!(block, SamplingBlock::ToolUse(_)));
+    if !has_calls {
+        return Part::Text(result.content.text());
+    }
+    let parts = blocks.iter().filter_map(|block| match block {
+        SamplingBlock::Text(text) => Some(Part::Text(text.text.clone())),
+        SamplingBlock::ToolUse(call) => {
+            let mut input = call.input.decode().unwrap_or(Value::Null);
+            secrets.remove_from(&mut input);
+            let mut said = Members::default();
+            said.need("tool", call.name.clone());
+            said.need("input", Part::Json(input));
+            Some(Part::Map(said))
+        }
+        _ => None,
+    });
+    Part::All(parts.collect())
 }
 
 fn unwritten(file: &Path, error: &io::Error) -> Error {

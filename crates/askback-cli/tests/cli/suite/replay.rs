@@ -245,3 +245,38 @@ fn secrets_are_in_no_message() {
     let suite = suite.replace("accept:\n      {user", "accept: {user");
     replay("secret", &[suite, messages]).run().expect(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reply_that_calls_tools_is_recorded_and_played() {
+    #[track_caller]
+    fn check(name: &str, reply: &str, written: &str) {
+        let words = ["call", "sample", "--protocol", "2025-11-25"];
+        let run = Run::new(&format!("replay-record-{name}"), &words).and(&RECORD);
+        run.scratch.file("zoo.sh", super::zoo::ZOO);
+        let run = run.answers(&format!("sampling: [{{reply: {reply}}}]"));
+        let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
+        let [suite, messages] = recorded(&ran);
+        assert!(suite.contains(written), "{suite}");
+        // A model has a name of its own, and another one for each call.
+        let messages = messages.replace("\"call-1\"", "\"toolu_7Q\"");
+        let messages = messages.replace("\"model\":\"person\"", "\"model\":\"other\"");
+        replay(name, &[suite.clone(), messages.clone()])
+            .run()
+            .expect(0);
+        let other = suite.replace("Kyoto", "Rome");
+        let ran = replay(&format!("{name}-other"), &[other, messages]).run();
+        ran.expect(1)
+            .prints("expected \"Kyoto\" at /result/content/");
+    }
+    check(
+        "tools",
+        "{tool: weather, input: {city: Kyoto}}",
+        "    reply:\n    - tool: weather\n      input:\n        city: Kyoto\n",
+    );
+    check(
+        "tools-and-text",
+        "[Let me see., {tool: weather, input: {city: Kyoto}}, {tool: weather}]",
+        "    reply:\n    - Let me see.\n    - tool: weather\n      input:\n        city: Kyoto\n    - tool: weather\n      input: {}\n",
+    );
+}
