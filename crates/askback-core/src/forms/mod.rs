@@ -33,6 +33,7 @@ mod issue;
 mod json;
 mod lint;
 mod number;
+mod order;
 #[cfg(feature = "pattern")]
 mod pattern;
 mod read;

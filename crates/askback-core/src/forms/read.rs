@@ -15,6 +15,7 @@ use super::{
     Opt, TextField, TextFormat,
     draft::{Draft, FieldDraft, Keywords, twice},
     number,
+    order::Orders,
     references::Definitions,
 };
 use crate::limits::FormLimits;
@@ -65,7 +66,14 @@ impl FormSchema {
         }
         let draft: Draft = serde_json::from_slice(json)
             .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
-        draft.into_schema(limits, Reading::Arguments)
+        let mut schema = draft.into_schema(limits, Reading::Arguments)?;
+        if schema.undrawn().is_some() {
+            let orders = Orders::read(json);
+            for field in &mut schema.fields {
+                field.order_by(&orders);
+            }
+        }
+        Ok(schema)
     }
 }
 
@@ -206,7 +214,11 @@ fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> Describe
     (
         title,
         description,
-        FieldKind::Json(JsonField { schema, reason }),
+        FieldKind::Json(JsonField {
+            schema,
+            reason,
+            ..JsonField::default()
+        }),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Objects and lists within a form: their members and items as rows of their own.
 
 use askback_core::{
-    forms::{Field, FieldKind, FormSchema, JsonField},
+    forms::{Field, FieldKind, JsonField},
     limits::Limits,
 };
 use serde_json::{Map, Value, json};
@@ -142,14 +142,18 @@ impl Shape {
         if !others.is_none_or(Value::is_boolean) {
             return None;
         }
-        let members = members(&Value::from(json.schema.clone()), limits)?;
+        let members = json.members(&json.schema, &limits.forms).ok()?;
         (!members.is_empty()).then_some(Self::Object(members))
     }
 
     fn list(field: &Field, json: &JsonField, limits: &Limits) -> Option<Self> {
         let items = json.schema.get("items").filter(|items| items.is_object())?;
-        let schema = json!({"type": "object", "properties": {"item": items}});
-        let item = members(&schema, limits)?.pop()?;
+        let schema = [
+            ("type".to_owned(), "object".into()),
+            ("properties".to_owned(), json!({"item": items})),
+        ];
+        let item = json.members(&Map::from_iter(schema), &limits.forms);
+        let item = item.ok()?.pop()?;
         let bound = |name: &str, without: usize| match json.schema.get(name) {
             None => Some(without),
             Some(bound) => usize::try_from(bound.as_u64()?).ok(),
@@ -164,12 +168,6 @@ impl Shape {
         };
         (least <= most && least < limits.forms.fields).then(|| Self::List(Box::new(list)))
     }
-}
-
-/// The members of an object of this schema.
-fn members(schema: &Value, limits: &Limits) -> Option<Vec<Field>> {
-    let parsed = FormSchema::parse_arguments(schema.to_string().as_bytes(), &limits.forms);
-    parsed.ok().map(|form| form.fields)
 }
 
 impl Unfolded {

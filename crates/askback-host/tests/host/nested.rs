@@ -100,33 +100,33 @@ fn check(mut filling: Filling, writes: &[(&str, &str)], fields: &str, content: V
 #[test]
 fn an_object_has_a_field_for_each_member() {
     let none = || json!({});
-    let fields = "home.at.lat home.floor home.street";
+    let fields = "home.street home.floor home.at.lat";
     check(Filling::new(HOME, "", none()), &[], fields, none());
     // What must be given of it must be where anything is.
     check(
         Filling::new(HOME, "", none()),
         &[("home.floor", "2")],
-        "home.at.lat home.floor home.street*",
+        "home.street* home.floor home.at.lat",
         json!({"home": {"floor": 2}}),
     );
     check(
         Filling::new(HOME, r#""home""#, none()),
         &[("home.street", "Main"), ("home.at.lat", "1.5")],
-        "home.at.lat* home.floor home.street*",
+        "home.street* home.floor home.at.lat*",
         json!({"home": {"street": "Main", "at": {"lat": 1.5}}}),
     );
     let given = json!({"home": {"street": "Main", "floor": 2}});
     check(
         Filling::new(HOME, "", given.clone()),
         &[("home.street", "")],
-        "home.at.lat home.floor home.street*",
+        "home.street* home.floor home.at.lat",
         json!({"home": {"floor": 2}}),
     );
     // A value that is none yet is not sent, and stays where it was written.
     let wrong = check(
         Filling::new(HOME, "", given),
         &[("home.floor", "two")],
-        "home.at.lat home.floor home.street*",
+        "home.street* home.floor home.at.lat",
         json!({"home": {"street": "Main"}}),
     );
     assert_eq!(wrong.draft().wrong(), Some(1));

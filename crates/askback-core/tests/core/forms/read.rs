@@ -1,7 +1,7 @@
 //! A `requestedSchema` read from JSON and written back.
 
 use askback_core::{
-    forms::{FieldKind, FormSchema, NumberField, Opt},
+    forms::{Content, FieldKind, FormSchema, JsonField, NumberField, Opt},
     limits::{FormLimits, Limits},
 };
 use serde_json::{Value, json};
@@ -477,4 +477,47 @@ fn definitions_stand_in_the_place_of_references() {
     for elsewhere in ["#/$defs/Absent", "https://a.example/", "#", "#/$defs/Many"] {
         check(&refer(elsewhere), "json", Some(refer(elsewhere)));
     }
+}
+
+#[test]
+fn members_come_in_the_order_in_which_they_are_written() {
+    /// The names of the fields, each behind those of the objects that it is in.
+    fn names(json: &JsonField, object: &Content, limits: &FormLimits) -> Vec<String> {
+        let fields = json.members(object, limits).unwrap().into_iter();
+        let names = fields.flat_map(|field| match &field.kind {
+            FieldKind::Json(inner) if inner.schema.contains_key("properties") => {
+                let inside = names(inner, &inner.schema, limits).into_iter();
+                inside
+                    .map(|name| format!("{}.{name}", field.name))
+                    .collect()
+            }
+            _ => vec![field.name],
+        });
+        names.collect()
+    }
+    #[track_caller]
+    fn check(schema: &str, expected: &str) {
+        let limits = FormLimits::default();
+        let form = FormSchema::parse_arguments(schema.as_bytes(), &limits).unwrap();
+        let FieldKind::Json(json) = &form.fields[0].kind else {
+            panic!("{schema} has no object");
+        };
+        assert_eq!(names(json, &json.schema, &limits).join(" "), expected);
+    }
+    check(
+        r#"{"type": "object", "properties": {"from": {"type": "object", "properties": {
+            "zip": {"type": "string"}, "town": {"type": "string"}, "area": {"type": "string"}
+        }}}}"#,
+        "zip town area",
+    );
+    // What is referred to, too, and what is required and not described comes last.
+    check(
+        r##"{"type": "object", "properties": {"from": {"$ref": "#/$defs/Address"}}, "$defs": {
+            "Address": {"type": "object", "required": ["age"], "properties": {
+                "zip": {"type": "string"}, "at": {"$ref": "#/$defs/Place"}
+            }},
+            "Place": {"type": "object", "properties": {"long": {"type": "number"}, "lat": {"type": "number"}}}
+        }}"##,
+        "zip at.long at.lat age",
+    );
 }
