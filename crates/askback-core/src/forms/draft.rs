@@ -101,6 +101,44 @@ impl Keywords {
     }
 }
 
+impl Draft {
+    /// The bytes of JSON that the schema takes at least.
+    pub(super) fn bytes(&self) -> usize {
+        let fields = self.properties.iter().flatten();
+        let fields = fields.map(|(name, field)| name.len().saturating_add(field.bytes()));
+        fields.fold(self.keywords.bytes(), usize::saturating_add)
+    }
+}
+
+impl FieldDraft {
+    fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, Keywords::bytes)
+    }
+}
+
+impl Keywords {
+    fn bytes(&self) -> usize {
+        let all = self.0.iter();
+        all.map(|(name, value)| name.len().saturating_add(bytes(value)))
+            .fold(0, usize::saturating_add)
+    }
+}
+
+/// The bytes of JSON that a value takes at least.
+fn bytes(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes).fold(0, usize::saturating_add),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| name.len().saturating_add(bytes(value)))
+            .fold(0, usize::saturating_add),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    // A digit, or two quotes or brackets, and the comma behind them.
+    inside.saturating_add(2)
+}
+
 pub(super) fn twice(key: &str) -> String {
     format!("gives `{key}` twice")
 }

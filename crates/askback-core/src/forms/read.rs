@@ -89,10 +89,16 @@ enum Reading {
 }
 
 /// Reads a schema within [`FormLimits::default`]. What [`FormSchema::parse`] refuses of a field becomes one
-/// of JSON here, for [`FormSchema::undrawn`] to tell.
+/// of JSON here, for [`FormSchema::undrawn`] to tell; so the schema may be as long as that of arguments.
 impl<'de> Deserialize<'de> for FormSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Draft::deserialize(deserializer)?
+        let draft = Draft::deserialize(deserializer)?;
+        let most = FormLimits::default().schema_bytes;
+        if draft.bytes() > most {
+            let error = whole(format!("is longer than {most} bytes"));
+            return Err(D::Error::custom(error));
+        }
+        draft
             .into_schema(&FormLimits::default(), Reading::Wire)
             .map_err(D::Error::custom)
     }

@@ -18,7 +18,8 @@ pub struct FormLimits {
     /// The longest text a `pattern` is applied to, in bytes; a longer answer to such a field is
     /// refused. Matching takes time in proportion to this times the size of the program.
     pub pattern_text_bytes: usize,
-    /// The longest schema of a tool that is compiled to check values by it, in bytes of JSON.
+    /// The longest schema of a tool that is compiled to check values by it, and the longest form of a question that comes,
+    /// in bytes of JSON; for the latter the default counts.
     pub schema_bytes: usize,
     /// How deep such a schema may be nested, in levels, those its references lead to counted.
     pub schema_depth: usize,

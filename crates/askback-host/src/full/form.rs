@@ -26,6 +26,9 @@ const LINES: usize = 8;
 /// The most rows that are seen of what the server says of a field.
 const DESCRIBED: usize = 3;
 
+/// The most characters of a label or a description that are laid out, of which as many are seen as fit.
+const LAID_OUT: usize = 1024;
+
 /// The fewest columns for a part of a note.
 const ASIDE: usize = 16;
 
@@ -317,9 +320,8 @@ impl FormView {
         columns: usize,
     ) -> (Vec<Row>, usize) {
         self.load(draft);
-        let labels = draft.fields().iter();
-        let label = labels
-            .map(|field| text::columns(&text::line(field.label())).saturating_add(2))
+        let label = (0..draft.fields().len())
+            .map(|index| text::columns(&text::line(label(draft, index))).saturating_add(2))
             .max()
             .unwrap_or_default()
             .min(label_room(columns));
@@ -488,35 +490,45 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
         styled: false,
     };
     let mut page = Page::new(look);
-    page.quote_at(Words::default().padded(MARKS), description);
+    let (head, cut) = text::head(description, LAID_OUT);
+    page.quote_at(Words::default().padded(MARKS), head);
     let rows = page.take();
     let mut frame = Frame::default();
     frame.put(&rows.first(DESCRIBED));
     let more = rows.to_string().lines().count().saturating_sub(DESCRIBED);
-    if more > 0 {
+    let words = match (more, cut) {
+        (0, 0) => None,
+        (more, 0) => Some(words!("{} more rows; F4 shows the whole", more)),
+        (_, _) => Some("more; F4 shows the whole".into()),
+    };
+    if let Some(words) = words {
         let row = Row::new(columns).to(MARKS);
-        let words = words!("{} more rows; F4 shows the whole", more);
         frame.push(row.ours(Style::Dim, words));
     }
     frame.into_rows()
 }
 
+/// As much of the label of a field as is laid out.
+fn label(draft: &Draft, index: usize) -> &str {
+    let label = draft.fields()[index].label();
+    match draft.is_inner(index) {
+        true => text::fitted_end(label, LAID_OUT),
+        false => text::head(label, LAID_OUT).0,
+    }
+}
+
 /// The label of a field. Of a member of an object, whose label is longer, the end is shown: it tells
 /// the members apart.
 fn shown_label(draft: &Draft, index: usize, columns: usize) -> PeerText {
-    let label = draft.fields()[index].label();
-    let fits = |label: &str| {
-        let columns = columns.saturating_sub(text::columns(text::GUTTER));
-        text::columns(&text::line(label)) <= columns
-    };
-    if fits(label) || !draft.is_inner(index) {
+    let label = label(draft, index);
+    let most = columns.saturating_sub(text::columns(text::GUTTER));
+    let fits = text::columns(&text::line(label)) <= most;
+    if fits || !draft.is_inner(index) {
         return label.into();
     }
-    let ends = label
-        .char_indices()
-        .map(|(at, _)| format!("…{}", &label[at..]));
-    let fitting = ends.into_iter().find(|end| fits(end));
-    fitting.map_or_else(|| label.into(), PeerText::from)
+    let label = text::line(label);
+    let end = text::fitted_end(&label, most.saturating_sub(text::columns("…")));
+    format!("…{end}").into()
 }
 
 fn hint(field: &Field) -> Words {

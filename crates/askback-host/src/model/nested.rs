@@ -11,6 +11,9 @@ use crate::text;
 /// How deep an object or a list is shown in rows; what is deeper is written as JSON.
 const DEPTH: usize = 5;
 
+/// The most columns of a label that stand before those of members.
+const OUTER: usize = 120;
+
 /// The keywords of an object that is shown in rows.
 const OF_OBJECTS: [&str; 5] = [
     "type",
@@ -279,7 +282,7 @@ impl List {
         let number = at.saturating_add(1);
         let mut item = self.item.clone();
         item.name = format!("{}[{number}]", self.field.name);
-        item.title = Some(format!("{}[{number}]", self.field.label()));
+        item.title = Some(format!("{}[{number}]", outer_label(&self.field)));
         item.required = at < self.least;
         if at == 0 && item.description.is_none() {
             item.description.clone_from(&self.field.description);
@@ -290,7 +293,12 @@ impl List {
 
 /// A member as a field of the form that its object is in.
 fn member_of(field: &Field, mut member: Field) -> Field {
-    member.title = Some(format!("{}.{}", field.label(), member.label()));
+    member.title = Some(format!("{}.{}", outer_label(field), member.label()));
     member.name = format!("{}.{}", field.name, member.name);
     member
+}
+
+/// As much of the label of an object or a list as stands before that of each member.
+fn outer_label(field: &Field) -> &str {
+    text::fitted_end(field.label(), OUTER)
 }

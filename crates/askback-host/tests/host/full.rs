@@ -245,6 +245,21 @@ fn lengths(count: usize) -> String {
     fields.collect::<Vec<_>>().join(", ")
 }
 
+/// A form with a label and a description that are longer than those that [`form`] takes.
+fn wordy() -> Question {
+    let words = "abcd ".repeat(20_000);
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{"city": {{"type": "string", "title": "{words}", "description": "{words}"}}}}}}"#
+    );
+    Question {
+        ask: Ask::Form {
+            message: "Where to?".to_owned(),
+            schema: serde_json::from_str(&schema).expect("it is a schema"),
+        },
+        ..form("", "", "")
+    }
+}
+
 /// A conversation of so many messages, of which a model is to go on.
 fn talk(messages: usize) -> Question {
     let mut question = sampling();
@@ -383,6 +398,10 @@ screens! {
     a_link_is_read_to_its_end: 40, [
         Asks(link(&misleading())), See, Type("o"), See, Press(Key::PageDown), Type("o"), Press(Key::PageDown),
         Press(Key::Down), See, Press(Key::PageDown), Press(Key::PageDown), See, Type("o"), See, Type("y"), See,
+    ];
+    labels_and_descriptions_may_be_of_any_length: 80, [
+        Asks(wordy()),
+        See, Press(Key::Esc),
     ];
     a_review_is_read_to_its_end: 80, [
         Asks(form("Sizes?", &lengths(40), "")), Press(Key::Ctrl('s')), See, Press(Key::Enter), Press(Key::PageDown),

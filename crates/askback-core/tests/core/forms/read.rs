@@ -521,3 +521,24 @@ fn members_come_in_the_order_in_which_they_are_written() {
         "zip at.long at.lat age",
     );
 }
+
+#[test]
+fn a_form_that_comes_may_be_as_long_as_arguments() {
+    let most = FormLimits::default().schema_bytes;
+    let form = |value: Value| json!({"type": "object", "properties": {"f": value}});
+    let check = |schema: Value, is_read: bool| {
+        let read = serde_json::from_value::<FormSchema>(schema);
+        let error = read.err().map(|error| error.to_string());
+        let expected = (!is_read).then(|| format!("the form is longer than {most} bytes"));
+        assert_eq!(error, expected);
+    };
+    let said = |length| form(json!({"type": "string", "description": "a".repeat(length)}));
+    check(said(most - 100), true);
+    check(said(most), false);
+    let listed = |count| form(json!({"type": "string", "enum": vec!["a"; count]}));
+    check(listed(most / 4), true);
+    check(listed(most / 3), false);
+    let deep = |length| form(json!({"type": "object", "properties": {"a".repeat(length): {}}}));
+    check(deep(most - 100), true);
+    check(deep(most), false);
+}
