@@ -133,8 +133,8 @@ impl Home {
         Homed::Nothing
     }
 
-    /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter behind nothing that was typed so
-    /// is one too many for a question, and not for a line that was begun before it.
+    /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter runs a command that was typed so
+    /// later. Behind anything else it was meant for a question, and not for a line that was begun before it.
     pub(super) fn press_ahead(&mut self, key: &Key) {
         match key {
             Key::Enter if self.is_ahead && self.is_command() => {
@@ -148,7 +148,7 @@ impl Home {
 
     /// Whether a line is written out, and not looked for among what there is, which is to be seen first.
     fn is_command(&self) -> bool {
-        self.picked.is_none() && !self.is_searching && self.editor.text().trim().starts_with('/')
+        self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
     }
 
     /// The oldest line that was entered while none was wanted.
@@ -487,5 +487,8 @@ mod tests {
         check("", "/quit\n\n", &["/quit"], "");
         // What is looked for is to be seen before it is done.
         check("", "quit\n\n", &[], "quit");
+        // An agreement that came too early is no command.
+        check("", "yes\n", &[], "yes");
+        check("", "y\n/quit\n", &[], "y/quit");
     }
 }
