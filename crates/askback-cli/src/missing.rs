@@ -111,11 +111,15 @@ pub async fn for_prompt(
 }
 
 /// Has the person fill in the variables of a URI that is a template, with values that the server
-/// suggests; any other is taken as it is. None if the person cancels.
-pub async fn for_uri(client: &Client, host: &mut Host, uri: &str) -> Option<String> {
+/// suggests; any other is taken as it is. Returns the URI and the values, or none if the person cancels.
+pub async fn for_uri(
+    client: &Client,
+    host: &mut Host,
+    uri: &str,
+) -> Option<(String, BTreeMap<String, String>)> {
     let template = UriTemplate::parse(uri);
     let Some(template) = template.filter(|template| template.variables().next().is_some()) else {
-        return Some(uri.to_owned());
+        return Some((uri.to_owned(), BTreeMap::new()));
     };
     let asked = Asked {
         call: Call::Resource(uri.to_owned()),
@@ -124,7 +128,7 @@ pub async fn for_uri(client: &Client, host: &mut Host, uri: &str) -> Option<Stri
         fields: template.variables().map(|name| text(name, true)).collect(),
     };
     let filled = asked.fill(client, host, BTreeMap::new()).await?;
-    Some(template.expand(&filled))
+    Some((template.expand(&filled), filled))
 }
 
 /// The end of a run in which the person cancelled the question for arguments.

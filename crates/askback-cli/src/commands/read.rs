@@ -1,6 +1,6 @@
 //! `askback read`: one resource.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use askback_core::protocol::{ReadResourceResult, ResourceContents};
 use askback_host::{content, page::out, text::PeerText};
@@ -50,9 +50,9 @@ async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
     let Session { client, host, .. } = session;
     let uri = match host.is_person() {
         true => missing::for_uri(client, host, &args.uri).await,
-        false => Some(args.uri.clone()),
+        false => Some((args.uri.clone(), BTreeMap::new())),
     };
-    let uri = uri.ok_or_else(missing::cancelled)?;
+    let (uri, _) = uri.ok_or_else(missing::cancelled)?;
     let reading = client.read_resource(&uri);
     let result = host.attend(reading).await?.map_err(failed)?;
     match args.json {

@@ -7,7 +7,7 @@ use askback_core::protocol::{CallToolResult, Tool};
 use askback_host::{content, diff, page::Style, text::PeerText, words};
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, offered, shown::Shown};
+use super::{Repl, attend, offered, resource::Resource, shown::Shown};
 use crate::{
     error::Error,
     lookup, missing, secret,
@@ -26,8 +26,8 @@ pub(super) enum Call {
     Tool(Box<Tool>, Map<String, Value>),
     /// A request for a prompt, with its arguments.
     Prompt(String, BTreeMap<String, String>),
-    /// A request for the resource of this URI.
-    Read(String),
+    /// A request for a resource.
+    Read(Resource),
 }
 
 /// The last call, as far as it is kept: without arguments that seem to be secrets.
@@ -126,23 +126,26 @@ impl Repl<'_> {
         let Some(last) = &self.known.last else {
             return Err(Error::usage("there was no call that could be made again"));
         };
-        let call = last.call.clone();
+        let (call, had_secrets) = (last.call.clone(), last.had_secrets);
         let page = self.session.host.page();
         page.quote_line("Again: ", call.name());
         let Session { client, host, .. } = &mut *self.session;
         let call = match call {
-            Call::Tool(before, given) if last.had_secrets => {
+            Call::Tool(before, given) if had_secrets => {
                 let tools = attend(host, client.tools()).await?;
                 let tool = lookup::tool(&tools, &before.name)?;
                 let schema = tool.input_schema.decode().unwrap_or(Value::Null);
                 let filled = missing::for_tool(host, tool, &schema, given, true).await?;
                 filled.map(|arguments| Call::Tool(Box::new(tool.clone()), arguments))
             }
-            Call::Prompt(name, given) if last.had_secrets => {
+            Call::Prompt(name, given) if had_secrets => {
                 let prompts = attend(host, client.prompts()).await?;
                 let prompt = lookup::prompt(&prompts, &name)?;
                 let filled = missing::for_prompt(client, host, prompt, given).await;
                 filled.map(|arguments| Call::Prompt(name, arguments))
+            }
+            Call::Read(resource) if had_secrets => {
+                self.resource(resource.shown()).await?.map(Call::Read)
             }
             call => Some(call),
         };
@@ -180,10 +183,11 @@ impl Call {
                 let recorder = recorder.map(|recorder| (recorder, request));
                 received(got, recorder, |result| (content::prompt(result), false))
             }
-            Self::Read(uri) => {
-                let read = host.attend(client.read_resource(uri)).await;
+            Self::Read(resource) => {
+                let read = host.attend(client.read_resource(&resource.uri)).await;
                 let read = read.map_err(Error::cancelled)?;
-                let recorder = recorder.map(|recorder| (recorder, Request::Read(uri)));
+                let request = Request::Read(&resource.uri, &resource.secrets);
+                let recorder = recorder.map(|recorder| (recorder, request));
                 received(read, recorder, |result| (content::resource(result), false))
             }
         }
@@ -198,11 +202,12 @@ impl Call {
         }
     }
 
-    /// The tool or prompt by its name, or the resource by its URI.
+    /// The tool or prompt by its name, or the resource by its URI, or by its template where that holds a secret.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Tool(tool, _) => &tool.name,
-            Self::Prompt(name, _) | Self::Read(name) => name,
+            Self::Prompt(name, _) => name,
+            Self::Read(resource) => resource.shown(),
         }
     }
 }
@@ -237,7 +242,11 @@ impl LastCall {
                 });
                 arguments.len() < before
             }
-            Call::Read(_) => false,
+            Call::Read(resource) => {
+                let had_secrets = !resource.secrets.is_empty();
+                *resource = Resource::plain(resource.shown());
+                had_secrets
+            }
         };
         Self {
             call,
@@ -310,5 +319,16 @@ mod tests {
         check(json!({"a": 1, "b": ["Bearer hush"]}), json!({"a": 1}));
         check(json!({"a": 1, "cookie": "hush"}), json!({"a": 1}));
         check(json!({"a": 1, "path": "ghp_hush"}), json!({"a": 1}));
+        let prompt = |arguments: &[(&str, &str)]| {
+            let arguments = arguments.iter();
+            let arguments = arguments.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            Call::Prompt("p".to_owned(), arguments.collect())
+        };
+        let arguments = [("a", "1"), ("token", "hush"), ("path", "ghp_hush")];
+        let last = LastCall::new(prompt(&arguments));
+        assert_eq!(
+            (last.call, last.had_secrets),
+            (prompt(&arguments[..1]), true)
+        );
     }
 }

@@ -9,6 +9,7 @@ mod line;
 mod lists;
 mod offered;
 mod resend;
+mod resource;
 mod restart;
 mod role;
 mod roots;
@@ -57,7 +58,7 @@ use crate::{
     args,
     error::{Error, Kind, Outcome},
     files::{Changed, WatchedFiles},
-    lookup, missing,
+    lookup, missing, secret,
     session::{Opened, Opening, Session, failed},
     suite::record::Recorder,
 };
@@ -84,6 +85,8 @@ pub struct Repl<'a> {
     last_reading: u64,
     /// The calls that go on while the person does something else.
     background: Background,
+    /// The line that was typed last, until it is known whether it may be kept.
+    typed: Option<String>,
     /// Whether the front end knows all that can be typed now.
     is_offered: bool,
     /// The files at whose change the server is started again.
@@ -121,6 +124,7 @@ impl<'a> Repl<'a> {
             reading: BTreeMap::new(),
             last_reading: 0,
             background: Background::default(),
+            typed: None,
             is_offered: false,
             session,
             recorder: None,
@@ -186,10 +190,12 @@ impl<'a> Repl<'a> {
             let command = match self.next_line().await {
                 Ok(Input::Line(line)) => {
                     is_leaving = false;
-                    if self.session.host.is_person() {
-                        let _ = history.keep(&line);
+                    let command = line::parse(&line);
+                    self.typed = Some(line);
+                    if !matches!(command, Command::Read(_) | Command::Prompt(..)) {
+                        self.keep_typed(true);
                     }
-                    line::parse(&line)
+                    command
                 }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
                     is_leaving = true;
@@ -214,6 +220,7 @@ impl<'a> Repl<'a> {
             }
             leaves_tasks = false;
             let ran = self.obey(command).await;
+            self.keep_typed(true);
             self.heed(ran)?;
         }
     }
@@ -320,18 +327,7 @@ impl<'a> Repl<'a> {
             Command::Begin(tool, words) => return self.begin(&tool, &words).await,
             Command::Tasks(wanted) => return self.tasks(wanted).await,
             Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
-            Command::Read(uri) => {
-                let Session { client, host, .. } = &mut *self.session;
-                let Some(read) = missing::for_uri(client, host, &uri).await else {
-                    return Ok(());
-                };
-                let is_filled = read != uri;
-                let call = Call::Read(read);
-                if is_filled {
-                    self.write(&call, "/call");
-                }
-                return self.make(call, false).await;
-            }
+            Command::Read(uri) => return self.read_resource(uri).await,
             Command::Roots(change) => return self.roots(&change),
             Command::Sampling(permission) => {
                 self.session.host.permit(permission).map_err(Error::usage)?;
@@ -441,6 +437,17 @@ impl<'a> Repl<'a> {
         }
     }
 
+    /// Keeps the line that was typed, if it may be kept: of words alone it may not be known that one is a secret.
+    fn keep_typed(&mut self, may_be_kept: bool) {
+        if let Some(line) = self.typed.take()
+            && may_be_kept
+            && self.session.host.is_person()
+        {
+            // Without it there is only less to go back to.
+            let _ = History::of_user().keep(&line);
+        }
+    }
+
     /// A name of the server, as it is typed.
     fn address(&self, name: &str) -> Option<String> {
         let server = &self.session.host.desk().asker().name;
@@ -463,13 +470,34 @@ impl<'a> Repl<'a> {
             false => error.hint("/help lists the commands."),
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
-        let given = named(words, known)?;
+        let given = named(words, known);
+        // Which word is which is not known where there are too many.
+        let has_secret = match &given {
+            Ok(given) => given.keys().any(|name| secret::is_name(name)),
+            Err(_) => known.iter().any(|argument| secret::is_name(&argument.name)),
+        };
+        self.keep_typed(!has_secret);
+        let given = given?;
         let before = given.clone();
         let filled =
             missing::for_prompt(&self.session.client, &mut self.session.host, prompt, given).await;
         let Some(given) = filled else { return Ok(()) };
         let is_filled = given != before;
         let call = Call::Prompt(name.to_owned(), given);
+        if is_filled {
+            self.write(&call, "/call");
+        }
+        self.make(call, false).await
+    }
+
+    /// Reads a resource; the variables of a template are asked for.
+    async fn read_resource(&mut self, written: String) -> Result<(), Error> {
+        let Some(resource) = self.resource(&written).await? else {
+            return Ok(());
+        };
+        let is_filled = resource.uri != written;
+        self.keep_typed(is_filled || resource.secrets.is_empty());
+        let call = Call::Read(resource);
         if is_filled {
             self.write(&call, "/call");
         }

@@ -73,8 +73,8 @@ pub enum Request<'a> {
     Call(&'a str, &'a Map<String, Value>),
     /// A prompt.
     Prompt(&'a str, &'a BTreeMap<String, String>),
-    /// A resource that is read.
-    Read(&'a str),
+    /// A resource that is read, by its URI, and what in that seems to be secret.
+    Read(&'a str, &'a BTreeMap<String, String>),
 }
 
 /// The end of a recorded request: its text, and whether the tool reported an error.
@@ -142,10 +142,14 @@ impl Recorder {
             self.rules(&noted);
             return Ok(());
         }
-        if let Request::Read(uri) = request
-            && is_in(uri, is_name)
+        if let Request::Read(uri, secrets) = request
+            && (!secrets.is_empty() || is_in(uri, is_name))
         {
             self.secrets.note("the URI of a resource", &uri.into());
+            for (name, value) in secrets {
+                self.secrets.note(name, &value.as_str().into());
+            }
+            self.rules(&noted);
             return Ok(());
         }
         let number = self.cases.len().saturating_add(1);
@@ -199,7 +203,7 @@ impl Recorder {
                 let texts = texts.map(|(key, value)| (key.clone(), Value::String(value.clone())));
                 ("prompt", name, texts.collect())
             }
-            Request::Read(uri) => ("read", uri, Map::new()),
+            Request::Read(uri, _) => ("read", uri, Map::new()),
         };
         let mut arguments = Value::Object(arguments);
         self.secrets.remove_from(&mut arguments);

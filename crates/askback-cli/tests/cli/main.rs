@@ -21,6 +21,8 @@ mod end_to_end;
 mod full;
 #[cfg(unix)]
 mod hostile;
+#[cfg(unix)]
+mod hushed;
 mod itineraries;
 mod json_errors;
 #[cfg(unix)]

@@ -1,0 +1,123 @@
+//! Secrets that a person gives to calls: none is in a line that is kept, and none in a recording.
+
+use std::fs;
+
+use pty_process::blocking::Command;
+
+use crate::{
+    full::{CTRL_D, ENTER, REVIEW, TAB, Terminal},
+    run::ASKBACK,
+    scratch::Scratch,
+};
+
+/// A tool, a prompt and a template of resources that want a password.
+const SERVER: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+  *'"method":"initialize"'*) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+  *'"tools/list"'*) answer '{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"}},"required":["user","password"]}}]}' ;;
+  *'"prompts/list"'*) answer '{"prompts":[{"name":"enter","arguments":[{"name":"user","required":true},{"name":"password","required":true}]}]}' ;;
+  *'"resources/list"'*) answer '{"resources":[]}' ;;
+  *'"resources/templates/list"'*) answer '{"resourceTemplates":[{"name":"vault","uriTemplate":"vault://{user}/{password}"}]}' ;;
+  *'"tools/call"'*) answer '{"content":[{"type":"text","text":"in by the tool"}]}' ;;
+  *'"prompts/get"'*) answer '{"messages":[{"role":"user","content":{"type":"text","text":"in by the prompt"}}]}' ;;
+  *'"resources/read"'*) answer '{"contents":[{"uri":"vault://","text":"in by the resource"}]}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn what_is_filled_in_as_a_password_is_kept_nowhere() {
+    #[track_caller]
+    fn check(name: &str, line: &str, fills: bool, called: &str, result: &str, kept: &str) {
+        for is_plain in [true, false] {
+            let scratch = Scratch::new(&format!("hushed-{name}-{is_plain}"));
+            scratch.file("server.sh", SERVER);
+            let command = Command::new(ASKBACK)
+                .args(["open", "--protocol", "2025-11-25", "--record", "rec.yaml"])
+                .args(is_plain.then_some("--plain"))
+                .args(["--", "sh", "server.sh"])
+                .current_dir(scratch.path(""))
+                .env("XDG_STATE_HOME", scratch.path("state"))
+                .env("TERM", "xterm-256color");
+            let mut terminal = Terminal::start(command, 80);
+            terminal.until("sh> ").press(line).press(ENTER);
+            if fills && is_plain {
+                terminal.until("1 of 2").press("ada").press(ENTER);
+                terminal.until("2 of 2").press("hush").press(ENTER);
+                terminal.until("Ready:").press(ENTER);
+            } else if fills {
+                terminal.until("Tab next").press("ada").press(TAB);
+                terminal.press("hush").press(REVIEW);
+                terminal.until("[Enter]").press(ENTER);
+            }
+            terminal.until(called).until(result);
+            let lines = terminal.rows();
+            terminal.press(CTRL_D);
+            assert_eq!(terminal.exit(), Some(0));
+            let of_call = lines.iter().filter(|line| line.contains("Called"));
+            for line in of_call {
+                assert!(!line.contains("hush"), "{line}");
+            }
+            let history = scratch.path("state").join("askback/history");
+            let history = fs::read_to_string(history).unwrap_or_default();
+            assert_eq!(history, kept, "{name} {is_plain}");
+            for file in ["rec.yaml", "rec.jsonl"] {
+                // Nothing is recorded of a URI with a secret.
+                let text = fs::read_to_string(scratch.path(file)).unwrap_or_default();
+                assert!(!text.contains("hush"), "{name} {file}: {text}");
+            }
+        }
+    }
+    check(
+        "tool",
+        "/call login",
+        true,
+        "Called | /call login user=ada",
+        "in by the tool",
+        "/call login\n/call login user=ada\n",
+    );
+    check(
+        "prompt",
+        "/enter",
+        true,
+        "Called | /enter user=ada",
+        "in by the prompt",
+        "/enter\n/enter user=ada\n",
+    );
+    check(
+        "template",
+        "/read vault://{user}/{password}",
+        true,
+        "Called | /read vault://{user}/{password}",
+        "in by the resource",
+        "",
+    );
+    // Without its name, which is known from the server alone.
+    check(
+        "words",
+        "/enter ada hush",
+        false,
+        "",
+        "in by the prompt",
+        "",
+    );
+    check(
+        "many",
+        "/enter ada hush 3",
+        false,
+        "",
+        "`3` is no argument",
+        "",
+    );
+    check(
+        "uri",
+        "/read vault://ada/hush",
+        false,
+        "",
+        "in by the resource",
+        "",
+    );
+}
