@@ -250,6 +250,21 @@ impl Sampling {
         }
     }
 
+    /// Keeps a text that the person wrote for a reply, and may write anew.
+    pub(super) fn keep(&mut self, text: String) {
+        self.mine = Some(CreateMessageResult::text(PERSON, text));
+    }
+
+    /// Takes the text back that was kept.
+    pub(super) fn kept(&mut self) -> Option<String> {
+        self.mine.take().map(|reply| reply.content.text())
+    }
+
+    /// Whether a reply of the person is kept while they are elsewhere.
+    pub fn has_kept(&self) -> bool {
+        self.mine.is_some()
+    }
+
     /// Takes up the reply that was put aside. Returns whether there was one.
     pub(super) fn take_up(&mut self) -> bool {
         self.reply = self.mine.take();

@@ -247,7 +247,10 @@ impl Stage {
             (Self::Pick(sampling), said) => pick_said(sampling, said),
             (Self::Calling(calling), said) => calling_said(calling, said),
             (Self::Reread(text, _), Said::Send) => Turn::reply(Reply::Text(text)),
-            (Self::Reread(_, sampling), Said::Back) => Turn::to(Self::Write(sampling)),
+            (Self::Reread(text, mut sampling), Said::Back) => {
+                sampling.keep(text);
+                Turn::to(Self::Write(sampling))
+            }
             (Self::Folders, Said::Yes) => match offer {
                 Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
                 None => Turn::stay(Self::Folders).because("name a folder"),
@@ -400,6 +403,10 @@ fn write_said(mut sampling: Sampling, said: Said) -> Turn {
             Turn::to(Stage::Replied(sampling))
         }
         Said::Back if sampling.has_model => Turn::to(Stage::Request(sampling)),
+        Said::Back => match sampling.kept() {
+            Some(text) => Turn::to(Stage::Reread(text, sampling)),
+            None => Turn::stay(Stage::Write(sampling)),
+        },
         Said::Pick => pick(sampling, Stage::Write),
         _ => Turn::stay(Stage::Write(sampling)),
     }

@@ -96,6 +96,9 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             if !sampling.offered().is_empty() {
                 commands.push(("/call", "call a tool; its name may follow"));
             }
+            if front.model.is_none() && sampling.has_kept() {
+                commands.push(("/back", "leave it as it was"));
+            }
             commands.push(match front.model {
                 Some(_) => ("/back", "go back to the request"),
                 None => NEVER,

@@ -455,6 +455,11 @@ screens! {
         Model, Asks(sampling()), Type(""), Fail("invalid x-api-key\x1b[2J"), Type(""), Do::Reply("The first.", false),
         Type("/again"), Do::Reply("The second.", false), Type("/back"), Type("/write"), Type("Mine."), Type("."), Type(""),
     ];
+    a_reply_is_written_anew_after_all_or_not: WIDE, [
+        Asks(sampling()), Type("Mine."), Type("."), Type("/edit"), Type("/help"), Type("/back"), Type(""),
+        Model, Asks(sampling()), Type("/write"), Type("Also mine."), Type("."), Type("/back"), Type("/back"), Type("/write"),
+        Type(""),
+    ];
     // Shows SA-13.
     a_model_uses_a_tool: WIDE, [
         Model, Asks(offering("auto", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type("?"), Type("/help"),
