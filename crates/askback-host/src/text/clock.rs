@@ -42,11 +42,12 @@ impl Clock {
         let written = written.trim();
         match format {
             TextFormat::Date => day(written, now.date()).map(|day| Ok(day.to_string())),
+            TextFormat::DateTime if written.eq_ignore_ascii_case("now") => Some(Ok(shown(&now))),
             TextFormat::DateTime => {
                 let written = civil(written, &now)?;
                 let zoned = now.time_zone().to_ambiguous_zoned(written).unambiguous();
                 Some(match zoned {
-                    Ok(zoned) => Ok(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()),
+                    Ok(zoned) => Ok(shown(&zoned)),
                     Err(_) => Err(AMBIGUOUS.into()),
                 })
             }
@@ -90,11 +91,19 @@ fn day(written: &str, today: Date) -> Option<Date> {
     today.checked_add(away.days()).ok()
 }
 
-/// A date and time without an offset: `now`, a time of today, or a day and a time.
+/// A time with the offset that its zone has then. RFC 3339 has none with seconds, as zones had long ago: then it is that
+/// of UTC.
+fn shown(time: &Zoned) -> String {
+    let is_whole = time.offset().seconds() % 60 == 0;
+    let written = match is_whole {
+        true => time.strftime("%Y-%m-%dT%H:%M:%S%:z"),
+        false => time.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    };
+    written.to_string()
+}
+
+/// A date and time without an offset: a time of today, or a day and a time.
 fn civil(written: &str, now: &Zoned) -> Option<DateTime> {
-    if written.eq_ignore_ascii_case("now") {
-        return now.datetime().with().subsec_nanosecond(0).build().ok();
-    }
     let parts = written.split_once(char::is_whitespace).or_else(|| {
         written
             .split_once('T')
@@ -209,6 +218,32 @@ mod tests {
         ] {
             check(TextFormat::DateTime, written, expected);
         }
+    }
+
+    /// Berlin, half past two in the night in which its clocks go back, the first time and the second; and just
+    /// before its clocks go forward.
+    #[test]
+    fn now_is_this_very_time() {
+        #[track_caller]
+        fn check(now: fn() -> Zoned, expected: &str) {
+            let read = Clock::new(now).read(TextFormat::DateTime, " Now ");
+            assert_eq!(read.and_then(Result::ok).as_deref(), Some(expected));
+        }
+        fn at(instant: &str) -> Zoned {
+            let instant: Timestamp = instant.parse().expect("an instant");
+            instant.to_zoned(berlin().time_zone().clone())
+        }
+        check(|| at("2026-10-25T00:30:15.9Z"), "2026-10-25T02:30:15+02:00");
+        check(|| at("2026-10-25T01:30:15.9Z"), "2026-10-25T02:30:15+01:00");
+        check(|| at("2026-03-29T00:59:59.9Z"), "2026-03-29T01:59:59+01:00");
+        check(|| at("2026-03-29T01:00:00Z"), "2026-03-29T03:00:00+02:00");
+        // No whole number of minutes.
+        fn monrovia() -> Zoned {
+            let zone = TimeZone::posix("<-004430>0:44:30").expect("a time zone");
+            let instant: Timestamp = "1971-06-15T12:00:00Z".parse().expect("an instant");
+            instant.to_zoned(zone)
+        }
+        check(monrovia, "1971-06-15T12:00:00Z");
     }
 
     #[test]
