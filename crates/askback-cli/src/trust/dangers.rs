@@ -189,7 +189,14 @@ pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
         warnings.push(words!("! It runs text as a program: {}", reader));
     }
     let named = programs(command);
-    let places = places(command);
+    let given = places(command.args.iter().chain(command.env.values()));
+    // Where a server starts is not given to it, and below the home folder is no place of the system: that of root is one.
+    let cwd = command.cwd.as_deref().map(|cwd| {
+        let inside = home.and_then(|home| cwd.strip_prefix(home).ok());
+        inside.unwrap_or(cwd).display().to_string()
+    });
+    let mut places = places(cwd.iter());
+    places.extend(given.iter().cloned());
     let set = variables(command);
     for kind in &KINDS {
         let programs = kind
@@ -210,7 +217,7 @@ pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
             warnings.push((kind.says)(Words::join(found, ", ")));
         }
     }
-    if places.iter().any(|path| is_whole(path, home)) {
+    if given.iter().any(|path| is_whole(path, home)) {
         warnings.push("! It is given your whole home folder, or the whole disk".into());
     }
     warnings
@@ -249,13 +256,9 @@ fn programs(command: &Command) -> Vec<&str> {
         .collect()
 }
 
-/// All words of a command that may be a path, beside the program itself.
-fn places(command: &Command) -> Vec<String> {
-    let cwd = command.cwd.iter().map(|cwd| cwd.display().to_string());
-    let given = command.args.iter().chain(command.env.values()).cloned();
-    let words: Vec<_> = given.chain(cwd).collect();
-    words
-        .iter()
+/// All words of these texts that may be a path.
+fn places<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    texts
         .flat_map(|word| word.split(|c: char| c.is_whitespace() || ";|&()<>`\"'=,:".contains(c)))
         .filter(|word| !word.is_empty() && !HARMLESS.contains(word))
         .map(|word| word.replace('\\', "/"))
@@ -409,6 +412,16 @@ mod tests {
         let mut below = command(&["server"]);
         below.cwd = Some("/home/ada/.gnupg".into());
         check(&below, &["! It reaches for keys and passwords: .gnupg"]);
+        // A folder in which it only starts: that of its file, for most.
+        for cwd in ["/home/ada", "/home/ada/", "/home/ada/project", "/"] {
+            let mut there = command(&["server"]);
+            there.cwd = Some(cwd.into());
+            check(&there, &[]);
+        }
+        let mut of_root = command(&["server"]);
+        of_root.cwd = Some("/root/project".into());
+        assert_eq!(of(&of_root, Some(Path::new("/root"))), Vec::<Words>::new());
+        check(&of_root, &["! It reaches into the system: /root"]);
         for words in [
             &["/usr/bin/server", "/home/ada/project"][..],
             &["server", "/etcetera", "my.ssh", ".sshx", "/home/adam"],

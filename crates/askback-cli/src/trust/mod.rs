@@ -28,6 +28,7 @@ use askback_host::{
 
 use crate::{
     error::Error,
+    secret,
     servers::{self, Names},
     target::{Reach, Target},
 };
@@ -225,7 +226,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
             }
             // What a variable holds may decide what runs, as LD_PRELOAD and PATH do.
             for (name, value) in &command.env {
-                let (name, value) = (text::line(name), text::line(value));
+                let (name, value) = (text::line(name), value_of(name, value));
                 lines.push(format!("with the variable {name} set to {value}"));
             }
         }
@@ -269,6 +270,21 @@ fn does(target: &Target, names: &Names) -> PeerText {
         ));
     }
     PeerText::from(lines.join("\n"))
+}
+
+/// The value of a variable, as it is shown: one that seems to be a secret by its name or its form is hidden. One that a
+/// shell could take for more than a word stays, whatever its name: it may decide what runs.
+fn value_of(name: &str, value: &str) -> String {
+    let (_, token) = secret::after_scheme(value);
+    let is_word = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?".contains(c);
+    let seems = secret::is_setting(name) || secret::is_in(value, secret::is_setting);
+    match seems && !token.is_empty() && token.chars().all(is_word) {
+        true => format!(
+            "what may be a secret ({} characters)",
+            value.chars().count()
+        ),
+        false => text::line(value),
+    }
 }
 
 /// Asks for a yes or a no, until there is one. The end of the input is a no.
@@ -370,6 +386,29 @@ mod tests {
         check(&["serve".to_owned()]);
         let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
         check(&many);
+    }
+
+    #[test]
+    fn a_value_that_seems_to_be_a_secret_is_hidden() {
+        #[track_caller]
+        fn check(name: &str, value: &str, is_shown: bool) {
+            let shown = value_of(name, value);
+            assert_eq!(shown == value, is_shown, "{shown}");
+            assert_eq!(shown.contains(value), is_shown, "{shown}");
+        }
+        check("API_TOKEN", "abc", false);
+        check("SERVICE_KEY", "Bearer abc", false);
+        check("X", "ghp_abcdefghijkl", false);
+        check("DATABASE_URL", "postgres://ada:hush@db/x", false);
+        check("LOG", "debug", true);
+        check("PATH", "/opt/bin:/usr/bin", true);
+        check("LD_PRELOAD", "/tmp/x.so", true);
+        // The names of variables, and what a shell would run.
+        check("API_TOKEN", "${API_TOKEN}", true);
+        check("API_TOKEN", "Bearer ${T}", true);
+        check("API_TOKEN", "rm -rf x", true);
+        check("API_TOKEN", "a;reboot", true);
+        check("API_TOKEN", "", true);
     }
 
     // Shows BP-45, BP-50.

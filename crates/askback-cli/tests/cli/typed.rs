@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use pty_process::blocking::Command;
+
 use crate::{
-    full::{CTRL_C, CTRL_D, ENTER, ESC, Terminal},
+    full::{ASKBACK, CTRL_C, CTRL_D, ENTER, ESC, Terminal},
     scratch::Scratch,
 };
 
@@ -112,6 +114,29 @@ fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
         assert!(talk.scratch.path("cancelled").exists());
         assert!(!talk.end(), "a link was opened");
     }
+}
+
+#[test]
+fn an_agreement_that_was_typed_before_a_found_file_is_shown_is_none() {
+    let scratch = Scratch::new("ahead-file");
+    let file = r#"{"mcpServers": {"it": {"command": "sh", "args": ["-c", "echo > started"]}}}"#;
+    scratch.file("mcp.json", file);
+    // The shell takes the first line, and leaves the second in the terminal.
+    let command = Command::new("sh")
+        .args([
+            "-c",
+            "read -r line; exec \"$PROGRAM\" list tools --server it",
+        ])
+        .current_dir(scratch.path("."))
+        .env("PROGRAM", ASKBACK)
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color")
+        .env_remove("SUDO_UID");
+    let mut terminal = Terminal::start(command, 80);
+    terminal.press("go\ryes\r").until("yes or no").press("no\r");
+    terminal.until("is not used");
+    assert_eq!(terminal.exit(), Some(2));
+    assert!(!scratch.path("started").exists());
 }
 
 #[test]
