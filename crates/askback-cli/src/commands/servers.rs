@@ -22,7 +22,8 @@ use crate::{
     locate::{find_upward, folders},
     servers::{
         Document, Folders, KnownClient, Layout, Section, Source, Unreadable, add_to_json,
-        add_to_toml, conceal, conceal_args, export, read_at, snippet, without_inputs, write,
+        add_to_toml, anchor, conceal, conceal_args, export, has_folder, read_at, settle, snippet,
+        without_inputs, write,
     },
     target::Reach,
 };
@@ -305,7 +306,7 @@ fn import(
             let mut server = server.clone();
             // One of a project alone is started there already.
             if !document.is_of_project(name) {
-                anchor(&mut server, &file, &folders.here);
+                anchor(&mut server, &file.folder, &folders.here);
             }
             page.line(words!("From {}:", file.client()));
             page.quote_line("  ", line(name));
@@ -361,28 +362,6 @@ fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes paths that mean something in the folder of a file so that they mean the same here.
-fn anchor(server: &mut Value, file: &FoundFile, here: &Path) {
-    if file.folder == here {
-        return;
-    }
-    let of_file = |path: &str| {
-        let is_plain = !path.starts_with("${") && Path::new(path).is_relative();
-        is_plain.then(|| file.folder.join(path).display().to_string())
-    };
-    for member in ["command", "cwd"] {
-        let Some(Value::String(path)) = server.get_mut(member) else {
-            continue;
-        };
-        // A bare name is looked for in PATH.
-        if (member == "cwd" || path.contains(std::path::is_separator))
-            && let Some(whole) = of_file(path)
-        {
-            *path = whole;
-        }
-    }
-}
-
 fn export_to(
     folders: &Folders,
     client: KnownClient,
@@ -422,7 +401,8 @@ fn export_to(
             .and_then(|listed| listed.written())?;
         let mut server = server.clone();
         // A client starts it in a folder of its own.
-        anchor(&mut server, &file, Path::new(""));
+        settle(&mut server, &file.folder, has_folder(client));
+        anchor(&mut server, &file.folder, Path::new(""));
         let exported = export(client, name, &server).ok_or_else(|| {
             let error = words!(
                 "{} has no servers at a URL in its file: `{}`",

@@ -13,6 +13,14 @@ pub struct Exported {
     pub remarks: Vec<&'static str>,
 }
 
+/// Whether the file of a client can say in which folder a server is started.
+pub fn has_folder(client: KnownClient) -> bool {
+    !matches!(
+        client,
+        KnownClient::ClaudeCode | KnownClient::ClaudeDesktop | KnownClient::Goose
+    )
+}
+
 /// Writes the entry of a server, which has the members of an `mcp.json`, as a client has it; none where
 /// the client has no such servers.
 pub fn export(client: KnownClient, name: &str, server: &Value) -> Option<Exported> {
@@ -70,7 +78,7 @@ pub fn export(client: KnownClient, name: &str, server: &Value) -> Option<Exporte
             (KnownClient::Codex, "env") => named(&mut entry, value, "env", "env_vars"),
             (KnownClient::Goose, "env") => named(&mut entry, value, "envs", "env_keys"),
             (KnownClient::Codex, "headers") => codex_headers(&mut entry, value),
-            (KnownClient::ClaudeCode | KnownClient::ClaudeDesktop | KnownClient::Goose, "cwd") => {
+            (_, "cwd") if !has_folder(client) => {
                 exported
                     .remarks
                     .push("it has no member for the folder in which a server is started");

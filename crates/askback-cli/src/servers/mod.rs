@@ -4,6 +4,7 @@
 //! client the file is of. Texts in it name variables; [`Values`] puts values in their place. [`export`]
 //! writes a server as a client has it, and [`add_to_json`] puts it into a file that is there.
 
+mod anchor;
 mod client;
 mod document;
 mod edit;
@@ -13,10 +14,11 @@ mod input;
 mod secrets;
 mod terminal;
 
+pub use anchor::{anchor, settle};
 pub use client::{Folders, KnownClient, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
 pub use edit::{Section, add_to_json, add_to_toml, write};
 pub use expand::{Missing, Names, Values};
-pub use export::{Exported, export, snippet};
+pub use export::{Exported, export, has_folder, snippet};
 pub use input::Input;
 pub use secrets::{Concealed, conceal, conceal_args, without_inputs};

@@ -363,7 +363,7 @@ fn servers_are_exported_and_written() {
         let words = ["servers", "export", "tool", "--to", client];
         place.says(&[&words, more].concat(), exit, says)
     };
-    let toml = "[mcp_servers.tool]\ncommand = \"ROOT/project/bin/tool\"\nenv_vars = [\"TOKEN\"]\n";
+    let toml = "[mcp_servers.tool]\ncommand = \"ROOT/project/bin/tool\"\ncwd = \"ROOT/project\"\nenv_vars = [\"TOKEN\"]\n";
     export(
         "codex",
         &[],
