@@ -350,6 +350,15 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
 
 /// An error of a connection that was not opened, as one of the command.
 fn unopened(error: ClientError, reach: &Reach) -> Error {
+    if let (ClientError::Unreachable(_), Reach::Start(command)) = (&error, reach)
+        && let Some(folder) = command.missing_folder()
+    {
+        let words = words!(
+            "the folder {} does not exist, in which the server is to be started",
+            given(folder.display())
+        );
+        return Error::new(Kind::Connection, words).hint("Make it, or change `cwd`.");
+    }
     let is_told = match &error {
         // The program is not there, or nobody is to sign in: nothing more can be found out.
         ClientError::Unreachable(_) => matches!(reach, Reach::Start(_)),

@@ -1,6 +1,9 @@
 //! Servers, and how they are reached.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use askback::{
     authorization::Secret,
@@ -213,6 +216,12 @@ impl Command {
     /// Returns the command as errors tell of it: in the words of the file, where one says it.
     pub fn told(&self) -> &Self {
         self.written.as_deref().unwrap_or(self)
+    }
+
+    /// Returns the folder in which it is to run, as errors tell of it, where there is none.
+    pub fn missing_folder(&self) -> Option<&Path> {
+        let folder = self.cwd.as_deref().filter(|folder| !folder.is_dir())?;
+        Some(self.told().cwd.as_deref().unwrap_or(folder))
     }
 
     /// The whole command as one would type it, safe to show.

@@ -1,6 +1,6 @@
 //! The way to an address: its name, a connection, TLS, and what answers there.
 
-use std::{net::IpAddr, time::Duration};
+use std::{io, net::IpAddr, time::Duration};
 
 use askback_core::{jsonrpc::METHOD_NOT_FOUND, revision::Revision};
 use askback_host::{
@@ -8,6 +8,7 @@ use askback_host::{
     words,
 };
 use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, lookup_host},
     time::{Instant, timeout},
 };
@@ -51,13 +52,30 @@ pub(super) async fn reach(
     let is_secure = url.scheme() == "https";
     if let End::Unreachable(why) = &reply.end {
         let name = if is_secure { "TLS" } else { "endpoint" };
-        let advice = match is_secure {
-            true => {
+        let spoken = match address.is_proxied() {
+            true => Spoken::Unknown,
+            false => spoken(&host, port, bounds.limits.http.connect).await,
+        };
+        let advice = match (is_secure, spoken) {
+            (true, Spoken::Plain) => {
+                "It speaks HTTP without TLS at this port: write http: in the place of https:."
+            }
+            (true, _) => {
                 "See whether it speaks TLS at this port, and its certificate is valid for this name."
             }
-            false => "See whether something else listens there.",
+            (false, Spoken::Tls) => WRITE_HTTPS,
+            (false, _) => "See whether something else listens there.",
         };
         diagnosis.fail(name, "no request can be sent:", Some(why.clone()), advice);
+        return Reached::Nothing;
+    }
+    let is_turned_away = matches!(reply.status, None | Some(400)) && !is_secure;
+    if is_turned_away
+        && !address.is_proxied()
+        && spoken(&host, port, bounds.limits.http.connect).await == Spoken::Tls
+    {
+        let says = "it speaks TLS at this port";
+        diagnosis.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
         return Reached::Nothing;
     }
     match is_secure {
@@ -76,10 +94,66 @@ pub(super) async fn reach(
     endpoint(reply, diagnosis)
 }
 
+/// The advice on an address without TLS at a port with it.
+const WRITE_HTTPS: &str = "It speaks TLS at this port: write https: in the place of http:.";
+
+/// The most bytes of an answer by which it is known what speaks at a port.
+const BEGINNING: u64 = 1024;
+
+/// What speaks at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    /// HTTP without TLS.
+    Plain,
+    Tls,
+    Unknown,
+}
+
+/// Finds out what speaks at a port, by its answer to a request without TLS.
+async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
+    let asking = async {
+        let mut stream = TcpStream::connect((bare(host), port)).await?;
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = Vec::new();
+        // What came before the end counts.
+        let _ = stream.take(BEGINNING).read_to_end(&mut answer).await;
+        io::Result::Ok(answer)
+    };
+    match timeout(patience, asking).await {
+        Ok(Ok(answer)) => Spoken::of(&answer),
+        _ => Spoken::Unknown,
+    }
+}
+
+impl Spoken {
+    fn of(answer: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(answer).to_ascii_lowercase();
+        match answer {
+            // An alert of TLS 1.0 to 1.3, which have the same first bytes.
+            [21, 3, ..] => Self::Tls,
+            // The answer of many servers to who forgets TLS.
+            _ if text.starts_with("http/1.")
+                && text.contains(" 400 ")
+                && text.contains("https") =>
+            {
+                Self::Tls
+            }
+            _ if text.starts_with("http/") => Self::Plain,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A host without the brackets of an address of IPv6.
+fn bare(host: &str) -> &str {
+    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    bare.unwrap_or(host)
+}
+
 /// Resolves a name, and connects to the first of its addresses that answers.
 async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diagnosis) -> bool {
-    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let bare = bare.unwrap_or(host);
+    let bare = bare(host);
     let addresses = match bare.parse::<IpAddr>() {
         Ok(address) => {
             diagnosis.skip("name", "it is an address already");
@@ -177,7 +251,34 @@ fn endpoint(reply: Reply, diagnosis: &mut Diagnosis) -> Reached {
 }
 
 pub(super) fn is_loopback(host: &str) -> bool {
-    let inside = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let address = inside.unwrap_or(host).parse::<IpAddr>();
+    let address = bare(host).parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_speaks_at_a_port_is_known_by_its_answer() {
+        for (answer, expected) in [
+            (&b"\x15\x03\x01\x00\x02\x02F"[..], Spoken::Tls),
+            (
+                b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+                Spoken::Tls,
+            ),
+            (
+                b"HTTP/1.1 400 Bad Request\r\n\r\n<center>The plain HTTP request was sent to HTTPS port</center>",
+                Spoken::Tls,
+            ),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n", Spoken::Plain),
+            (b"HTTP/1.1 301 Moved\r\nLocation: https://a.test/\r\n\r\n", Spoken::Plain),
+            (b"HTTP/1.1 404 Not Found\r\n", Spoken::Plain),
+            (b"SSH-2.0-OpenSSH\r\n", Spoken::Unknown),
+            (b"", Spoken::Unknown),
+        ] {
+            let text = String::from_utf8_lossy(answer);
+            assert_eq!(Spoken::of(answer), expected, "{text}");
+        }
+    }
 }

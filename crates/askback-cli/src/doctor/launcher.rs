@@ -16,9 +16,8 @@ use crate::target::Command;
 /// Looks for the program of a command; says whether it is there.
 pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
     let folder = command.cwd.as_deref();
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let told = command.told().cwd.as_deref().unwrap_or(folder);
-        let says = words!("the folder {} does not exist", given(told.display()));
+    if let Some(missing) = command.missing_folder() {
+        let says = words!("the folder {} does not exist", given(missing.display()));
         diagnosis.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
@@ -28,7 +27,7 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
     let is_written =
         (&told.program, told.env.get("PATH"), &told.cwd) == (program, path, &command.cwd);
     match found(program, folder, path.map(String::as_str)) {
-        Some(path) => {
+        Found::Program(path) => {
             let words = match is_written {
                 true => words!("{}", given(path.display())),
                 false => words!("{}", given(&told.program)),
@@ -36,7 +35,23 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
             diagnosis.ok("program", None, words);
             true
         }
-        None => {
+        Found::File(path) => {
+            let file = match is_written {
+                true => given(path.display()),
+                false => given(&told.program),
+            };
+            let says = words!("{} is there, but may not be executed", file);
+            let advice =
+                "Allow that with chmod +x, or name the program that runs it, such as python3.";
+            diagnosis.fail("program", says, None, advice);
+            false
+        }
+        Found::Folder => {
+            let says = words!("{} is a folder, and no program", given(&told.program));
+            diagnosis.fail("program", says, None, "Name the program in it.");
+            false
+        }
+        Found::Nothing => {
             let says = words!("there is no program {}", given(&told.program));
             diagnosis.fail("program", says, None, advice(program));
             false
@@ -44,21 +59,40 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
     }
 }
 
+/// What is found under the name of a program.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Program(PathBuf),
+    /// A file that may not be executed.
+    File(PathBuf),
+    Folder,
+    Nothing,
+}
+
 /// The file of a program.
-fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Option<PathBuf> {
+fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Found {
     let here = folder.unwrap_or(Path::new(""));
     if program.contains(std::path::is_separator) {
         let file = here.join(program);
-        return is_program(&file).then_some(file);
+        return match () {
+            () if is_program(&file) => Found::Program(file),
+            () if file.is_file() => Found::File(file),
+            () if file.is_dir() => Found::Folder,
+            () => Found::Nothing,
+        };
     }
-    let path = match path {
-        Some(path) => path.into(),
-        None => env::var_os("PATH")?,
-    };
+    let path = path.map(Into::into).or_else(|| env::var_os("PATH"));
+    let path = path.unwrap_or_default();
     let folders = env::split_paths(&path);
-    let mut files =
-        folders.flat_map(|folder| ENDINGS.map(|ending| folder.join(format!("{program}{ending}"))));
-    files.find(|file| is_program(file))
+    let files: Vec<_> = folders
+        .flat_map(|folder| ENDINGS.map(|ending| folder.join(format!("{program}{ending}"))))
+        .collect();
+    let program = files.iter().find(|file| is_program(file)).cloned();
+    let file = || files.iter().find(|file| file.is_file()).cloned();
+    match (program, file) {
+        (Some(program), _) => Found::Program(program),
+        (None, file) => file().map_or(Found::Nothing, Found::File),
+    }
 }
 
 /// The endings of files of programs.
@@ -130,15 +164,23 @@ mod tests {
         let name = name.expect("a name").to_string_lossy().into_owned();
         let path = folder.to_str();
         let whole = this.to_string_lossy();
-        assert_eq!(found(&whole, None, None), Some(this.clone()));
-        assert_eq!(found(&name, None, path), Some(this.clone()));
-        assert_eq!(found(&name, None, Some("")), None);
+        let program = |path: &Path| Found::Program(path.to_owned());
+        assert_eq!(found(&whole, None, None), program(&this));
+        assert_eq!(found(&name, None, path), program(&this));
+        assert_eq!(found(&name, None, Some("")), Found::Nothing);
         assert_eq!(
             found(&format!("./{name}"), Some(folder), None),
-            Some(folder.join("./").join(&name))
+            program(&folder.join("./").join(&name))
         );
-        // A file that is none, and a folder.
-        assert_eq!(found("/dev/null/x", None, None), None);
-        assert_eq!(found(&folder.to_string_lossy(), None, None), None);
+        assert_eq!(found("/dev/null/x", None, None), Found::Nothing);
+        assert_eq!(found(&folder.to_string_lossy(), None, None), Found::Folder);
+        // A file that is no program.
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        if cfg!(unix) {
+            let file = || Found::File(manifest.clone());
+            assert_eq!(found(&manifest.to_string_lossy(), None, None), file());
+            let path = manifest.parent().and_then(Path::to_str);
+            assert_eq!(found("Cargo.toml", None, path), file());
+        }
     }
 }

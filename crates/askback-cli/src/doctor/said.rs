@@ -16,7 +16,11 @@ pub(super) enum Language {
 }
 
 /// Words of a runtime, and what to do about them.
-const KNOWN: [(&str, &str); 14] = [
+const KNOWN: [(&str, &str); 15] = [
+    (
+        "is not a package",
+        "A file of the script's own has the name of a package, and Python takes it for that: give it another name.",
+    ),
     (
         "No module named",
         "Python does not find a module: install it for the Python that is started, or start the server with \
@@ -77,16 +81,36 @@ const KNOWN: [(&str, &str); 14] = [
     ),
 ];
 
+/// The beginning of what Python says of an error that nothing caught. The error is behind the rows of its places.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+
+/// The advice where a package is there, and a module of it is not.
+const OTHER_VERSION: &str = "The package has no such module, in the version that the Python that is started has: see which \
+     one that is, and what the module is called there.";
+
 /// Advice on what a process wrote, if it is known.
 pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
+    // What was said before an error that nothing caught did not end it.
+    let error = lines.iter().rposition(|line| line.contains(TRACEBACK));
+    let lines = error.map_or(lines, |at| &lines[at..]);
+    let is_place = |line: &&String| error.is_some() && line.starts_with(char::is_whitespace);
     // The last words of a runtime say what ended it.
-    let mut lines = lines.iter().rev();
+    let mut lines = lines.iter().rev().filter(|line| !is_place(line));
     lines.find_map(|line| {
-        let mut known = KNOWN.iter();
-        known
-            .find(|(words, _)| line.contains(words))
-            .map(|(_, advice)| *advice)
+        let known = KNOWN.iter().find(|(words, _)| line.contains(words));
+        let (_, advice) = known?;
+        Some(match lacks_part(line) {
+            true => OTHER_VERSION,
+            false => advice,
+        })
     })
+}
+
+/// Whether Python did not find a module within a package. It names the package alone where that is not there.
+fn lacks_part(line: &str) -> bool {
+    let named = line.split_once("ModuleNotFoundError: No module named '");
+    let named = named.and_then(|(_, rest)| rest.split_once('\''));
+    named.is_some_and(|(name, rest)| name.contains('.') && rest.trim().is_empty())
 }
 
 impl Language {
@@ -189,6 +213,20 @@ mod tests {
         check(
             "No module named 'colorama', so there are no colours\nKeyError: 'API_TOKEN'",
             Some("variable of the environment"),
+        );
+        // A module that a package had in another version, and a file in the place of the package.
+        let import = "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    from mcp.server.fastmcp \
+                      import FastMCP\nModuleNotFoundError: No module named 'mcp.server.fastmcp'";
+        check(import, Some("has no such module"));
+        check(
+            &format!("{import}; 'mcp.server' is not a package"),
+            Some("has the name of a package"),
+        );
+        // An error of its own, whatever was said before, and whatever stands in its rows.
+        check(
+            "No module named 'colorama', so there are no colours\nTraceback (most recent call last):\n  File \"s.py\", \
+             line 3, in <module>\n    raise Sorry('KeyError')\nSorry: out of luck",
+            None,
         );
         check("out of luck", None);
     }

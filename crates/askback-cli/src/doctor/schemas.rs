@@ -17,8 +17,8 @@ pub(super) enum Fault {
     Undescribed,
     /// An argument is required that it does not have.
     Absent,
-    /// An argument is no single value, so that it is no field of a form.
-    Nested,
+    /// An object does not say what is in it, so that it is no field of a form.
+    Members,
 }
 
 /// The most parts of one schema that are looked at.
@@ -52,9 +52,9 @@ impl Fault {
                 "required arguments that are not among the properties",
                 "Nobody can know what to put there.",
             ),
-            Self::Nested => (
-                "arguments that no form can be drawn for",
-                "A person has to write them as JSON.",
+            Self::Members => (
+                "objects that do not say what is in them",
+                "A person has to write them as JSON, and a model has to guess; add `properties`.",
             ),
         }
     }
@@ -85,8 +85,8 @@ pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
         if description.trim().is_empty() {
             faults.push((Fault::Undescribed, name.clone()));
         }
-        if is_nested(property) {
-            faults.push((Fault::Nested, name.clone()));
+        if has_unknown_members(property) {
+            faults.push((Fault::Members, name.clone()));
         }
     }
     for name in schema["required"].as_array().into_iter().flatten() {
@@ -98,13 +98,35 @@ pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
     faults
 }
 
-/// Whether an argument is an object, or a list of something else than values.
-fn is_nested(property: &Value) -> bool {
-    match property["type"].as_str() {
-        Some("object") => true,
-        Some("array") => matches!(property["items"]["type"].as_str(), Some("object" | "array")),
-        _ => false,
+/// Whether a value is an object, or has one in it, that may hold anything. Objects and lists that say what is in them
+/// are rows of a form.
+fn has_unknown_members(schema: &Value) -> bool {
+    let mut left = PARTS;
+    let mut open = vec![schema];
+    while let Some(part) = open.pop() {
+        let Some(rest) = left.checked_sub(1) else {
+            return false;
+        };
+        left = rest;
+        match part["type"].as_str() {
+            Some("array") => open.push(&part["items"]),
+            Some("object") => match part["properties"].as_object() {
+                Some(properties) if !properties.is_empty() => open.extend(properties.values()),
+                _ if part["additionalProperties"].is_object() => {
+                    open.push(&part["additionalProperties"]);
+                }
+                // One that refers elsewhere or chooses may say it there.
+                _ if ["$ref", "allOf", "anyOf", "oneOf"]
+                    .iter()
+                    .any(|it| part.get(it).is_some()) => {}
+                // One that is empty says so.
+                _ if part["additionalProperties"] == false => {}
+                _ => return true,
+            },
+            _ => {}
+        }
     }
+    false
 }
 
 /// Whether a schema, or one within it, is somewhere on the network.
@@ -167,12 +189,25 @@ mod tests {
         check(of(json!({"description": "d", "$ref": "#/$defs/b"})), &[]);
         check(
             of(json!({"description": "d", "type": "object"})),
-            &[(Fault::Nested, "a")],
+            &[(Fault::Members, "a")],
         );
-        check(
-            of(json!({"description": "d", "type": "array", "items": {"type": "object"}})),
-            &[(Fault::Nested, "a")],
-        );
+        let list = |items: Value| of(json!({"description": "d", "type": "array", "items": items}));
+        check(list(json!({"type": "object"})), &[(Fault::Members, "a")]);
+        // What says what is in it, at whatever depth, is a form.
+        let edit = json!({"type": "object", "properties": {"old": {"type": "string"}}});
+        for items in [
+            json!({"type": "string"}),
+            json!({"type": "array", "items": {"type": "string"}}),
+            edit.clone(),
+            json!({"type": "array", "items": edit}),
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"type": "object", "additionalProperties": false}),
+            json!({"type": "object", "$ref": "#/$defs/edit"}),
+        ] {
+            check(list(items), &[]);
+        }
+        let deep = json!({"type": "object", "properties": {"b": {"type": "object"}}});
+        check(list(deep), &[(Fault::Members, "a")]);
         check(
             json!({"type": "object", "required": ["b"]}),
             &[(Fault::Absent, "b")],

@@ -1,5 +1,11 @@
 //! `askback doctor`: the step that fails is found, with what to do; warnings stop nobody.
 
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    thread,
+};
+
 use serde_json::{Value, json};
 
 use crate::run::{ASKBACK, Ran, Run};
@@ -71,6 +77,15 @@ fn a_program_that_is_missing_fails_at_once() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_executed_is_told_from_none() {
+    let run = Run::new("doctor-mode", &["doctor", "--json"]);
+    let file = run.scratch.file("server.py", "#!/usr/bin/env python3\n");
+    let ran = run.and(&["--", &file]).run();
+    fails_at(ran, "program", &["may not be executed", "chmod +x"]);
+}
+
 #[test]
 fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
     #[track_caller]
@@ -93,7 +108,9 @@ fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
         check(&[command], program, exit);
         check(&[command, "--json"], program, exit);
     }
-    check(&["doctor"], folder, 1);
+    for (command, exit) in [("inspect", 4), ("list", 4), ("open", 4), ("doctor", 1)] {
+        check(&[command], folder, exit);
+    }
     check(&["doctor", "--json"], folder, 1);
 }
 
@@ -255,8 +272,22 @@ fn the_way_to_an_address_is_gone_step_by_step() {
     fails_at(
         doctor("tls", &["--url", &secure]),
         "TLS",
-        &["whether it speaks TLS"],
+        &["without TLS at this port: write http:"],
     );
+    // An alert of TLS, as a server sends it that is asked without.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+    let port = listener.local_addr().expect("it is bound").port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"\x15\x03\x01\x00\x02\x02F");
+        }
+    });
+    let ran = doctor(
+        "http-at-tls",
+        &["--url", &format!("http://127.0.0.1:{port}/mcp")],
+    );
+    fails_at(ran, "endpoint", &["write https: in the place of http:"]);
     let ran = doctor("closed", &["--url", "http://127.0.0.1:1/mcp"]);
     fails_at(
         ran,

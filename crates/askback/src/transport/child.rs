@@ -57,7 +57,7 @@ impl Child {
     }
 
     /// Has errors name the program so: for one whose path holds what nobody is to read, such as the
-    /// value of a variable.
+    /// value of a variable. They do not name the directory it works in then.
     #[must_use]
     pub fn shown_as(mut self, program: impl Into<String>) -> Self {
         self.shown_as = Some(program.into());
@@ -131,14 +131,21 @@ impl Child {
 
     fn start(&mut self, limits: &Limits) -> io::Result<Started> {
         let mut child = self.command.spawn().map_err(|error| {
+            let kind = error.kind();
             let program = match &self.shown_as {
                 Some(program) => program.into(),
                 None => self.command.as_std().get_program().to_string_lossy(),
             };
-            io::Error::new(
-                error.kind(),
-                format!("`{program}` cannot be started: {error}"),
-            )
+            let folder = self.command.as_std().get_current_dir();
+            let error = match folder.filter(|folder| !folder.is_dir()) {
+                // The system's own words blame the program.
+                Some(folder) => match &self.shown_as {
+                    Some(_) => "the folder for it is not there".to_owned(),
+                    None => format!("the folder `{}` is not there", folder.display()),
+                },
+                None => error.to_string(),
+            };
+            io::Error::new(kind, format!("`{program}` cannot be started: {error}"))
         })?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

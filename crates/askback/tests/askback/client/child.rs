@@ -393,19 +393,30 @@ async fn a_crash_says_how_the_server_ended_after_all_it_said() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_cannot_be_reached() {
-    let Err(error) = builder(None)
-        .connect(Child::command("/nowhere/at/all"))
-        .await
-    else {
-        panic!("connected to nothing")
-    };
-    let ClientError::Unreachable(why) = error else {
-        panic!("{error:?}")
-    };
-    assert!(
-        why.starts_with("`/nowhere/at/all` cannot be started: "),
-        "{why}"
-    );
+    let away = || Child::command("sh").current_dir("/nowhere/at/all");
+    for (child, says) in [
+        (
+            Child::command("/nowhere/at/all"),
+            "`/nowhere/at/all` cannot be started: ",
+        ),
+        // The folder is to blame, and not the program.
+        (
+            away(),
+            "`sh` cannot be started: the folder `/nowhere/at/all` is not there",
+        ),
+        (
+            away().shown_as("it"),
+            "`it` cannot be started: the folder for it is not there",
+        ),
+    ] {
+        let Err(error) = builder(None).connect(child).await else {
+            panic!("connected to nothing")
+        };
+        let ClientError::Unreachable(why) = error else {
+            panic!("{error:?}")
+        };
+        assert!(why.starts_with(says), "{why}");
+    }
 }
 
 /// Waits until a process that holds a connection to this listener has come and gone.
