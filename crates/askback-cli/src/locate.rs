@@ -49,6 +49,24 @@ pub struct TargetArgs {
     pub command: Vec<String>,
 }
 
+/// The servers that a command line means.
+#[derive(Debug, Default)]
+pub struct Meant {
+    /// Those that can be used.
+    pub targets: Vec<Target>,
+    /// Those of the file that cannot, and why.
+    pub unused: Vec<Unused>,
+}
+
+/// A server of a file that cannot be used.
+#[derive(Debug, Clone)]
+pub struct Unused {
+    /// Its name.
+    pub name: String,
+    /// Why that is so.
+    pub why: Error,
+}
+
 impl TargetArgs {
     /// Whether a server is named.
     pub fn is_named(&self) -> bool {
@@ -88,7 +106,7 @@ impl TargetArgs {
     /// # Errors
     ///
     /// As [`TargetArgs::target`].
-    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
+    pub fn targets(&self, all: bool) -> Result<Meant, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
         if !self.headers.is_empty() && is_of_file && self.server.len() != 1 {
@@ -100,7 +118,11 @@ impl TargetArgs {
             return self.all();
         }
         if self.server.len() < 2 {
-            return self.target().map(|target| vec![target]);
+            let targets = vec![self.target()?];
+            return Ok(Meant {
+                targets,
+                ..Meant::default()
+            });
         }
         if self.name.is_some() {
             return Err(Error::usage(
@@ -113,29 +135,31 @@ impl TargetArgs {
                 targets.push(self.listed(name)?);
             }
         }
-        Ok(targets)
+        Ok(Meant {
+            targets,
+            ..Meant::default()
+        })
     }
 
     /// The servers of the file that are not disabled. One that cannot be used is told of.
-    fn all(&self) -> Result<Vec<Target>, Error> {
-        let mut targets = Vec::new();
-        let mut unused = None;
+    fn all(&self) -> Result<Meant, Error> {
+        let mut meant = Meant::default();
         for name in self.names()? {
             match self.listed(&name) {
-                Ok(target) => targets.push(target),
-                Err(error) => {
+                Ok(target) => meant.targets.push(target),
+                Err(why) => {
                     let mut page = out::stderr_page();
-                    error.clone().put_below(&mut page);
+                    why.clone().put_below(&mut page);
                     out::tell(&mut page);
-                    unused = unused.or(Some(error));
+                    meant.unused.push(Unused { name, why });
                 }
             }
         }
-        match (targets.is_empty(), unused) {
-            (false, _) => Ok(targets),
-            (true, Some(error)) => Err(error),
-            (true, None) => Err(self.unnamed()),
+        if meant.targets.is_empty() {
+            let first = meant.unused.into_iter().next();
+            return Err(first.map_or_else(|| self.unnamed(), |unused| unused.why));
         }
+        Ok(meant)
     }
 
     /// The names of the servers of the file that are not disabled.

@@ -37,7 +37,7 @@ use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},
     headers,
-    locate::TargetArgs,
+    locate::{Meant, TargetArgs},
     models::ModelArgs,
     opener::Opener,
     permissions::Permissions,
@@ -181,14 +181,14 @@ impl SessionArgs {
     /// # Errors
     ///
     /// A usage error where none is.
-    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
-        let targets = self.target.targets(all)?;
+    pub fn targets(&self, all: bool) -> Result<Meant, Error> {
+        let meant = self.target.targets(all)?;
         let is_file = matches!(self.trace, Some(Trace::File(_)));
-        if targets.len() > 1 && is_file {
+        if meant.targets.len() > 1 && is_file {
             let error = "--trace=FILE is for one server, and several are meant";
             return Err(Error::usage(error).hint("/wire save FILE writes the messages of each."));
         }
-        Ok(targets)
+        Ok(meant)
     }
 
     /// Keeps the messages of the session, so that they can be shown later.
@@ -350,6 +350,21 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
 
 /// An error of a connection that was not opened, as one of the command.
 fn unopened(error: ClientError, reach: &Reach) -> Error {
+    let is_told = match &error {
+        // The program is not there, or nobody is to sign in: nothing more can be found out.
+        ClientError::Unreachable(_) => matches!(reach, Reach::Start(_)),
+        ClientError::Authorization(_) => true,
+        _ => false,
+    };
+    let failed = unreached(error, reach);
+    match is_told {
+        true => failed,
+        false => failed.hint("Run askback doctor on it to see which step fails."),
+    }
+}
+
+/// The same, which blames a folder that is missing and not the program.
+fn unreached(error: ClientError, reach: &Reach) -> Error {
     if let (ClientError::Unreachable(_), Reach::Start(command)) = (&error, reach)
         && let Some(folder) = command.missing_folder()
     {
@@ -359,17 +374,7 @@ fn unopened(error: ClientError, reach: &Reach) -> Error {
         );
         return Error::new(Kind::Connection, words).hint("Make it, or change `cwd`.");
     }
-    let is_told = match &error {
-        // The program is not there, or nobody is to sign in: nothing more can be found out.
-        ClientError::Unreachable(_) => matches!(reach, Reach::Start(_)),
-        ClientError::Authorization(_) => true,
-        _ => false,
-    };
-    let failed = failed(error);
-    match is_told {
-        true => failed,
-        false => failed.hint("Run askback doctor on it to see which step fails."),
-    }
+    failed(error)
 }
 
 /// Has the host know what the person said of models and the server, and keep what they say of it.

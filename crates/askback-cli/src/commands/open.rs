@@ -7,6 +7,7 @@ use askback_host::{host::Host, page::Style, plain::catalog, words};
 use crate::{
     error::{Error, Outcome},
     files::{Seen, WatchedFiles},
+    locate::Meant,
     repl::Repl,
     session::{Answers, Session, SessionArgs},
     suite::record::Recorder,
@@ -61,9 +62,12 @@ impl OpenArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    let mut targets = args.session.targets(args.all)?;
+    let Meant {
+        mut targets,
+        unused,
+    } = args.session.targets(args.all)?;
     if targets.len() > 1 {
-        return several(args, targets, outcome).await;
+        return several(args, Meant { targets, unused }, outcome).await;
     }
     let Some(target) = targets.pop() else {
         return Err(Error::usage("no server is named"));
@@ -93,7 +97,7 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(recorder) = &mut recorder {
         recorder.attach(&mut session);
     }
-    let mut repl = Repl::new(&mut session).watching(files);
+    let mut repl = Repl::new(&mut session).watching(files).without(unused);
     repl.record(recorder.as_mut());
     let ran = repl.run().await;
     *outcome = repl.outcome();
@@ -106,21 +110,22 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 /// Runs the command with several servers.
-async fn several(
-    args: OpenArgs,
-    mut targets: Vec<Target>,
-    outcome: &mut Outcome,
-) -> Result<(), Error> {
+async fn several(args: OpenArgs, meant: Meant, outcome: &mut Outcome) -> Result<(), Error> {
     if args.record.is_some() || args.watch || !args.watch_files.is_empty() {
         return Err(Error::usage(
             "--record and --watch are for one server, and several are meant",
         ));
     }
+    let Meant {
+        mut targets,
+        unused,
+    } = meant;
     let first = targets.remove(0);
     let session_args = args.session.keeping_wire().keeping_tasks();
     let (mut session, others, opening) =
         Session::open_several(first, targets, &session_args).await?;
-    let mut repl = Repl::new(&mut session).beside(others, opening);
+    let repl = Repl::new(&mut session).beside(others, opening);
+    let mut repl = repl.without(unused);
     repl.list_servers();
     let ran = repl.run().await;
     *outcome = repl.outcome();

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
+    locate::Unused,
     session::{Connection, Opened, Opening, Session, State, of_server},
 };
 
@@ -42,6 +43,13 @@ impl Repl<'_> {
             self.take_up_at(at);
             self.learn(at);
         }
+        self
+    }
+
+    /// Has the person know of these servers of the file, too, which cannot be used.
+    #[must_use]
+    pub fn without(mut self, unused: Vec<Unused>) -> Self {
+        self.unused = unused;
         self
     }
 
@@ -91,6 +99,14 @@ impl Repl<'_> {
             let page = host.page();
             page.item(mark, style, words!("{}: {}", name, state));
             if let Some(quoted) = quoted {
+                page.quote_line("    ", quoted);
+            }
+        }
+        for Unused { name, why } in &self.unused {
+            let page = host.page();
+            let words = words!("{}: {}", given(name).short(), why.message.clone());
+            page.item("  ", Style::Warning, words);
+            if let Some(quoted) = why.quoted.clone() {
                 page.quote_line("    ", quoted);
             }
         }
@@ -336,6 +352,10 @@ impl Repl<'_> {
         let is_meant = |other: &Other| host.asker(other.connection.server).name == name;
         match self.others.iter().position(is_meant) {
             Some(at) => Ok(Some(at)),
+            None if let Some(unused) = self.unused.iter().find(|unused| unused.name == name) => {
+                let why = of_server(given(name).short(), &unused.why);
+                Err(why.hint("It can be used in a conversation that is begun after that."))
+            }
             None => {
                 let error = words!("no server is called `{}`", given(name));
                 Err(Error::usage(error).hint("/servers lists them."))

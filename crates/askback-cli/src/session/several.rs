@@ -15,7 +15,7 @@ use askback_host::{
 };
 use tokio::task::JoinSet;
 
-use super::{Answers, Session, SessionArgs, failed, leaf, offer, open, permit, waiting};
+use super::{Answers, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting};
 use crate::{
     error::{Error, Kind},
     kept_tasks::KeptTasks,
@@ -228,8 +228,10 @@ impl Opening {
         let server = connection.server;
         connection.state = match connection.opener.connect() {
             Ok(connecting) => {
+                let reach = connection.opener.reach.clone();
+                let unreached = move |error| unreached(error, &reach);
                 self.0
-                    .spawn(async move { (server, connecting.await.map_err(failed)) });
+                    .spawn(async move { (server, connecting.await.map_err(unreached)) });
                 State::Connecting
             }
             Err(error) => State::Failed(error),

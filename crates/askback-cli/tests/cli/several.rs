@@ -235,3 +235,51 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit(), Some(0));
 }
+
+#[test]
+fn a_server_that_cannot_be_used_is_listed_with_the_reason() {
+    for (name, servers, others) in [
+        ("unused-one", &["a"][..], 0),
+        ("unused-two", &["a", "b"], 1),
+    ] {
+        let run = Run::new(name, &["open", "--protocol", "2025-11-25", "--all"]);
+        place(&run.scratch);
+        let mut file = json!({
+            "unset": {"command": "sh", "args": ["${NOT_SET_HERE}"]},
+            "away": {"command": "sh", "args": ["x"], "cwd": "no/such"},
+        });
+        for server in servers {
+            let script = format!("{server}/server.sh");
+            file[server] = json!({"command": "sh", "args": [script]});
+        }
+        if others == 0 {
+            file["away"] = json!({"command": "sh", "disabled": true});
+        }
+        let file = json!({"mcpServers": file}).to_string();
+        let file = run.scratch.file("mcp.json", &file);
+        let run = run.and(&["--config", &file]).input("/servers\n");
+        let ran = run.run().expect(0);
+        let ran = ran.says("> a: connected").says("  unset: ");
+        let (_, listed) = ran
+            .stderr
+            .rsplit_once("> a: connected")
+            .expect("it is listed");
+        assert!(listed.contains("| NOT_SET_HERE"), "{listed}");
+        let is_told = ran.stderr.contains("  away: the folder ");
+        assert_eq!(is_told, others > 0, "{}", ran.stderr);
+    }
+    let run = Run::new(
+        "unused-named",
+        &["open", "--protocol", "2025-11-25", "--all"],
+    );
+    place(&run.scratch);
+    let file = json!({"mcpServers": {
+        "a": {"command": "sh", "args": ["a/server.sh"]},
+        "unset": {"command": "sh", "args": ["${NOT_SET_HERE}"]},
+    }});
+    let file = run.scratch.file("mcp.json", &file.to_string());
+    let run = run.and(&["--config", &file]).input("/server unset\n");
+    let ran = run.run().expect(2);
+    ran.says("askback: unset: ")
+        .says("in a conversation that is begun after that");
+}
