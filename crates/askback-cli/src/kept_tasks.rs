@@ -32,7 +32,10 @@ use crate::{
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The most tasks that are kept, of all servers.
-const MOST: usize = 64;
+const MOST: usize = 1024;
+
+/// The most tasks that are kept of one server, so that it takes the room of no other.
+const SHARE: usize = 64;
 
 /// The longest file of a task, in bytes. The id and the name of the tool come from the server.
 const LONGEST: usize = 16 << 10;
@@ -166,10 +169,7 @@ impl KeptTasks {
     pub fn take(&self, revision: Revision) -> Vec<TakenTask> {
         let Inner { folder, server, .. } = &*self.0;
         let files = files(folder).unwrap_or_default().into_iter();
-        let of_server = files.filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with(server.as_str()))
-        });
+        let of_server = files.filter(|path| is_of(path, server));
         let taken = of_server.filter_map(|path| take(path).ok().flatten());
         let taken = taken.filter(|(kept, _)| kept.revision == revision.as_str());
         taken
@@ -202,13 +202,19 @@ impl Inner {
     /// Whether one more task may be kept, once those are forgotten whose time is over.
     fn has_room(&self) -> io::Result<bool> {
         let before = files(&self.folder)?;
-        if before.len() < MOST {
+        if self.fits(&before) {
             return Ok(true);
         }
         for path in before {
             take(path)?;
         }
-        Ok(files(&self.folder)?.len() < MOST)
+        Ok(self.fits(&files(&self.folder)?))
+    }
+
+    /// Whether there is room for one more beside these files.
+    fn fits(&self, files: &[PathBuf]) -> bool {
+        let ours = files.iter().filter(|path| is_of(path, &self.server));
+        files.len() < MOST && ours.count() < SHARE
     }
 }
 
@@ -278,6 +284,12 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Whether a file is that of a task of this server.
+fn is_of(path: &Path, server: &str) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(server))
 }
 
 /// Takes a task for this process; none where another has it. One whose time is over is forgotten, as is
@@ -424,29 +436,47 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let folder = Folder::new("bounded");
-        let tasks = folder.of(HERE);
-        let keep = |call: u64, task: &str, ttl: Option<Duration>| {
+        let (tasks, others) = (folder.of(HERE), folder.of("http://localhost:2/mcp"));
+        let keep_in = |tasks: &KeptTasks, call: u64, task: &str, ttl: Option<Duration>| {
             let following = tasks.follow(CallId(call), NOW);
             tasks.hear(&stands(call, task, TaskStatus::Working, ttl));
             let is_kept = following.is_kept();
             following.leave();
             is_kept
         };
+        let keep = |call, task: &str, ttl| keep_in(&tasks, call, task, ttl);
         assert!(!keep(0, &"t".repeat(LONGEST), None));
         // Their time is over as soon as they are left.
-        for call in 0..MOST {
+        for call in 0..SHARE {
             assert!(keep(call as u64, "short", Some(Duration::ZERO)));
         }
-        assert_eq!(folder.count(), MOST);
-        for call in 0..MOST {
+        assert_eq!(folder.count(), SHARE);
+        for call in 0..SHARE {
             assert!(keep(call as u64, "long", None), "{call}");
         }
-        assert_eq!(folder.count(), MOST);
+        assert_eq!(folder.count(), SHARE);
         assert!(!keep(0, "one too many", None));
-        assert_eq!(tasks.take(NOW).len(), MOST);
+        assert_eq!(tasks.take(NOW).len(), SHARE);
+        // Another server has a share of its own.
+        assert!(keep_in(&others, 0, "other", None));
+        assert_eq!(others.take(NOW).len(), 1);
         let path = files(&folder.0).expect("it can be read").remove(0);
         private_file::write(&path, "cut").expect("it is ours");
-        assert_eq!(tasks.take(NOW).len(), MOST - 1);
-        assert_eq!(folder.count(), MOST - 1);
+        assert_eq!(tasks.take(NOW).len(), SHARE - 1);
+        assert_eq!(folder.count(), SHARE);
+        // All of them together have one, too.
+        for number in SHARE..MOST {
+            let path = folder.0.join(format!("other-{number}.json"));
+            let kept = Kept {
+                revision: NOW.as_str().to_owned(),
+                id: number.to_string(),
+                tool: "dig".to_owned(),
+                until: u64::MAX,
+            };
+            let text = serde_json::to_string(&kept).expect("it is JSON");
+            private_file::write(&path, &text).expect("it is ours");
+        }
+        assert_eq!(folder.count(), MOST);
+        assert!(!keep(0, "one too many of all", None));
     }
 }
