@@ -267,7 +267,7 @@ mod tests {
         assert!(!is_noticed(&mut files).await);
         std::io::Write::write_all(&mut trace, b"a message").expect("it is ours");
         private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
-        own_files::create_new(&folder.join("result")).expect("it is ours");
+        own_files::create(&folder.join("result")).expect("it is ours");
         assert!(!is_noticed(&mut files).await);
         for name in ["b.rs", "a.rs", "c.rs"] {
             write(name, "new");

@@ -5,10 +5,10 @@ use std::{io::Write, path::Path};
 use askback_host::{content, page::Style, text::given, words};
 
 use super::Repl;
-use crate::{error::Error, own_files};
+use crate::{error::Error, private_file};
 
 impl Repl<'_> {
-    /// Writes what the last result holds to a new file: an image, a recording or a file as it is, or
+    /// Writes what the last result holds to a new file that only its owner can read: an image, a recording or a file as it is, or
     /// else the whole result as JSON. Of several the `number`th is written, from 1.
     pub(super) fn save(&mut self, file: &str, number: Option<usize>) -> Result<(), Error> {
         let Some(result) = self.known.last.as_ref().and_then(|last| last.result()) else {
@@ -40,8 +40,8 @@ impl Repl<'_> {
             let file = given(file);
             Error::usage(words!("{} cannot be written: {}", file, given(error)))
         };
-        // What is there already is somebody's.
-        let new = own_files::create_new(Path::new(file));
+        // What is there already is somebody's, and a result may be for the person alone.
+        let new = private_file::create_new(Path::new(file));
         new.and_then(|mut file| file.write_all(&bytes))
             .map_err(unwritten)?;
         let words = words!("{} bytes are in {} now.", bytes.len(), given(file));

@@ -56,6 +56,7 @@ fn a_result_is_saved_as_it_is() {
         ran.stderr
     );
     assert_eq!(fs::read(folder.join("two")).unwrap(), b"two");
+    assert!(crate::wire::is_private(&folder.join("two")));
     let text = fs::read_to_string(folder.join("text.json")).unwrap();
     assert!(text.contains("\"text\": \"text\""), "{text}");
 
