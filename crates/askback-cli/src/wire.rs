@@ -33,6 +33,8 @@ pub enum Trace {
 #[derive(Clone)]
 pub struct WireLog {
     began: Instant,
+    /// The most bytes of a file of the trace.
+    trace_bytes: usize,
     shared: Arc<Mutex<Wire>>,
 }
 
@@ -43,8 +45,16 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 enum Sink {
     /// Before the person.
     Relay(Relay),
-    /// Into a file, until it cannot be written.
-    File(Option<File>, Relay),
+    /// Into a file, until it is full or cannot be written.
+    File(Option<TraceFile>, Relay),
+}
+
+/// The file of a trace.
+struct TraceFile {
+    file: File,
+    /// How many bytes it may have, and may still take.
+    most: usize,
+    left: usize,
 }
 
 impl Trace {
@@ -63,6 +73,7 @@ impl WireLog {
         let wire = Wire::new(SystemTime::now(), limits.host.wire_bytes);
         Self {
             began: Instant::now(),
+            trace_bytes: limits.host.trace_bytes,
             shared: Arc::new(Mutex::new(wire)),
         }
     }
@@ -78,6 +89,8 @@ impl WireLog {
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
             Some(Trace::File(path)) => {
                 let file = private_file::create(path).map_err(|error| unwritten(path, &error))?;
+                let (most, left) = (self.trace_bytes, self.trace_bytes);
+                let file = TraceFile { file, most, left };
                 Some(Sink::File(Some(file), relay.clone()))
             }
         };
@@ -133,13 +146,24 @@ impl Sink {
                 let Some(open) = file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;
                 let line = wire::line(began, entry) + "\n";
-                if let Err(error) = open.write_all(line.as_bytes()) {
+                if let Err(why) = open.write(&line) {
                     *file = None;
-                    let words = words!("The trace ends here: {}", given(error));
-                    relay.tell(words);
+                    relay.tell(words!("The trace ends here: {}", why));
                 }
             }
         }
+    }
+}
+
+impl TraceFile {
+    /// Writes a line, or says why no more are written.
+    fn write(&mut self, line: &str) -> Result<(), Words> {
+        let Some(left) = self.left.checked_sub(line.len()) else {
+            return Err(words!("its file would be larger than {} bytes", self.most));
+        };
+        self.left = left;
+        let written = self.file.write_all(line.as_bytes());
+        written.map_err(|error| given(error).into())
     }
 }
 
@@ -153,4 +177,41 @@ fn unwritten(path: &Path, error: &io::Error) -> Error {
         given(path.display()),
         given(error)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_host::relay::Arrival;
+
+    use super::*;
+
+    #[test]
+    fn a_trace_ends_where_its_file_is_full_and_says_so_once() {
+        let name = format!("askback-trace-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut limits = Limits::default();
+        limits.host.trace_bytes = 400;
+        let log = WireLog::new(&limits);
+        let (relay, mut arrivals) = Relay::new();
+        let observer = log.observer(Some(&Trace::File(path.clone())), &relay);
+        let observer = observer.expect("the temporary folder is ours");
+        for _ in 0..20 {
+            observer(WireEvent::Sent(br#"{"jsonrpc":"2.0","method":"x"}"#));
+        }
+        let written = std::fs::read_to_string(&path).expect("it was written");
+        std::fs::remove_file(&path).expect("it is ours");
+        assert!(written.ends_with("}\n") && written.lines().count() > 1);
+        let rest = 400_usize.checked_sub(written.len());
+        let line = written.len() / written.lines().count();
+        assert!(rest.is_some_and(|rest| rest <= line), "{written}");
+        let told = arrivals.try_recv().map(|(_, arrival)| arrival);
+        let Ok(Arrival::Told(words)) = told else {
+            panic!("{told:?} is nothing that is told");
+        };
+        let expected = "The trace ends here: its file would be larger than 400 bytes";
+        assert_eq!(words.as_str(), expected);
+        assert!(arrivals.try_recv().is_err());
+        // What is shown and saved goes on.
+        assert_eq!(log.lock().entries().count(), 20);
+    }
 }

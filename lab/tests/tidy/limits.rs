@@ -124,7 +124,15 @@ fn fields(limits: &str) -> Vec<Limit<'_>> {
 /// A value as a person writes it.
 fn written(name: &str, value: &str) -> String {
     if name.ends_with("bytes") {
-        return units(value, &[("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)]);
+        return units(
+            value,
+            &[
+                ("GiB", 1 << 30),
+                ("MiB", 1 << 20),
+                ("KiB", 1 << 10),
+                ("B", 1),
+            ],
+        );
     }
     if let Some(milliseconds) = value.strip_suffix("ms") {
         return format!("{milliseconds} ms");

@@ -33,6 +33,8 @@ pub struct HostLimits {
     /// The most bytes that a host keeps of the messages of one session, to show them later; the
     /// oldest go first.
     pub wire_bytes: usize,
+    /// The most bytes that a host writes of the messages of one session to a file; then the file ends.
+    pub trace_bytes: usize,
 }
 
 impl Default for HostLimits {
@@ -47,6 +49,7 @@ impl Default for HostLimits {
             remarks: 64,
             remarks_window: Duration::from_secs(10),
             wire_bytes: 16 << 20,
+            trace_bytes: 1 << 30,
         }
     }
 }
