@@ -418,8 +418,9 @@ mod tests {
             there.cwd = Some(cwd.into());
             check(&there, &[]);
         }
+        // The home folder of root is a place of the system to others.
         let mut of_root = command(&["server"]);
-        of_root.cwd = Some("/root/project".into());
+        of_root.cwd = Some("/root".into());
         assert_eq!(of(&of_root, Some(Path::new("/root"))), Vec::<Words>::new());
         check(&of_root, &["! It reaches into the system: /root"]);
         for words in [
