@@ -33,6 +33,15 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a file for a person who named it, with the permissions that new files have.
+///
+/// # Errors
+///
+/// Those of the file, among them that it is there already.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    open(OpenOptions::new().write(true).create_new(true), path)
+}
+
 /// Opens an empty file for a person who named it; what it held is gone.
 ///
 /// # Errors

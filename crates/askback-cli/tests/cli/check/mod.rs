@@ -9,8 +9,12 @@ mod filtered;
 mod proxied;
 
 use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::fs;
 
 use serde_json::Value;
+#[cfg(unix)]
+use serde_json::json;
 
 #[cfg(unix)]
 pub(crate) use self::{
@@ -91,6 +95,73 @@ fn a_tool_that_may_change_something_is_not_called_unless_it_is_named() {
     let ran = run.on_travel().expect(0);
     ran.prints("no tool that was called asked something; name one with --tool")
         .prints("0 MUST and 0 SHOULD broken");
+}
+
+/// A server of these tools that notes what it hears in the file `heard`.
+#[cfg(unix)]
+const HEARS: &str = r#"
+while read -r line; do
+    printf '%s\n' "$line" >> heard
+    id=${line#*\"id\":}
+    id=${id%%[,\}]*}
+    answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    case $line in
+    *'"initialize"'*) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"h","version":"1"}}' ;;
+    *'"tools/list"'*) answer "{\"tools\":$TOOLS}" ;;
+    *'"tools/call"'*) answer '{"content":[]}' ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}\n' "$id" ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn only_a_tool_that_says_that_it_changes_nothing_is_called() {
+    let hints = [
+        ("harmless", json!({"readOnlyHint": true})),
+        ("wants", json!({"readOnlyHint": true})),
+        ("bare", Value::Null),
+        (
+            "unsaid",
+            json!({"title": "It", "destructiveHint": false, "idempotentHint": true}),
+        ),
+        ("changes", json!({"readOnlyHint": false})),
+        ("text", json!({"readOnlyHint": "true"})),
+    ];
+    let tools = hints.map(|(name, hints)| {
+        let mut tool = json!({"name": name, "inputSchema": {"type": "object"}});
+        if name == "wants" {
+            tool["inputSchema"]["required"] = json!(["a"]);
+        }
+        if !hints.is_null() {
+            tool["annotations"] = hints;
+        }
+        tool
+    });
+    let tools = Value::from(tools.to_vec()).to_string();
+    let server = format!("TOOLS='{tools}'\n{HEARS}");
+    for (named, expected) in [
+        (&[][..], &["harmless", "wants"][..]),
+        (&["--tool", "changes"], &["changes", "harmless", "wants"]),
+    ] {
+        let run = Run::new(
+            "check-harmless",
+            &["check", "--json", "--protocol", "2025-11-25"],
+        );
+        let ran = run.and(named).and(&["--", "sh", "-c", &server]).run();
+        let heard = fs::read_to_string(ran.scratch.path("heard")).expect("it wrote it");
+        let calls = heard.lines().filter_map(|line| {
+            let message: Value = serde_json::from_str(line).ok()?;
+            let is_call = message["method"] == "tools/call";
+            is_call.then(|| message["params"]["name"].as_str().map(str::to_owned))?
+        });
+        let called: BTreeSet<String> = calls.collect();
+        // It is also asked for a tool that there is not.
+        let called = called
+            .iter()
+            .filter(|name| tools.contains(&format!("\"{name}\"")));
+        assert_eq!(called.collect::<Vec<_>>(), expected, "{heard}");
+    }
 }
 
 /// A server that answers the handshake alone, and goes on for a while after its input has ended.
