@@ -7,14 +7,14 @@ use std::{
 };
 
 use askback_core::{
-    forms::Field,
+    forms::{Content, Field, FieldKind, FormSchema},
     limits::Limits,
     protocol::{ElicitParams, ElicitResult, InputRequest, Meta},
 };
 use askback_host::{
-    model::link,
+    model::{link, read_field},
     page::{Page, Style, out},
-    text::{PeerText, given},
+    text::{Clock, PeerText, given},
     words,
 };
 use clap::Parser;
@@ -49,7 +49,7 @@ Exit codes: those of askback call, and 8 where a question waits.";
 pub struct AnswerArgs {
     /// The id of the call; without one, what waits is listed
     id: Option<String>,
-    /// The fields of the form: key=value, read as the form declares it, or key:=json
+    /// The fields of the form: key=value, read as at a terminal (yes, the title of an option), or key:=json
     #[arg(value_name = "FIELD=VALUE")]
     fields: Vec<String>,
     /// The question, where several wait at once
@@ -192,10 +192,9 @@ impl Said {
         };
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                let schema = serde_json::to_value(&form.requested_schema).unwrap_or(Value::Null);
                 let secrets = form.requested_schema.secret_fields(&form.message);
                 take_secrets(secrets, &mut fields, secret)?;
-                let content = args::for_tool(fields, &schema)?;
+                let content = read(fields, &form.requested_schema)?;
                 let content = form.requested_schema.with_defaults(content);
                 let limits = Limits::default();
                 let checked = form.requested_schema.check(&content, &limits.forms);
@@ -210,6 +209,39 @@ impl Said {
                 .hint("Answer with --accept, --decline or --cancel.")),
         }
     }
+}
+
+/// The values of fields, read as a person writes them at a terminal. What the form has no field for is for its check, and
+/// a field of JSON may hold a text as well.
+///
+/// # Errors
+///
+/// A usage error for a text that is no value of its field.
+fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
+    let schema = serde_json::to_value(form).unwrap_or(Value::Null);
+    let clock = Clock::of_this_machine();
+    let mut content = Content::new();
+    for argument in fields {
+        let field = form.field(&argument.key);
+        let field = field.filter(|field| !matches!(field.kind, FieldKind::Json(_)));
+        match (field, argument) {
+            (
+                Some(field),
+                Argument {
+                    key,
+                    given: Given::Text(text),
+                },
+            ) => {
+                let value = read_field(field, &text, clock);
+                // The text may be a secret.
+                let value =
+                    value.map_err(|issue| Error::usage(words!("{}: {}", given(&key), issue)))?;
+                content.insert(key, value);
+            }
+            (_, argument) => content.extend(args::for_tool(vec![argument], &schema)?),
+        }
+    }
+    Ok(content)
 }
 
 /// A no, with its reason if one is given.

@@ -133,7 +133,7 @@ fn a_question_is_answered_by_another_process() {
     // Seen once more, and answered wrongly: it waits as before.
     assert_eq!(user.run(&["answer", id]).parked(), first);
     user.run(&["answer", id, "confirm_booking=perhaps"])
-        .expect(2, "true or false");
+        .expect(2, "must be yes or no");
     user.run(&["answer", id, "confirm_booking=true", "nobody=1"])
         .expect(2, "the form does not take that:");
     let second = user.run(&["answer", id, "confirm_booking=true"]).parked();
@@ -263,7 +263,72 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
     check("key", &["--key", "k", "sure=false"], 0, no);
     check("key-alone", &["--key", "k"], 8, r#""answered":"accept""#);
     check("no-key", &["--key", "x", "--accept"], 2, "with --key:");
-    check("unfit", &["sure=perhaps"], 2, "true or false");
+    check("as-a-person-says", &["sure=no"], 0, no);
+    check("unfit", &["sure=perhaps"], 2, "sure: must be yes or no");
+}
+
+/// A form with a field of each kind that is read otherwise than as JSON.
+#[cfg(unix)]
+const KINDS: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"How?","requestedSchema":{"type":"object","properties":{
+    "room":{"type":"string","oneOf":[{"const":"sea_view","title":"Sea view"},{"const":"yard","title":"Yard"}]},
+    "food":{"type":"array","items":{"anyOf":[{"const":"veg","title":"No meat"},{"const":"nuts","title":"No nuts"}]}},
+    "day":{"type":"string","format":"date"},"nights":{"type":"integer"},"note":{"type":"string"},"sure":{"type":"boolean"}}}}}"#;
+
+#[cfg(unix)]
+#[test]
+fn fields_are_read_as_at_a_terminal() {
+    #[track_caller]
+    fn check(name: &str, words: &[&str], exit: i32, told: &str) {
+        let user = User::new(&format!("read-{name}"));
+        let kinds = KINDS.replace('\n', "");
+        let parked = user.call(&format!(r#"{{"k":{kinds}}}"#)).parked();
+        let answered = user.run(&[&["answer", id(&parked)], words].concat());
+        answered.expect(exit, told);
+    }
+    let sent = |content: &str| format!(r#"{{"k":{{"action":"accept","content":{content}}}}}"#);
+    check(
+        "title",
+        &["room=Sea view"],
+        0,
+        &sent(r#"{"room":"sea_view"}"#),
+    );
+    check("value", &["room=yard"], 0, &sent(r#"{"room":"yard"}"#));
+    check("mark", &["room=2"], 0, &sent(r#"{"room":"yard"}"#));
+    check(
+        "several",
+        &["food=No meat, nuts"],
+        0,
+        &sent(r#"{"food":["veg","nuts"]}"#),
+    );
+    check(
+        "list",
+        &[r#"food:=["veg"]"#],
+        0,
+        &sent(r#"{"food":["veg"]}"#),
+    );
+    check("yes", &["sure=yes"], 0, &sent(r#"{"sure":true}"#));
+    check("true", &["sure=true"], 0, &sent(r#"{"sure":true}"#));
+    check("number", &["nights=3"], 0, &sent(r#"{"nights":3}"#));
+    check("text", &["note=true"], 0, &sent(r#"{"note":"true"}"#));
+    check(
+        "date",
+        &["day=2026-06-15"],
+        0,
+        &sent(r#"{"day":"2026-06-15"}"#),
+    );
+    check(
+        "option",
+        &["room=Cellar"],
+        2,
+        "room: must be one of the options",
+    );
+    check(
+        "word",
+        &["nights=three"],
+        2,
+        "nights: must be a whole number",
+    );
+    check("unknown", &["rooms=2"], 2, "the form does not take that:");
 }
 
 #[cfg(unix)]

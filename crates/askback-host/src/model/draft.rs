@@ -388,7 +388,7 @@ impl Draft {
         let Some(field) = self.fields.get(index) else {
             return Err("there is no such field".into());
         };
-        let value = read(field, written, self.clock)?;
+        let value = read_field(field, written, self.clock)?;
         text::check(field, &value, &self.limits)?;
         self.check_nested(index, field, &value)?;
         Ok(value)
@@ -548,7 +548,12 @@ fn explain(field: &mut Field) {
     }
 }
 
-fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
+/// Reads what a person wrote as a value of a field: an option may be given by its title or its mark too.
+///
+/// # Errors
+///
+/// Says which kind of value is wanted. Whether the value fits is another question.
+pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     match (&field.kind, text::read(field, written, clock)) {
         (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
             .map(|option| option.value.as_str().into())

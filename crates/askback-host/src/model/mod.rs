@@ -24,7 +24,7 @@ use askback_core::{
 };
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
-pub use draft::{Draft, marks};
+pub use draft::{Draft, marks, read_field};
 pub use ended::Ended;
 pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};
