@@ -108,7 +108,13 @@ impl Condition {
         if let Some(wanted) = &self.equals
             && !found.is_some_and(|found| equal(wanted, found))
         {
-            return Err(shown(wanted));
+            let kinds = found.map(|found| (kind(wanted), kind(found)));
+            return Err(match kinds {
+                Some((wanted_kind, kind)) if wanted_kind != kind => {
+                    words!("{} ({}; {} came)", shown(wanted), wanted_kind, kind)
+                }
+                _ => shown(wanted),
+            });
         }
         for part in &self.contains {
             if !found.is_some_and(|found| contains(found, part)) {
@@ -183,6 +189,18 @@ fn equal(wanted: &Value, found: &Value) -> bool {
             wanted.len() == found.len() && wanted.iter().all(is_same)
         }
         _ => wanted == found,
+    }
+}
+
+/// The kind of a value, in words.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a yes or no",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 
@@ -292,7 +310,14 @@ mod tests {
         check("yes", json!("yes, it is"), Some("\"yes\""));
         check("3000", json!(3000.0), None);
         check("3000.0", json!(3000), None);
-        check("3000", json!("3000"), Some("3000"));
+        check("3000", json!("3000"), Some("3000 (a number; a text came)"));
+        check("'3'", json!(3), Some("\"3\" (a text; a number came)"));
+        check(
+            "true",
+            json!("true"),
+            Some("true (a yes or no; a text came)"),
+        );
+        check("[3]", json!(["3"]), Some("[3]"));
         check(
             "9007199254740993",
             json!(9007199254740992_u64),

@@ -6,7 +6,7 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::{Condition, ErrorExpect, Expect, LogExpect, QuestionExpect, Questions};
+use super::{Condition, ErrorExpect, Expect, LogExpect, Pointer, QuestionExpect, Questions};
 use crate::{
     error::Error,
     suite::observe::{Asked, AskedMode, Ended, LogLine, Observed, Replied},
@@ -134,7 +134,8 @@ impl Expect {
                 true => what.into(),
                 false => words!("{} {}", what, given(&pointer.0)),
             };
-            judged.take(what, condition.check(found), shown(found));
+            let came = came(found, root, pointer, "structured content");
+            judged.take(what, condition.check(found), came);
         }
         match (&self.schema, structured) {
             (Some(_), None) => {
@@ -185,10 +186,11 @@ impl ErrorExpect {
             judged.take("error message", message.check_text(&answer.message), came);
         }
         for (pointer, condition) in &self.data {
-            let found = answer.data.as_ref();
-            let found = found.and_then(|data| data.pointer(&pointer.0));
+            let data = answer.data.as_ref();
+            let found = data.and_then(|data| data.pointer(&pointer.0));
             let what = words!("error data {}", given(&pointer.0));
-            judged.take(what, condition.check(found), shown(found));
+            let came = came(found, data, pointer, "data");
+            judged.take(what, condition.check(found), came);
         }
     }
 }
@@ -320,6 +322,50 @@ fn shown(found: Option<&Value>) -> Came {
     }
 }
 
+/// The value at a place of a whole, or how far the place is there.
+fn came(
+    found: Option<&Value>,
+    whole: Option<&Value>,
+    pointer: &Pointer,
+    name: &'static str,
+) -> Came {
+    let Some(whole) = whole else {
+        return words!("there is no {}", name).into();
+    };
+    if found.is_some() {
+        return shown(found);
+    }
+    let mut there = pointer.0.as_str();
+    let within = loop {
+        there = there.rsplit_once('/').map_or("", |(before, _)| before);
+        match whole.pointer(there) {
+            Some(value) => break value,
+            None if there.is_empty() => break whole,
+            None => {}
+        }
+    };
+    let place = match there {
+        "" => "it",
+        there => there,
+    };
+    let has = match within {
+        Value::Object(members) if members.is_empty() => "has no members".to_owned(),
+        Value::Object(members) => {
+            let mut names: Vec<_> = members.keys().take(NAMED).map(String::as_str).collect();
+            if members.len() > NAMED {
+                names.push("…");
+            }
+            format!("has {}", names.join(", "))
+        }
+        Value::Array(all) => format!("is a list of {}", all.len()),
+        value => format!("is {value}"),
+    };
+    Came::Peer(format!("nothing is at {}: {place} {has}", pointer.0).into())
+}
+
+/// The most members that are named where one is missed.
+const NAMED: usize = 16;
+
 fn in_words(error: &Error) -> Came {
     match &error.quoted {
         None => error.message.clone().into(),
@@ -418,7 +464,34 @@ mod tests {
         check(
             "{structured: {/x: 1}}",
             good(),
-            &[("structured /x: 1", "nothing is there")],
+            &[("structured /x: 1", "nothing is at /x: it has tags, total")],
+        );
+        check(
+            "{structured: {/tags/3: a, /tags/0/a/b: 1, /total: '3000'}}",
+            good(),
+            &[
+                (
+                    "structured /tags/0/a/b: 1",
+                    "nothing is at /tags/0/a/b: /tags/0 is \"a\"",
+                ),
+                (
+                    "structured /tags/3: \"a\"",
+                    "nothing is at /tags/3: /tags is a list of 1",
+                ),
+                (
+                    "structured /total: \"3000\" (a text; a number came)",
+                    "3000",
+                ),
+            ],
+        );
+        check(
+            "{structured: {/x: {present: true}}}",
+            Ended::Result {
+                json: json!({"content": []}),
+                text: "Booked.".into(),
+                failed: false,
+            },
+            &[("structured /x: a value", "there is no structured content")],
         );
         check(
             "{result: {/structuredContent/total: 3000, /content: []}}",
@@ -497,6 +570,11 @@ mod tests {
             "{error: {data: {/trip: 2}}}",
             answer(),
             &[("error data /trip: 2", "1")],
+        );
+        check(
+            "{error: {data: {/trap: 1}}}",
+            answer(),
+            &[("error data /trap: 1", "nothing is at /trap: it has trip")],
         );
         // The client refused, not the server.
         check(
