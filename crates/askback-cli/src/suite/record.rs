@@ -174,7 +174,10 @@ impl Recorder {
     /// Puts on the page where the recording is, and what is left out of it.
     pub fn tell(&self, page: &mut Page) {
         let file = given(self.file.display());
-        let words = words!("recorded in {}, cases: {}", file, self.cases.len());
+        let words = match self.cases.len() {
+            0 => words!("nothing is recorded in {}", file),
+            cases => words!("recorded in {}, cases: {}", file, cases),
+        };
         page.say(Style::Dim, words);
         if self.messages.dropped() > 0 {
             let words = words!(
@@ -209,20 +212,29 @@ impl Recorder {
         self.secrets.remove_from(&mut arguments);
         let has_arguments = arguments.as_object().is_some_and(|all| !all.is_empty());
         let rules = self.rules(noted);
+        // A rule declines in the place of a model that nobody answered for, and a server may repeat in which words.
+        let repeats_ours = noted.iter().any(|(question, reply)| {
+            matches!(
+                (&question.ask, reply),
+                (Ask::Sample(_), Reply::Cancelled(_))
+            )
+        });
         let mut expect = Members::default();
         match end {
             Ok((text, failed)) => {
                 if failed {
                     expect.put("failed", true);
                 }
-                if text.raw().chars().nth(LONGEST).is_none() {
+                if !repeats_ours && text.raw().chars().nth(LONGEST).is_none() {
                     expect.put("text", text.raw().to_owned());
                 }
             }
             Err(ClientError::Server(error)) => {
                 let mut answer = Members::default();
                 answer.put("code", error.code);
-                answer.put("message", error.message.clone());
+                if !repeats_ours {
+                    answer.put("message", error.message.clone());
+                }
                 expect.put("error", answer);
             }
             Err(_) => {}

@@ -46,6 +46,14 @@ fn a_call_is_recorded_with_its_questions_and_passes_again() {
     }
 }
 
+const CALL_A_MODEL: [&str; 5] = [
+    "call",
+    "find_best_flight",
+    "destination=Rome",
+    "month=may",
+    "wishes=cheap",
+];
+
 #[test]
 fn a_no_and_a_model_are_recorded() {
     #[track_caller]
@@ -70,17 +78,30 @@ fn a_no_and_a_model_are_recorded() {
     );
     check(
         "model",
-        &[
-            "call",
-            "find_best_flight",
-            "destination=Rome",
-            "month=may",
-            "wishes=cheap",
-        ],
+        &CALL_A_MODEL,
         "sampling: [{reply: '1, 2, 3'}]",
         0,
         "    reply: 1, 2, 3\n",
     );
+    // Nobody answered: exit code 6.
+    check(
+        "unanswered",
+        &["call", "tailor_trip", "destination=Kyoto"],
+        "answers: []",
+        6,
+        "    cancel: true\n",
+    );
+    check(
+        "unanswered-model",
+        &[&CALL_A_MODEL[..], &["--protocol", "2025-11-25"]].concat(),
+        "answers: []",
+        6,
+        "    decline: true\n",
+    );
+    // There the call ended without an answer of the server.
+    let run = Run::new("record-unanswered", &CALL_A_MODEL).and(&RECORD);
+    let ran = run.answers("answers: []").on_travel().expect(6);
+    ran.says("nothing is recorded in recorded.yaml\n");
 }
 
 #[test]
