@@ -30,7 +30,7 @@ pub struct TargetArgs {
     pub url: Option<String>,
     /// Send this header to a server at a URL; may be given again. Others on this machine can read the
     /// command line: write a secret as '${VAR}', in single quotes, for a variable
-    #[arg(long = "header", value_name = "'NAME: VALUE'", value_parser = TypedHeader::read)]
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedHeader::read)]
     pub headers: Vec<TypedHeader>,
     /// A server of mcp.json; open takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
@@ -149,7 +149,11 @@ impl TargetArgs {
                 Ok(target) => meant.targets.push(target),
                 Err(why) => {
                     let mut page = out::stderr_page();
-                    why.clone().put_below(&mut page);
+                    let told = Error {
+                        message: words!("{}: {}", given(&name).short(), why.message.clone()),
+                        ..why.clone()
+                    };
+                    told.put_below(&mut page);
                     out::tell(&mut page);
                     meant.unused.push(Unused { name, why });
                 }

@@ -368,13 +368,20 @@ fn unreached(error: ClientError, reach: &Reach) -> Error {
     if let (ClientError::Unreachable(_), Reach::Start(command)) = (&error, reach)
         && let Some(folder) = command.missing_folder()
     {
-        let words = words!(
-            "the folder {} does not exist, in which the server is to be started",
-            given(folder.display())
-        );
-        return Error::new(Kind::Connection, words).hint("Make it, or change `cwd`.");
+        let words = words!("the folder {} does not exist", given(folder.display()));
+        let hint = "The server is to be started in it: make it, or change `cwd`.";
+        return Error::new(Kind::Connection, words).hint(hint);
     }
-    failed(error)
+    // The words of rustls for an answer that is no TLS.
+    let is_plain =
+        matches!(&error, ClientError::Unreachable(why) if why.contains("InvalidContentType"));
+    let failed = failed(error);
+    match is_plain {
+        true => failed.hint(
+            "There seems to be no TLS at this port: write http: in the place of https: then.",
+        ),
+        false => failed,
+    }
 }
 
 /// Has the host know what the person said of models and the server, and keep what they say of it.

@@ -74,7 +74,7 @@ pub(super) async fn reach(
         && !address.is_proxied()
         && spoken(&host, port, bounds.limits.http.connect).await == Spoken::Tls
     {
-        let says = "it speaks TLS at this port";
+        let says = "the request was turned away:";
         diagnosis.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
         return Reached::Nothing;
     }
@@ -109,12 +109,23 @@ enum Spoken {
     Unknown,
 }
 
-/// Finds out what speaks at a port, by its answer to a request without TLS.
+/// A greeting of TLS that says too little, which a server with TLS turns down by an alert.
+const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
+
+/// Finds out what speaks at a port, by its answer to a request without TLS, or else to the beginning of TLS.
 async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
+    let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    match answer(host, port, patience, request.as_bytes()).await {
+        Spoken::Unknown => answer(host, port, patience, &HELLO).await,
+        known => known,
+    }
+}
+
+/// What speaks at a port, by its answer to these bytes.
+async fn answer(host: &str, port: u16, patience: Duration, bytes: &[u8]) -> Spoken {
     let asking = async {
         let mut stream = TcpStream::connect((bare(host), port)).await?;
-        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
+        stream.write_all(bytes).await?;
         let mut answer = Vec::new();
         // What came before the end counts.
         let _ = stream.take(BEGINNING).read_to_end(&mut answer).await;
