@@ -100,7 +100,7 @@ const WRITE_HTTPS: &str = "It speaks TLS at this port: write https: in the place
 /// The most bytes of an answer by which it is known what speaks at a port.
 const BEGINNING: u64 = 1024;
 
-/// What speaks at a port.
+/// The protocol that is spoken at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spoken {
     /// HTTP without TLS.
@@ -112,7 +112,7 @@ enum Spoken {
 /// A greeting of TLS that says too little, which a server with TLS turns down by an alert.
 const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
 
-/// Finds out what speaks at a port, by its answer to a request without TLS, or else to the beginning of TLS.
+/// Finds out what is spoken at a port, by the answer to a request without TLS, or else to the beginning of TLS.
 async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
     let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     match answer(host, port, patience, request.as_bytes()).await {
@@ -121,7 +121,7 @@ async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
     }
 }
 
-/// What speaks at a port, by its answer to these bytes.
+/// Finds out the same by the answer to these bytes.
 async fn answer(host: &str, port: u16, patience: Duration, bytes: &[u8]) -> Spoken {
     let asking = async {
         let mut stream = TcpStream::connect((bare(host), port)).await?;

@@ -59,7 +59,7 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
     }
 }
 
-/// What is found under the name of a program.
+/// A thing that is found under the name of a program.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Program(PathBuf),
