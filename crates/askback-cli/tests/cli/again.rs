@@ -121,18 +121,14 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
     let scratch = Scratch::new("watch-files");
     let script = server(&scratch);
     let tools = scratch.path("tools.json");
-    let watched = tools.display().to_string();
-    let words = [
-        "open",
-        "--protocol",
-        "2025-11-25",
-        "--watch-files",
-        &watched,
-        "--",
-        "sh",
-        &script,
-    ];
-    let mut terminal = Terminal::open(&words, 80);
+    let command = Command::new(ASKBACK)
+        .args(["open", "--protocol", "2025-11-25", "--watch-files"])
+        .arg(&tools)
+        .args(["--", "sh", &script])
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(command, 80);
     terminal.until("> ").press("/call reserve").press(ENTER);
     terminal.until("Which seat?").press("12A").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);

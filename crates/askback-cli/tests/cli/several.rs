@@ -265,7 +265,7 @@ fn a_server_that_cannot_be_used_is_listed_with_the_reason() {
             .rsplit_once("> a: connected")
             .expect("it is listed");
         assert!(listed.contains("| NOT_SET_HERE"), "{listed}");
-        let is_told = ran.stderr.contains("  away: the folder ");
+        let is_told = ran.stderr.contains("  away: the folder");
         assert_eq!(is_told, others > 0, "{}", ran.stderr);
     }
     let run = Run::new(
