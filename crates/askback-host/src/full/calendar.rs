@@ -34,6 +34,8 @@ impl Calendar {
             Key::Down => Span::new().days(7),
             Key::PageUp => Span::new().months(-1),
             Key::PageDown => Span::new().months(1),
+            Key::Home => Span::new().years(-1),
+            Key::End => Span::new().years(1),
             Key::Enter | Key::Char(' ') => return Picked::Day(self.0.to_string()),
             _ => return Picked::Left,
         };
@@ -78,7 +80,7 @@ impl Calendar {
         }
         rows.push(row().ours(
             Style::Dim,
-            "arrows · PgUp PgDn month · Enter takes it · Esc back",
+            "arrows · PgUp PgDn month · Home End year · Enter takes it · Esc back",
         ));
         rows
     }

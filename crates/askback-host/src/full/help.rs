@@ -53,7 +53,7 @@ fn here(front: &Front<'_>) -> Vec<Does> {
                 ("← → Space", "choose among options"),
             ];
             if front.suggests() {
-                keys.push(("↓ Enter", "take a value that the server suggests"));
+                keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }
             keys.extend([
                 (

@@ -32,7 +32,7 @@ impl SuggestedView {
                 self.picked = Some(picked.saturating_add(1).min(last));
             }
             (Key::Up, Some(picked)) => self.picked = picked.checked_sub(1),
-            (Key::Enter, Some(picked)) => {
+            (Key::Enter | Key::Tab, Some(picked)) => {
                 self.picked = None;
                 let text = values.get(picked)?.clone();
                 let written = Said::Write {
