@@ -40,12 +40,19 @@ impl Repl<'_> {
             let words = words!("message {} is no request of ours", number);
             return Err(Error::usage(words).hint("/wire lists those that are kept."));
         };
+        let unsent = self.known.unsent.get(&number).cloned();
+        let request = unsent.unwrap_or(request);
         let Some(edited) = self.edit(request).await else {
             self.tell("Not sent.");
             return Ok(());
         };
+        // Until it is answered, it is there again.
+        self.known.unsent.insert(number, edited.clone());
         let has_state = Members::read(&edited).is_ok_and(|members| members.has_state());
         let seen = self.exchange(edited).await?;
+        if seen.reply.answer.is_some() {
+            self.known.unsent.remove(&number);
+        }
         let mut page = out::stdout_page();
         let sent = match self.session.client.revision().era() {
             Era::Modern => "Sent on a connection of its own. What came back:",

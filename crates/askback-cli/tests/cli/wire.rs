@@ -150,6 +150,24 @@ fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn an_edited_request_that_was_not_answered_is_there_again() {
+    let written = r#"{"jsonrpc":"2.0","method":"askback/none"}"#;
+    let lines = format!("/wire edit 1\n{written}\n\n/wire edit 1\n\n\n/wire edit 1\n/cancel\n");
+    let run = Run::new("wire-edit-unsent", &["open", "--protocol", "2025-11-25"]).input(&lines);
+    // Of the first three times, it starts at the first and the last.
+    let script = r#"if [ -e down ]; then rm down; exit 3; fi; touch down; exec "$0" serve travel"#;
+    let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
+    let ran = run.run().expect(0);
+    let ran = ran
+        .prints("What came back:\nthe server ")
+        .prints("\"code\": -32601");
+    let shown = ran.stderr.matches(&format!("now | {written}")).count();
+    assert_eq!(shown, 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("now | {\n").count(), 2, "{}", ran.stderr);
+}
+
 #[test]
 fn an_edited_request_is_sent_as_it_is_written() {
     let written = r#""method":"askback/none","params":{"b":0.10000000000000000001,"a":123456789012345678901234567890}"#;
