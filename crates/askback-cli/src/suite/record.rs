@@ -122,10 +122,7 @@ impl Recorder {
         self.messages.attach(wire.as_ref());
         let noted = Rc::clone(&self.noted);
         host.note(move |question, reply| {
-            let mut noted = noted.borrow_mut();
-            if noted.len() < QUESTIONS {
-                noted.push((question.clone(), reply.clone()));
-            }
+            note(&mut noted.borrow_mut(), question, reply);
         });
     }
 
@@ -371,6 +368,13 @@ struct Rules {
     repeats: bool,
 }
 
+/// Takes note of a question, as long as there is room.
+fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) {
+    if noted.len() < QUESTIONS {
+        noted.push((question.clone(), reply.clone()));
+    }
+}
+
 /// Whether a request ended with an answer of the server.
 fn is_answer(error: &ClientError) -> bool {
     matches!(error, ClientError::Server(_))
@@ -499,5 +503,286 @@ fn unwritten(file: &Path, error: &io::Error) -> Error {
             Error::usage(words!("{} is there already", file)).hint("Record into a new file.")
         }
         _ => Error::usage(words!("{} cannot be written: {}", file, given(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_core::{
+        forms::{Field, FormSchema, TextField},
+        jsonrpc::ErrorObject,
+        protocol::Root,
+    };
+    use askback_host::model::{By, Why};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A folder for one test, removed with its value.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("askback-record-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_dir_all(&folder);
+            private_file::make_folder(&folder).expect("the temporary folder is ours");
+            Self(folder)
+        }
+
+        fn recorder(&self, file: &str) -> Recorder {
+            let target = Target::address("https://a.test/mcp").expect("it is a URL");
+            Recorder::new(&self.0.join(file), &target).expect("it is a new file")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn question(key: Option<&str>, ask: Ask) -> Question {
+        Question {
+            call: None,
+            key: key.map(str::to_owned),
+            ask,
+        }
+    }
+
+    fn form(message: &str, names: &[&str]) -> Question {
+        let fields = names
+            .iter()
+            .map(|name| Field::new(*name, TextField::default()));
+        let ask = Ask::Form {
+            message: message.to_owned(),
+            schema: FormSchema::new(fields),
+        };
+        question(None, ask)
+    }
+
+    fn link(url: &str) -> Question {
+        let ask = Ask::Link {
+            message: "Sign in.".to_owned(),
+            url: url.to_owned(),
+            id: None,
+            retried: false,
+            again: false,
+        };
+        question(Some("k"), ask)
+    }
+
+    fn sample() -> Question {
+        question(Some("s"), Ask::Sample(Box::default()))
+    }
+
+    fn filled(content: Value) -> Reply {
+        match content {
+            Value::Object(content) => Reply::Form(content),
+            other => panic!("{other} is no content of a form"),
+        }
+    }
+
+    fn declined(by: By) -> Reply {
+        let reason = Some("too dear".to_owned());
+        Reply::Declined { by, reason }
+    }
+
+    /// The case of a call that ended so, with these questions, as it is written.
+    fn case(noted: &[(Question, Reply)], end: RecordedEnd<'_>) -> Value {
+        let target = Target::address("https://a.test/mcp").expect("it is a URL");
+        let file = Path::new("nowhere/suite.yaml");
+        let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+        let case = recorder.case(1, Request::Call("t", &Map::new()), noted, end);
+        recorder.cases.push(case.into());
+        let suite: Value = yaml_serde::from_str(&recorder.text()).expect("it is YAML");
+        suite["cases"][0].clone()
+    }
+
+    fn ended(text: &str) -> RecordedEnd<'static> {
+        Ok((PeerText::from(text), false))
+    }
+
+    #[test]
+    fn an_end_is_expected_as_it_was() {
+        #[track_caller]
+        fn check(end: RecordedEnd<'_>, mut expected: Value) {
+            expected["questions"] = json!([]);
+            assert_eq!(case(&[], end)["expect"], expected);
+        }
+        check(ended("done"), json!({"text": "done"}));
+        let failed = Ok((PeerText::from("sold out"), true));
+        check(failed, json!({"text": "sold out", "failed": true}));
+        let whole = "x".repeat(LONGEST);
+        check(ended(&whole), json!({"text": whole}));
+        check(ended(&"x".repeat(LONGEST + 1)), json!({}));
+        let error = ClientError::Server(ErrorObject {
+            code: -32602,
+            message: "no trip".to_owned(),
+            data: None,
+        });
+        let expected = json!({"error": {"code": -32602, "message": "no trip"}});
+        check(Err(&error), expected);
+    }
+
+    #[test]
+    fn a_reply_is_a_rule_for_its_question() {
+        #[track_caller]
+        fn check(noted: &[(Question, Reply)], part: &str, expected: Value) {
+            let case = case(noted, ended("done"));
+            let found = case.pointer(part).unwrap_or(&Value::Null);
+            assert_eq!(found, &expected, "{case:#}");
+        }
+        let first = "/answers/0";
+        // A question is known by its key, or the beginning of the first line of its message.
+        let yes = filled(json!({"a": "1"}));
+        let keyed = Question {
+            key: Some("k".to_owned()),
+            ..form("Which?", &["a"])
+        };
+        let rule = json!({"when": {"key": "k"}, "accept": {"a": "1"}});
+        check(&[(keyed, yes.clone())], first, rule);
+        let long = form(&"é".repeat(MESSAGE + 1), &["a"]);
+        let when = json!({"message": "é".repeat(MESSAGE)});
+        check(&[(long, yes.clone())], "/answers/0/when", when);
+        let lines = form("One\ntwo", &["a"]);
+        check(
+            &[(lines, yes)],
+            "/answers/0/when",
+            json!({"message": "One"}),
+        );
+        // A secret is known by the name of its field, or by its looks.
+        let three = form("Hello.", &["a", "b", "password"]);
+        let content = json!({"a": "1", "b": "ghp_x", "password": "pw"});
+        let kept = json!({"a": "1"});
+        check(&[(three, filled(content))], "/answers/0/accept", kept);
+        // Links, and one that is never opened.
+        let when = json!({"mode": "url", "host": "a.test", "key": "k"});
+        let rule = json!({"when": when, "accept": true});
+        check(&[(link("https://a.test/x"), Reply::Link)], first, rule);
+        let no = json!({"when": {"key": "k"}, "decline": true, "reason": "too dear"});
+        let refused = link("javascript:alert(1)");
+        check(&[(refused, declined(By::Policy))], first, no);
+        // A no, and neither yes nor no.
+        let which = || form("Which?", &["a"]);
+        let when = json!({"message": "Which?"});
+        let cancelled = Reply::Cancelled(Why::Person);
+        let rule = json!({"when": when, "cancel": true});
+        check(&[(which(), cancelled.clone())], first, rule);
+        let rule = json!({"when": when, "decline": true, "reason": "too dear"});
+        check(&[(which(), declined(By::Person))], first, rule);
+        // In place of a model there is no reason, and nothing but a no.
+        let no = json!({"when": {"key": "s"}, "decline": true});
+        let first_reply = "/sampling/0";
+        check(&[(sample(), declined(By::Person))], first_reply, no.clone());
+        check(&[(sample(), cancelled)], first_reply, no);
+        let said = CreateMessageResult::text("m", "Rome");
+        let said = Reply::Sampled(Box::new(said));
+        let rule = json!({"when": {"key": "s"}, "reply": "Rome"});
+        check(&[(sample(), said)], first_reply, rule);
+        let root = Root {
+            uri: "file:///tmp/a%20b".to_owned(),
+            ..Root::default()
+        };
+        let roots = (question(None, Ask::Roots), Reply::Roots(vec![root]));
+        check(&[roots], "/roots", json!(["/tmp/a b"]));
+        // Of two answers to the same, the last led on.
+        let twice = [
+            (which(), filled(json!({"a": "1"}))),
+            (which(), filled(json!({"a": "2"}))),
+        ];
+        let last = json!([{"when": when, "accept": {"a": "2"}}]);
+        check(&twice, "/answers", last);
+        check(&twice, "/expect/questions", Value::Null);
+        check(&twice[..1], "/expect/questions/0/fields", json!(["a"]));
+    }
+
+    #[test]
+    fn a_server_is_named_without_secrets() {
+        #[track_caller]
+        fn check(file: &str, target: &Target, written: Value, left_out: &[&str]) {
+            let mut secrets = Secrets::default();
+            let server = server(Path::new(file), target, &mut secrets).map(Part::from);
+            let server = server.and_then(|it| it.without(&secrets, &mut BTreeSet::new()));
+            let server = server.map(|it| yaml_serde::from_value(it).expect("it is JSON"));
+            assert_eq!(server.unwrap_or(Value::Null), written);
+            assert_eq!(secrets.names.into_iter().collect::<Vec<_>>(), left_out);
+        }
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let child = Target::child("npx", &words(&["-y", "x"]));
+        let command = json!(["npx", "-y", "x"]);
+        check("a.yaml", &child, json!({"command": command}), &[]);
+        let here = std::env::current_dir().expect("there is a folder");
+        let elsewhere = json!({"command": command, "cwd": here.display().to_string()});
+        check("b/a.yaml", &child, elsewhere, &[]);
+        let secret = Target::child("npx", &words(&["--token=hush"]));
+        let left_out = ["the command of the server"];
+        check("a.yaml", &secret, Value::Null, &left_out);
+        let listed = Target {
+            file: Some("mcp.json".into()),
+            ..secret
+        };
+        check("a.yaml", &listed, json!({"name": listed.name}), &[]);
+        let at = |url: &str| Target::address(url).expect("it is a URL");
+        let url = json!({"url": "https://a.test/mcp"});
+        let who = at("https://a.test/mcp?who=ada");
+        check("a.yaml", &who, url, &["the query of the URL"]);
+        let token = at("https://a.test/ghp_hush/mcp");
+        check("a.yaml", &token, Value::Null, &["the URL of the server"]);
+    }
+
+    #[test]
+    fn what_is_no_case_leaves_its_secrets_known() {
+        #[track_caller]
+        fn check(name: &str, request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
+            let folder = Folder::new(name);
+            let mut recorder = folder.recorder("suite.yaml");
+            let login = form("Who?", &["password"]);
+            let typed = filled(json!({"password": "typed"}));
+            recorder.noted.borrow_mut().push((login, typed));
+            recorder.record(request, end).expect("nothing is written");
+            assert!(recorder.cases.is_empty() && !recorder.file.exists());
+            let call = Request::Call("t", &Map::new());
+            recorder.record(call, ended(text)).expect("it is written");
+            let written = std::fs::read_to_string(&recorder.file).expect("it was written");
+            assert!(
+                written.contains("call: t") && !written.contains(text),
+                "{written}"
+            );
+        }
+        let (none, some) = (
+            BTreeMap::new(),
+            BTreeMap::from([("password".to_owned(), "in-uri".to_owned())]),
+        );
+        let closed = ClientError::Closed;
+        let call = Request::Call("t", &Map::new());
+        check("closed", call, Err(&closed), "it was typed");
+        let token = Request::Read("x://ghp_token", &none);
+        check("token", token, ended("x"), "it was typed");
+        check("whole", token, ended("x"), "it was x://ghp_token");
+        let variable = Request::Read("vault://ada/in-uri", &some);
+        check("variable", variable, ended("x"), "it was in-uri");
+    }
+
+    #[test]
+    fn what_is_recorded_is_bounded() {
+        let folder = Folder::new("bounded");
+        let mut recorder = folder.recorder("suite.yaml");
+        recorder.cases = vec![Part::Ours("a case"); CASES - 1];
+        for _ in 0..2 {
+            let call = Request::Call("t", &Map::new());
+            recorder.record(call, ended("x")).expect("it is written");
+            assert_eq!(recorder.cases.len(), CASES);
+        }
+        let mut noted = Vec::new();
+        for _ in 0..=QUESTIONS {
+            note(&mut noted, &sample(), &Reply::Link);
+        }
+        assert_eq!(noted.len(), QUESTIONS);
     }
 }

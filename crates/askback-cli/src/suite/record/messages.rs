@@ -97,3 +97,97 @@ impl Messages {
         file.write_all(text.as_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use askback::transport::WireEvent;
+    use askback_core::limits::Limits;
+    use askback_host::relay::Relay;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Records messages, each of the client (`>`) or of the server (`<`): what is written, and how many were dropped.
+    #[track_caller]
+    fn check(name: &str, room: usize, travelled: &[&str], written: &[Value], dropped: u64) {
+        let path =
+            std::env::temp_dir().join(format!("askback-messages-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut limits = Limits::default();
+        limits.host.wire_bytes = room;
+        let log = WireLog::new(&limits);
+        let observer = log
+            .observer(None, &Relay::new().0)
+            .expect("no file is wanted");
+        for line in travelled {
+            let (way, message) = line.split_at(1);
+            observer(match way {
+                ">" => WireEvent::Sent(message.as_bytes()),
+                _ => WireEvent::Received(message.as_bytes()),
+            });
+        }
+        let mut secrets = Secrets::default();
+        secrets.note("password", &json!("hush"));
+        let mut messages = Messages::new(path.clone());
+        messages.attach(Some(&log));
+        for _ in 0..2 {
+            messages
+                .write(&mut secrets)
+                .expect("the temporary folder is ours");
+        }
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        std::fs::remove_file(&path).expect("it is ours");
+        let found = text.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("it is JSON");
+            line["message"].clone()
+        });
+        assert_eq!(found.collect::<Vec<_>>(), written);
+        assert_eq!(messages.dropped(), dropped);
+    }
+
+    #[test]
+    fn messages_are_written_once_and_without_secrets() {
+        check(
+            "batch",
+            1 << 20,
+            &[
+                r#"<[{"id":"hush","result":{"was":"hush"}},{"error":"hush","more":"hush"}]"#,
+                "<no JSON: hush",
+                r#"<{"id":7,"result":{}}"#,
+            ],
+            &[
+                json!([
+                    {"id": "(left out)", "result": {"was": "(left out)"}},
+                    {"error": "(left out)", "more": "(left out)"},
+                ]),
+                json!({"id": 7, "result": {}}),
+            ],
+            0,
+        );
+        check(
+            "sent",
+            1 << 20,
+            &[
+                r#">{"id":"hush","method":"m","params":{"_meta":{"token":"t1"},"a":"hush","b":"x"}}"#,
+                r#"<{"id":"e","method":"m","params":{"mode":"url","url":"https://a.test/?who=ada"}}"#,
+                r#"<{"id":1,"result":{"requestState":"hush"}}"#,
+            ],
+            &[
+                json!({
+                    "id": "(left out)", "method": "m",
+                    "params": {"_meta": {"token": "t1"}, "a": null, "b": "x"},
+                }),
+                json!({"id": "e", "method": "m", "params": {"mode": "url", "url": "https://a.test/"}}),
+                json!({"id": 1, "result": {"requestState": "state 1"}}),
+            ],
+            0,
+        );
+    }
+
+    #[test]
+    fn messages_that_did_not_fit_are_counted() {
+        let long = format!(r#"<{{"id":1,"result":"{}"}}"#, "x".repeat(10_000));
+        let last: Value = serde_json::from_str(&long[1..]).expect("it is JSON");
+        check("dropped", 15_000, &[&long, &long, &long], &[last], 2);
+    }
+}
