@@ -253,6 +253,7 @@ mod tests {
             let mut secrets = Secrets::default();
             secrets.note("password", &json!(secret));
             secrets.note("parts", &json!(["us", "hu"]));
+            secrets.note("pin", &json!(4711));
             let mut message = json!({"result": said});
             secrets.leave_out(&mut message, false);
             assert_eq!(message, json!({"result": left}), "{secret}");
@@ -278,6 +279,7 @@ mod tests {
         }
         let url = json!("https://a.test/?q=h%C3%BCnter%222");
         check(secret, url, json!("https://a.test/?q=(left out)"));
+        check("hush", json!([4711, 4712]), json!([null, 4712]));
         check("\"", json!("a \"b\""), json!("a (left out)b(left out)"));
     }
 }
