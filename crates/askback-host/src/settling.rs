@@ -32,12 +32,13 @@ impl Settling {
         }
     }
 
-    /// Takes note of what is shown now.
-    pub(crate) fn show(&mut self, desk: &Desk) {
+    /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too.
+    pub(crate) fn show(&mut self, desk: &Desk, has_begun: bool) {
         let now = seen(desk);
         if now != self.shown {
             self.shown = now;
-            let settles = desk.front().is_some_and(|front| !is_of_person(&front));
+            let front = desk.front();
+            let settles = front.map_or(has_begun, |front| !is_of_person(&front));
             self.silence = settles.then(|| Box::pin(sleep(SILENCE)));
         }
     }
@@ -52,6 +53,16 @@ impl Settling {
     pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
         let is_new = seen(desk) != self.shown || self.goes_on();
         is_new && desk.front().is_some_and(|front| !is_of_person(&front))
+    }
+
+    /// Whether a question stood where none is asked now, so that an Enter is meant for that.
+    pub(crate) fn follows(&self) -> bool {
+        self.shown.is_some() || self.goes_on()
+    }
+
+    /// Ends it before its time.
+    pub(crate) fn end(&mut self) {
+        (self.shown, self.silence) = (None, None);
     }
 
     /// Takes note of a key that was not taken.
@@ -132,7 +143,7 @@ mod tests {
         let soon = Duration::from_millis(1);
         let (mut desk, mut settling) = seat();
         desk.update(asks(1, sample()));
-        settling.show(&desk);
+        settling.show(&desk, false);
         for _ in 0..100 {
             assert!(!is_over(&mut settling, soon).await);
             advance(Duration::from_millis(500)).await;
@@ -142,8 +153,32 @@ mod tests {
         assert!(!settling.is_unseen(&desk));
         settling.pressed();
         assert!(!settling.goes_on(), "it is over");
-        settling.show(&desk);
+        settling.show(&desk, false);
         assert!(!settling.goes_on(), "nothing is new");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_enter_for_a_question_that_went_away_is_for_no_line() {
+        for has_begun in [true, false] {
+            let (mut desk, mut settling) = seat();
+            assert!(!settling.follows());
+            desk.update(asks(1, sample()));
+            settling.show(&desk, has_begun);
+            assert!(is_over(&mut settling, SILENCE * 2).await);
+            desk.update(Event::Withdrawn(1));
+            assert!(settling.follows(), "before it is seen to be gone");
+            settling.show(&desk, has_begun);
+            assert_eq!(settling.follows(), has_begun);
+            assert_eq!(is_over(&mut settling, SILENCE * 2).await, has_begun);
+            assert!(!settling.follows());
+        }
+        let (mut desk, mut settling) = seat();
+        desk.update(asks(1, sample()));
+        settling.show(&desk, true);
+        desk.update(Event::Withdrawn(1));
+        settling.show(&desk, true);
+        settling.end();
+        assert!(!settling.follows(), "the person goes on with the line");
     }
 
     #[tokio::test(start_paused = true)]
@@ -151,7 +186,7 @@ mod tests {
         #[track_caller]
         fn check(desk: &Desk, settling: &mut Settling, is_news: bool) {
             assert_eq!(settling.is_unseen(desk), is_news, "before it is shown");
-            settling.show(desk);
+            settling.show(desk, false);
             assert_eq!(settling.is_unseen(desk), is_news, "once it is shown");
         }
         fn happen(desk: &mut Desk, settling: &mut Settling, event: Event) {

@@ -80,7 +80,7 @@ impl Calendar {
         }
         rows.push(row().ours(
             Style::Dim,
-            "arrows · PgUp PgDn month · Home End year · Enter takes it · Esc back",
+            "arrows · PgUp PgDn month · Home End year · Enter · Esc",
         ));
         rows
     }

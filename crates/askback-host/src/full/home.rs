@@ -133,6 +133,16 @@ impl Home {
         Homed::Nothing
     }
 
+    /// Whether a line is begun.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.editor.text().trim().is_empty()
+    }
+
+    /// Takes note of a question: an Enter is meant for that, and not for what was typed before.
+    pub(super) fn interrupt(&mut self) {
+        self.is_ahead = false;
+    }
+
     /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter runs a command that was typed so
     /// later. Behind anything else it was meant for a question, and not for a line that was begun before it.
     pub(super) fn press_ahead(&mut self, key: &Key) {
@@ -458,6 +468,22 @@ mod tests {
         check("tools a=1", Some("tools a=1"), "", false);
         check("", None, "", false);
         check("  ", None, "", false);
+    }
+
+    #[test]
+    fn an_enter_behind_a_question_enters_nothing_that_was_begun_before() {
+        let mut home = Home::default();
+        for character in "/call delete".chars() {
+            home.press_ahead(&Key::Char(character));
+        }
+        assert!(home.has_begun());
+        home.interrupt();
+        home.press_ahead(&Key::Enter);
+        assert_eq!(home.take_entered(), None);
+        home.press_ahead(&Key::Char('d'));
+        home.press_ahead(&Key::Enter);
+        assert_eq!(home.take_entered().as_deref(), Some("/call deleted"));
+        assert!(!home.has_begun());
     }
 
     #[test]

@@ -273,7 +273,16 @@ impl Leaf for Full {
             }
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        if self.settling.is_unseen(desk) && !leaves(&key) {
+        let is_meant_for_another = match key {
+            Key::Enter if desk.front().is_none() => self.settling.follows(),
+            _ if desk.front().is_none() => {
+                // Who goes on with the line has seen it.
+                self.settling.end();
+                false
+            }
+            _ => self.settling.is_unseen(desk) && !leaves(&key),
+        };
+        if is_meant_for_another {
             self.settling.pressed();
             return Poll::Ready(Did::Said(Vec::new()));
         }
@@ -345,7 +354,7 @@ impl Leaf for Full {
             self.write(&text);
             return;
         }
-        self.settling.show(desk);
+        self.settling.show(desk, self.screen.has_begun());
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;

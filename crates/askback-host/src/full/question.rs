@@ -17,7 +17,7 @@ use crate::{
     text::{self, Given, PeerText, Words, given},
     words,
 };
-use askback_core::protocol::CreateMessageResult;
+use askback_core::{forms::FieldKind, protocol::CreateMessageResult};
 
 /// The most characters that the scrollback keeps of a message.
 const KEPT: usize = 44;
@@ -67,8 +67,7 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
         true => frame.put(&origin.first(ORIGIN)),
         false => frame.put(&origin),
     }
-    // A request to a model is the body, and can be scrolled.
-    if !matches!(front.step, Step::Request(_)) {
+    if !is_read(&front.step) {
         question::why(&mut page, front.question, shown, REST);
     }
     let why = page.take();
@@ -143,7 +142,8 @@ pub(super) fn body(
     };
     let mut rows = Vec::new();
     match front.step {
-        Step::Filling(_) | Step::Confirm => {}
+        Step::Filling(_) => {}
+        Step::Confirm => rows.extend(why(front, look, shown)),
         Step::Secret(_) => {
             rows.push(row().ours(
                 Style::Warning,
@@ -156,7 +156,10 @@ pub(super) fn body(
                 }
             }
         }
-        Step::Review(draft) => rows.extend(review(draft, columns)),
+        Step::Review(draft) => {
+            rows.extend(why(front, look, shown));
+            rows.extend(review(draft, columns));
+        }
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             // Nothing of it is cut, and what it leads to comes before an address of any length.
             rows.extend(whole_of("Site    ", link.host(), Style::Strong, columns));
@@ -197,10 +200,10 @@ pub(super) fn body(
         }
         Step::Pick(_) | Step::Replied(_) => {}
         Step::Request(_) | Step::Running(_) => {
-            let mut page = Page::new(look);
-            if matches!(front.step, Step::Request(_)) {
-                question::why(&mut page, front.question, shown, REST);
+            if is_read(&front.step) {
+                rows.extend(why(front, look, shown));
             }
+            let mut page = Page::new(look);
             question::step(&mut page, asker, front, 0);
             let mut frame = Frame::default();
             frame.put(&page.take());
@@ -349,7 +352,22 @@ pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     rows
 }
 
-/// Every value that will be sent.
+/// Whether what the server says is looked through before it is agreed to: then it is no part of the head, of which not
+/// all may be seen.
+fn is_read(step: &Step<'_>) -> bool {
+    matches!(step, Step::Request(_) | Step::Confirm | Step::Review(_))
+}
+
+/// What the server says of a question, at most `shown` characters of it.
+fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
+    let mut page = Page::new(look);
+    question::why(&mut page, front.question, shown, REST);
+    let mut frame = Frame::default();
+    frame.put(&page.take());
+    frame.into_rows()
+}
+
+/// Every value that will be sent. Of a text of the person's the beginning is seen; of anything else the whole.
 fn review(draft: &Draft, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &askback_core::forms::Field)| {
         let value = match draft.value(index) {
@@ -359,12 +377,23 @@ fn review(draft: &Draft, columns: usize) -> Vec<Row> {
         let number = words!("{}", index.saturating_add(1)).right(3);
         let label = text::line(field.label());
         let label = text::fitted(&label, label_room(columns));
-        let shown = PeerText::from(format!("{label}: {value}"));
-        let row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
-        let room = row.room();
-        row.peer(Style::Plain, &shown, room)
+        let shown = text::line(&format!("{label}: {value}"));
+        let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
+        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
+        let is_typed = matches!(field.kind, FieldKind::Text(_) | FieldKind::Json(_));
+        let is_theirs = is_typed && draft.value(index) != field.default_value().as_ref();
+        let parts = match is_theirs {
+            true => vec![shown],
+            false => text::wrapped(&shown, room),
+        };
+        let mut rows = Vec::new();
+        for part in parts {
+            rows.push(row.peer(Style::Plain, &PeerText::from(part), columns));
+            row = Row::new(columns).to(5);
+        }
+        rows
     };
-    draft.fields().iter().enumerate().map(row).collect()
+    draft.fields().iter().enumerate().flat_map(row).collect()
 }
 
 /// The rows that say which keys do what.

@@ -16,6 +16,8 @@ const LEAST: usize = 4;
 pub(super) struct Reading {
     /// The first row that is seen.
     first: usize,
+    /// Whether the last rows are seen, however many there are and have room.
+    is_at_end: bool,
     /// The rows that there is room for.
     room: usize,
     /// Whether the last row was seen.
@@ -26,7 +28,7 @@ impl Reading {
     /// A text of which the end matters most.
     pub(super) fn from_end() -> Self {
         Self {
-            first: usize::MAX,
+            is_at_end: true,
             ..Self::default()
         }
     }
@@ -47,6 +49,7 @@ impl Reading {
             Key::PageUp => self.first.saturating_sub(page),
             _ => return false,
         };
+        self.is_at_end &= matches!(key, Key::Down | Key::PageDown);
         true
     }
 
@@ -72,7 +75,7 @@ impl Reading {
             None => self.rows(count, most),
         };
         let (before, after) = (seen.start, count.saturating_sub(seen.end));
-        let is_cut = before > 0 || after > 0;
+        let is_cut = room > 1 && (before > 0 || after > 0);
         // Where even that does not fit, the screen is cut once more.
         if seen.len().saturating_add(usize::from(is_cut)) <= room {
             self.is_whole |= after == 0;
@@ -88,7 +91,11 @@ impl Reading {
 
     /// Returns which of so many rows are seen, of which at most so many are.
     fn rows(&mut self, count: usize, most: usize) -> Range<usize> {
-        let seen = rows(self.first, count, most);
+        let first = match self.is_at_end {
+            true => count,
+            false => self.first,
+        };
+        let seen = rows(first, count, most);
         (self.first, self.room) = (seen.start, most);
         seen
     }
@@ -158,6 +165,25 @@ mod tests {
     }
 
     #[test]
+    fn who_is_at_the_end_stays_there() {
+        let mut reading = Reading::from_end();
+        assert_eq!(
+            seen(&mut reading, 12, None, 12),
+            "3 4 5 6 7 8 9 10 11 rows above: 3, below: 0"
+        );
+        let last = "8 9 10 11 rows above: 8, below: 0";
+        assert_eq!(seen(&mut reading, 12, None, 7), last, "with less room");
+        assert!(reading.press(&Key::Up) && reading.press(&Key::Down));
+        assert_eq!(seen(&mut reading, 12, None, 7), last);
+        let before = "8 9 10 rows above: 8, below: 1";
+        assert_eq!(
+            seen(&mut reading, 12, None, 6),
+            before,
+            "who moved stays where they are"
+        );
+    }
+
+    #[test]
     fn what_has_the_focus_is_seen_and_the_head_gives_way() {
         #[track_caller]
         fn check(focused: Option<usize>, room: usize, rows: &str, is_whole: bool) {
@@ -169,8 +195,9 @@ mod tests {
         check(Some(2), 6, "1 2 3 rows above: 1, below: 1", false);
         check(None, 5, "0 1 2 rows above: 0, below: 2", false);
         check(None, 3, "0 1 rows above: 0, below: 3", false);
-        // Of these the screen shows the last alone.
-        check(Some(4), 1, "4 rows above: 4, below: 0", false);
-        check(Some(4), 0, "4 rows above: 4, below: 0", false);
+        check(None, 2, "0 rows above: 0, below: 4", false);
+        // Where there is room for one row, no other takes it.
+        check(Some(4), 1, "4", true);
+        check(Some(4), 0, "4", false);
     }
 }

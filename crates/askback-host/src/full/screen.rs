@@ -113,6 +113,11 @@ impl Screen {
         self.home.called(line, ended);
     }
 
+    /// Whether a line of commands is begun.
+    pub fn has_begun(&self) -> bool {
+        self.home.has_begun()
+    }
+
     /// Takes the link that the person wants in the clipboard, if there is one.
     pub fn take_copied(&mut self) -> Option<String> {
         self.copied.take()
@@ -250,6 +255,9 @@ impl Screen {
         let is_calling = desk.front().is_some_and(|front| front.called.is_some());
         if is_new || is_calling {
             self.form = FormView::new(self.today);
+        }
+        if now.is_some() {
+            self.home.interrupt();
         }
         if is_new {
             (self.text, self.checkpoint) = (Editor::default(), Checkpoint::default());
@@ -457,7 +465,7 @@ impl Screen {
     }
 
     /// The screen, as it is now. `prompt` is that of the line that is wanted, `waiting` says for
-    /// what is waited where nothing is. A question that is settling shows no keys.
+    /// what is waited where nothing is. What is settling says so, and a question shows no keys then.
     pub fn frame(
         &mut self,
         desk: &Desk,
@@ -478,6 +486,9 @@ impl Screen {
             (None, Some(prompt)) => {
                 for row in self.home.rows(prompt, columns) {
                     frame.push(row);
+                }
+                if is_settling {
+                    frame.push(moment(columns));
                 }
             }
             (None, None) => {
@@ -530,9 +541,14 @@ impl Screen {
         if let Some(issue) = issue {
             foot.extend(question::issue(&issue, columns));
         }
+        // What settles takes as many rows, so that nothing is seen then that is not seen later.
+        let keys = question::keys(front, self.is_helping, columns);
         match is_settling {
-            true => foot.push(Row::new(columns).ours(Style::Dim, "One moment…")),
-            false => foot.extend(question::keys(front, self.is_helping, columns)),
+            true => {
+                foot.push(moment(columns));
+                foot.extend(keys.iter().skip(1).map(|_| Row::new(columns)));
+            }
+            false => foot.extend(keys),
         }
         *frame = head;
         let room = size.rows.saturating_sub(1).saturating_sub(foot.len());
@@ -541,6 +557,11 @@ impl Screen {
             frame.push(row);
         }
     }
+}
+
+/// The row below what takes no keys yet.
+fn moment(columns: usize) -> Row {
+    Row::new(columns).ours(Style::Dim, "One moment…")
 }
 
 /// Puts a line on the page that was entered.
@@ -561,6 +582,7 @@ fn agrees(step: &Step<'_>, key: &Key) -> bool {
     match step {
         Step::Consent(_) => *key == Key::Char('o'),
         Step::Secret(_) => *key == Key::Char('y'),
+        Step::Confirm => matches!(key, Key::Enter | Key::Char('y')),
         Step::Review(_) | Step::Reread(_) | Step::Replied(_) => *key == Key::Enter,
         Step::Request(_) => matches!(key, Key::Enter | Key::Char('s' | 'A')),
         _ => false,

@@ -167,7 +167,7 @@ impl Leaf for Plain {
             self.lines.forget();
         }
         if self.lines.typed() {
-            self.settling.show(desk);
+            self.settling.show(desk, false);
         }
         self.dialog.show(desk, self.settling.goes_on());
         if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {

@@ -84,7 +84,7 @@ impl fmt::Debug for Clock {
 fn day(written: &str, today: Date) -> Option<Date> {
     let written = written.trim().to_ascii_lowercase();
     let away = match written.as_str() {
-        "yesterday" => -1.days(),
+        "yesterday" => Span::new().days(-1),
         "today" => 0.days(),
         "tomorrow" => 1.days(),
         name => match weekday(name) {

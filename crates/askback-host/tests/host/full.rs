@@ -128,6 +128,12 @@ impl Seat {
     fn look(&mut self) -> String {
         shown(&self.frame())
     }
+
+    /// The rows of a question that takes no keys yet.
+    fn settling(&mut self) -> Frame {
+        self.screen
+            .frame(&self.desk, None, None, self.size, false, true)
+    }
 }
 
 /// A frame as text; the cursor is a block behind the text.
@@ -403,6 +409,17 @@ screens! {
         Asks(wordy()),
         See, Press(Key::Esc),
     ];
+    an_agreement_is_read_to_its_end: 40, [
+        Asks(form(&"It changes nothing. ".repeat(50), "", "")), Press(Key::Enter), See, Press(Key::PageDown),
+        Press(Key::PageDown), See, Press(Key::Enter),
+    ];
+    a_default_is_reviewed_whole: 40, [
+        Asks(form("Where to?", &format!(
+            r#""city": {{"type": "string", "default": "{} and more"}}, "by": {{"type": "string"}}"#, "Rome, ".repeat(20),
+        ), "")),
+        Press(Key::Tab), Press(Key::Paste("a boat that is slow, ".repeat(5))), Press(Key::Ctrl('s')), See,
+        Press(Key::Enter),
+    ];
     a_review_is_read_to_its_end: 80, [
         Asks(form("Sizes?", &lengths(40), "")), Press(Key::Ctrl('s')), See, Press(Key::Enter), Press(Key::PageDown),
         Press(Key::Enter), Press(Key::PageDown), See, Press(Key::Enter),
@@ -622,6 +639,22 @@ fn the_messages_are_asked_for_at_a_question() {
         log.contains("× at a question it is /wire, /wire all or /wire NUMBER\n"),
         "{log}"
     );
+}
+
+#[test]
+fn nothing_is_seen_of_a_question_that_settles_that_is_not_seen_later() {
+    for length in (0..400).step_by(10) {
+        let mut seat = Seat::new(40);
+        seat.size.rows = 12;
+        let url = format!("https://example.com/{}", "a".repeat(length));
+        seat.happen(Event::Asked(1, link(&url)));
+        let settling = seat.settling().height();
+        assert_eq!(settling, seat.frame().height(), "{length}");
+        let shown = seat.look();
+        let shows_end = !shown.contains("below: ") || shown.contains("below: 0");
+        seat.press(&Key::Char('o'));
+        assert_eq!(seat.log.contains("= open"), shows_end, "{length}: {shown}");
+    }
 }
 
 #[test]
