@@ -9,8 +9,7 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use super::{Field, FieldKind, FormSchema, SchemaError, order::Orders};
-use crate::limits::FormLimits;
+use super::order::Orders;
 
 /// A field that is written as JSON: an argument of a tool whose schema is none of a form.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,31 +44,6 @@ pub fn read_json(text: &str) -> Result<Value, String> {
 }
 
 impl JsonField {
-    /// The fields of an object of this schema, which is its own or one within it, in the order in which they are
-    /// written where its own was read by [`FormSchema::parse_arguments`].
-    ///
-    /// # Errors
-    ///
-    /// As [`FormSchema::parse_arguments`].
-    pub fn members(
-        &self,
-        object: &Map<String, Value>,
-        limits: &FormLimits,
-    ) -> Result<Vec<Field>, SchemaError> {
-        let json = serde_json::to_vec(object).unwrap_or_default();
-        let mut fields = FormSchema::parse_arguments(&json, limits)?.fields;
-        let described = object.get("properties").and_then(Value::as_object);
-        if let Some(described) = described {
-            let order = self.orders.of(described.keys());
-            let place = |field: &Field| order.iter().position(|name| *name == field.name);
-            fields.sort_by_key(|field| place(field).unwrap_or(usize::MAX));
-        }
-        for field in &mut fields {
-            field.order_by(&self.orders);
-        }
-        Ok(fields)
-    }
-
     /// The value filled in beforehand.
     pub(super) fn default_value(&self) -> Option<Value> {
         let default = self.schema.get("default");
@@ -116,15 +90,6 @@ impl JsonField {
             None => &[],
         };
         several.iter().filter_map(Value::as_str)
-    }
-}
-
-impl Field {
-    /// Takes note of the order of members in the schema that it comes from.
-    pub(super) fn order_by(&mut self, orders: &Orders) {
-        if let FieldKind::Json(json) = &mut self.kind {
-            json.orders = orders.clone();
-        }
     }
 }
 

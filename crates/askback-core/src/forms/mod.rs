@@ -32,6 +32,7 @@ mod format;
 mod issue;
 mod json;
 mod lint;
+mod members;
 mod number;
 mod order;
 #[cfg(feature = "pattern")]

@@ -70,10 +70,17 @@ impl FormSchema {
         if schema.undrawn().is_some() {
             let orders = Orders::read(json);
             for field in &mut schema.fields {
-                field.order_by(&orders);
+                order_by(field, &orders);
             }
         }
         Ok(schema)
+    }
+}
+
+/// Takes note of the order of members in the schema that a field comes from.
+pub(super) fn order_by(field: &mut Field, orders: &Orders) {
+    if let FieldKind::Json(json) = &mut field.kind {
+        json.orders = orders.clone();
     }
 }
 
