@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::{editor::Editor, frame::Row, key::Key};
 use crate::{
+    leaf::Did,
     offer::{About, Offer},
-    page::Style,
+    page::{Page, Style},
     text::{self, PeerText, Words, given},
     words,
 };
@@ -421,6 +422,19 @@ fn hints(columns: usize) -> Vec<Words> {
         }
     }
     rows
+}
+
+/// Puts a line on the page that was entered.
+pub(super) fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
+    let seen = one_row(prompt, &line, page.look().columns);
+    page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
+    Did::Line(line)
+}
+
+/// As much of a line as fits the row of the prompt.
+pub(super) fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
+    let before = text::columns(prompt.as_str()).saturating_add(3);
+    text::fitted(&text::line(line), columns.saturating_sub(before))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod pixels;
 mod question;
 mod reading;
 mod region;
+mod review;
 mod screen;
 mod sixel;
 mod suggested;

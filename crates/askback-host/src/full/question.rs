@@ -3,21 +3,21 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, LINE_BREAK, Row, label_room},
-    help,
+    frame::{Frame, Row},
+    help, review,
 };
 use crate::{
     folder,
     model::{
-        self, Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Sampling,
-        Step, link,
+        self, Ask, Asker, Call, Desk, Effect, Front, Happened, Question, Reply, Sampling, Step,
+        link,
     },
     page::{Excerpt, Look, Page, Style},
     question::{self, tools},
     text::{self, Given, PeerText, Words, given},
     words,
 };
-use askback_core::{forms::FieldKind, protocol::CreateMessageResult};
+use askback_core::protocol::CreateMessageResult;
 
 /// The most characters that the scrollback keeps of a message.
 const KEPT: usize = 44;
@@ -158,7 +158,7 @@ pub(super) fn body(
         }
         Step::Review(draft) => {
             rows.extend(why(front, look, shown));
-            rows.extend(review(draft, columns));
+            rows.extend(review::rows(draft, columns));
         }
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             // Nothing of it is cut, and what it leads to comes before an address of any length.
@@ -365,35 +365,6 @@ fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
     let mut frame = Frame::default();
     frame.put(&page.take());
     frame.into_rows()
-}
-
-/// Every value that will be sent. Of a text of the person's the beginning is seen; of anything else the whole.
-fn review(draft: &Draft, columns: usize) -> Vec<Row> {
-    let row = |(index, field): (usize, &askback_core::forms::Field)| {
-        let value = match draft.value(index) {
-            Some(value) => field.show(value).replace('\n', LINE_BREAK),
-            None => "(empty)".to_owned(),
-        };
-        let number = words!("{}", index.saturating_add(1)).right(3);
-        let label = text::line(field.label());
-        let label = text::fitted(&label, label_room(columns));
-        let shown = text::line(&format!("{label}: {value}"));
-        let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
-        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
-        let is_typed = matches!(field.kind, FieldKind::Text(_) | FieldKind::Json(_));
-        let is_theirs = is_typed && draft.value(index) != field.default_value().as_ref();
-        let parts = match is_theirs {
-            true => vec![shown],
-            false => text::wrapped(&shown, room),
-        };
-        let mut rows = Vec::new();
-        for part in parts {
-            rows.push(row.peer(Style::Plain, &PeerText::from(part), columns));
-            row = Row::new(columns).to(5);
-        }
-        rows
-    };
-    draft.fields().iter().enumerate().flat_map(row).collect()
 }
 
 /// The rows that say which keys do what.

@@ -6,7 +6,7 @@ use super::{
     frame::{Frame, Row},
     key::Key,
 };
-use crate::{page::Style, words};
+use crate::{model::Step, page::Style, words};
 
 /// The rows of a text that are seen at least, with one on those that are not: what stands above gives way to them.
 const LEAST: usize = 4;
@@ -105,6 +105,18 @@ impl Reading {
 fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
     let first = first.min(count.saturating_sub(most));
     first..first.saturating_add(most).min(count)
+}
+
+/// Whether a key agrees to what stands on the screen.
+pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
+    match step {
+        Step::Consent(_) => *key == Key::Char('o'),
+        Step::Secret(_) => *key == Key::Char('y'),
+        Step::Confirm => matches!(key, Key::Enter | Key::Char('y')),
+        Step::Review(_) | Step::Reread(_) | Step::Replied(_) => *key == Key::Enter,
+        Step::Request(_) => matches!(key, Key::Enter | Key::Char('s' | 'A')),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use super::{
     form::{FormView, Pressed},
     frame::{Frame, Row},
     help,
-    home::{Home, Homed},
+    home::{Home, Homed, entered, one_row},
     key::Key,
     pick::PickView,
     question,
-    reading::Reading,
+    reading::{Reading, agrees},
 };
 use crate::{
     command::{self, Typed},
@@ -562,29 +562,4 @@ impl Screen {
 /// The row below what takes no keys yet.
 fn moment(columns: usize) -> Row {
     Row::new(columns).ours(Style::Dim, "One moment…")
-}
-
-/// Puts a line on the page that was entered.
-fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
-    let seen = one_row(prompt, &line, page.look().columns);
-    page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
-    Did::Line(line)
-}
-
-/// As much of a line as fits the row of the prompt.
-fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
-    let before = text::columns(prompt.as_str()).saturating_add(3);
-    text::fitted(&text::line(line), columns.saturating_sub(before))
-}
-
-/// Whether a key agrees to what stands on the screen.
-fn agrees(step: &Step<'_>, key: &Key) -> bool {
-    match step {
-        Step::Consent(_) => *key == Key::Char('o'),
-        Step::Secret(_) => *key == Key::Char('y'),
-        Step::Confirm => matches!(key, Key::Enter | Key::Char('y')),
-        Step::Review(_) | Step::Reread(_) | Step::Replied(_) => *key == Key::Enter,
-        Step::Request(_) => matches!(key, Key::Enter | Key::Char('s' | 'A')),
-        _ => false,
-    }
 }

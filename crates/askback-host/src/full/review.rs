@@ -1,0 +1,40 @@
+//! The values of a form, to be looked over before they are sent.
+
+use askback_core::forms::{Field, FieldKind};
+
+use super::frame::{LINE_BREAK, Row, label_room};
+use crate::{
+    model::Draft,
+    page::Style,
+    text::{self, PeerText},
+    words,
+};
+
+/// Every value that will be sent. Of a text of the person's the beginning is seen; of anything else the whole.
+pub(super) fn rows(draft: &Draft, columns: usize) -> Vec<Row> {
+    let row = |(index, field): (usize, &Field)| {
+        let value = match draft.value(index) {
+            Some(value) => field.show(value).replace('\n', LINE_BREAK),
+            None => "(empty)".to_owned(),
+        };
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        let label = text::line(field.label());
+        let label = text::fitted(&label, label_room(columns));
+        let shown = text::line(&format!("{label}: {value}"));
+        let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
+        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
+        let is_typed = matches!(field.kind, FieldKind::Text(_) | FieldKind::Json(_));
+        let is_theirs = is_typed && draft.value(index) != field.default_value().as_ref();
+        let parts = match is_theirs {
+            true => vec![shown],
+            false => text::wrapped(&shown, room),
+        };
+        let mut rows = Vec::new();
+        for part in parts {
+            rows.push(row.peer(Style::Plain, &PeerText::from(part), columns));
+            row = Row::new(columns).to(5);
+        }
+        rows
+    };
+    draft.fields().iter().enumerate().flat_map(row).collect()
+}
