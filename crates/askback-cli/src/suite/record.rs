@@ -4,6 +4,7 @@
 mod document;
 mod messages;
 mod secrets;
+mod target;
 
 use std::{
     cell::RefCell,
@@ -29,6 +30,7 @@ use self::{
     document::{Map as Members, Part},
     messages::Messages,
     secrets::Secrets,
+    target::{COMMAND, QUERY, URL},
 };
 use super::observe::{Asked, AskedMode, Replied};
 use crate::{
@@ -100,7 +102,7 @@ impl Recorder {
                 return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
             }
         }
-        let mut secrets = Secrets::default();
+        let mut secrets = Secrets::of(target);
         Ok(Self {
             file: file.to_owned(),
             is_made: false,
@@ -390,7 +392,7 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Members
                 .chain(&command.args)
                 .map(|word| Part::Text(word.clone()));
             if conceal_args("", &command.args) != command.args {
-                secrets.names.insert("the command of the server".to_owned());
+                secrets.names.insert(COMMAND.to_owned());
                 return None;
             }
             server.need("command", Part::All(words.collect()));
@@ -405,10 +407,10 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Members
             let mut url = Url::parse(&address.url).ok()?;
             if url.query().is_some() {
                 url.set_query(None);
-                secrets.names.insert("the query of the URL".to_owned());
+                secrets.names.insert(QUERY.to_owned());
             }
             if is_in(url.as_str(), is_setting) {
-                secrets.names.insert("the URL of the server".to_owned());
+                secrets.names.insert(URL.to_owned());
                 return None;
             }
             server.need("url", url.to_string());

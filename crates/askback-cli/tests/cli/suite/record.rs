@@ -222,6 +222,20 @@ fn secrets_are_left_out() {
 
 #[cfg(unix)]
 #[test]
+fn a_secret_of_the_command_that_a_server_repeats_is_left_out() {
+    let run = Run::new("record-started", &["call", "started"]).and(&RECORD);
+    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let started = ["--", "sh", "zoo.sh", "--api-key", "hunter5"];
+    let ran = run.and(&started).run().expect(0).prints("hunter5");
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    assert!(messages.contains("with --api-key (left out)"), "{messages}");
+    for text in [recorded(&ran), messages] {
+        assert!(!text.contains("hunter5"), "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
     let answers = "answers:
   - {when: {message: Who}, accept: {password: hush-hush}}

@@ -9,7 +9,7 @@ answer() { say "\"id\":$id,\"result\":$1"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 tools() {
   list=
-  for name in login repeat sample; do
+  for name in login repeat sample started; do
     list="$list,{\"name\":\"$name\",\"inputSchema\":{\"type\":\"object\"}}"
   done
   answer "{\"tools\":[${list#,}]}"
@@ -45,6 +45,7 @@ while IFS= read -r line; do
       say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"$secret: is that yours?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"note\":{\"type\":\"string\"},\"sure\":{\"type\":\"boolean\"}}}}" ;;
     *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
+    *'"name":"started"'*) text "with $*" ;;
     *'"name":"silent"'*) ;;
     *'"name":"crash"'*) exit 7 ;;
     *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;

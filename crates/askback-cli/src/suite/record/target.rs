@@ -1,0 +1,220 @@
+//! The secrets of a server in what the person says of it: a server may repeat them.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::secrets::Secrets;
+use crate::{
+    secret::{after_scheme, holds, is_in, is_setting},
+    servers::conceal_args,
+    target::{Address, Command, Reach, Target},
+};
+
+/// The name of what is left out of a command.
+pub(super) const COMMAND: &str = "the command of the server";
+
+/// The name of what is left out of a URL.
+pub(super) const URL: &str = "the URL of the server";
+
+/// The name of what is left out of a query.
+pub(super) const QUERY: &str = "the query of the URL";
+
+/// The headers whose values are no secrets, unless they look like one.
+const PLAIN: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+
+impl Secrets {
+    /// The secrets of a server, as its address and its command have them.
+    pub(super) fn of(target: &Target) -> Self {
+        let mut secrets = Self::default();
+        match (&target.reach, &target.written) {
+            (Reach::Address(address), Some(Reach::Address(written))) => {
+                secrets.learn_address(address, Some(written));
+            }
+            (Reach::Address(address), _) => secrets.learn_address(address, None),
+            (Reach::Start(command), _) => secrets.learn_command(command),
+        }
+        secrets
+    }
+
+    fn learn_address(&mut self, address: &Address, written: Option<&Address>) {
+        for (name, value) in &address.headers {
+            let is_plain = PLAIN.contains(&&*name.to_ascii_lowercase());
+            if !is_plain || holds(&value.as_str().into()) {
+                self.learn(name, value);
+            }
+        }
+        if let Some(written) = written {
+            self.learn_variables(&address.headers, &written.headers);
+            self.learn_variable(URL, &address.url, &written.url);
+        }
+        let Ok(url) = Url::parse(&address.url) else {
+            return;
+        };
+        for (name, value) in url.query_pairs() {
+            if is_setting(&name) || holds(&value.as_ref().into()) {
+                self.learn(QUERY, &value);
+            }
+        }
+    }
+
+    fn learn_command(&mut self, command: &Command) {
+        for (name, value) in &command.env {
+            if is_setting(name) || is_in(value, is_setting) {
+                self.learn(name, value);
+            }
+        }
+        let concealed = conceal_args("", &command.args);
+        for (arg, concealed) in command.args.iter().zip(&concealed) {
+            self.learn_variable(COMMAND, arg, concealed);
+        }
+        let written = command.told();
+        self.learn_variables(&command.env, &written.env);
+        for (arg, written) in command.args.iter().zip(&written.args) {
+            self.learn_variable(COMMAND, arg, written);
+        }
+    }
+
+    fn learn_variables(
+        &mut self,
+        values: &BTreeMap<String, String>,
+        written: &BTreeMap<String, String>,
+    ) {
+        for (name, value) in values {
+            if let Some(written) = written.get(name) {
+                self.learn_variable(name, value, written);
+            }
+        }
+    }
+
+    /// Learns what stands in a text in the place of variables.
+    fn learn_variable(&mut self, name: &str, text: &str, written: &str) {
+        if text == written {
+            return;
+        }
+        if let (Some((before, _)), Some((_, after))) =
+            (written.split_once("${"), written.rsplit_once('}'))
+        {
+            let value = text
+                .strip_prefix(before)
+                .and_then(|text| text.strip_suffix(after));
+            self.learn(name, value.unwrap_or(text));
+        }
+    }
+
+    /// Learns a value, and what stands in it behind a scheme such as `Bearer`, or as a password of a URL.
+    fn learn(&mut self, name: &str, value: &str) {
+        let value = value.trim();
+        if value.is_empty() {
+            return;
+        }
+        self.note(name, &value.into());
+        let (scheme, token) = after_scheme(value);
+        if !scheme.is_empty() && !token.trim().is_empty() {
+            self.note(name, &token.trim().into());
+        }
+        if let Some(password) = Url::parse(value).as_ref().ok().and_then(Url::password) {
+            self.note(name, &password.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(all: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let all = all.iter();
+        all.map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    /// Each of these that a server repeats is left out of a recording; the rest stays.
+    #[track_caller]
+    fn check(target: &Target, repeated: &[&str], stays: &[&str]) {
+        let secrets = Secrets::of(target);
+        for text in repeated {
+            assert!(secrets.are_in(text), "{text}");
+        }
+        for text in stays {
+            assert!(!secrets.is_in(&json!(text)), "{text}");
+        }
+    }
+
+    fn address(address: Address, written: Option<Address>) -> Target {
+        Target {
+            reach: Reach::Address(address),
+            written: written.map(Reach::Address),
+            ..Target::child("x", &[])
+        }
+    }
+
+    #[test]
+    fn what_is_sent_to_a_server_is_known() {
+        let sent = Address {
+            url: "https://a.test/mcp?key=hunter3&who=adam".to_owned(),
+            headers: texts(&[
+                ("X-Api-Key", "hunter2"),
+                ("Authorization", "Bearer hunter4"),
+                ("Accept", "text/plain"),
+                ("X-Empty", ""),
+            ]),
+            ..Address::default()
+        };
+        let repeated = ["it is hunter2.", "Bearer hunter4", "hunter4", "hunter3"];
+        check(
+            &address(sent, None),
+            &repeated,
+            &["text/plain", "Bearer", "adam", ""],
+        );
+        let of = |user: &str, path: &str| Address {
+            url: format!("https://a.test/{path}/mcp"),
+            headers: texts(&[("User-Agent", user)]),
+            ..Address::default()
+        };
+        let listed = address(of("me-adam", "hunter2"), Some(of("me-${USER}", "${KEY}")));
+        check(
+            &listed,
+            &["adam", "hunter2"],
+            &["me-", "mcp", "https://a.test/"],
+        );
+    }
+
+    #[test]
+    fn what_a_server_is_started_with_is_known() {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let started = |args: &[&str], env: &[(&str, &str)], written: Option<Command>| Target {
+            reach: Reach::Start(Command {
+                args: words(args),
+                env: texts(env),
+                written: written.map(Box::new),
+                ..Command::default()
+            }),
+            ..Target::child("x", &[])
+        };
+        let args = ["--api-key", "hunter5", "--token=hunter6", "--port", "8080"];
+        let env = [
+            ("API_KEY", "hunter7"),
+            ("URL", "db://u:hunter8@h/"),
+            ("MODE", "calm"),
+        ];
+        check(
+            &started(&args, &env, None),
+            &["hunter5", "hunter6", "hunter7", "hunter8"],
+            &["--api-key", "--token", "8080", "calm"],
+        );
+        let written = Command {
+            args: words(&["--as=${USER}!", "same"]),
+            env: texts(&[("MODE", "${MODE}"), ("SPEED", "slow")]),
+            ..Command::default()
+        };
+        let env = [("MODE", "calm"), ("SPEED", "slow")];
+        check(
+            &started(&["--as=adam!", "same"], &env, Some(written)),
+            &["adam", "calm"],
+            &["--as=", "same", "slow"],
+        );
+    }
+}
