@@ -16,7 +16,7 @@ use std::{
 };
 
 use askback::client::ClientError;
-use askback_core::protocol::{CreateMessageResult, SamplingBlock};
+use askback_core::protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock};
 use askback_host::{
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use self::{
-    document::{Map as Members, Part},
+    document::{Map as Members, Message, Part},
     messages::Messages,
     secrets::Secrets,
     target::{COMMAND, QUERY, URL},
@@ -45,9 +45,6 @@ use crate::{
 
 /// The most characters of a text that is expected word for word.
 const LONGEST: usize = 4_096;
-
-/// The most characters of a message by which a rule knows its question.
-const MESSAGE: usize = 80;
 
 /// The most cases of a recording; those after them are not recorded.
 const CASES: usize = 1_000;
@@ -464,14 +461,27 @@ fn when(question: &Question, asked: &Asked) -> Members {
     if let Some(key) = &question.key {
         when.need("key", key.clone());
     } else {
-        let line = asked.message.lines().next().unwrap_or_default();
-        let end = line
-            .char_indices()
-            .nth(MESSAGE)
-            .map_or(line.len(), |(end, _)| end);
-        when.need("message", Part::Piece(line[..end].to_owned()));
+        let message = match &question.ask {
+            // A rule looks at one text after the other.
+            Ask::Sample(request) => first_text(request),
+            _ => None,
+        };
+        let message = message.unwrap_or(&asked.message).to_owned();
+        when.need("message", Part::Message(Message(message)));
     }
     when
+}
+
+/// The first text of what a model is asked.
+fn first_text(request: &CreateMessageParams) -> Option<&str> {
+    let mut blocks = request
+        .messages
+        .iter()
+        .flat_map(|message| message.content.blocks());
+    blocks.find_map(|block| match block {
+        SamplingBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    })
 }
 
 /// The reply of a model as a rule gives it: its texts and calls. Of anything else there is only the text.
@@ -518,7 +528,7 @@ mod tests {
     use askback_host::model::{By, Why};
     use serde_json::json;
 
-    use super::*;
+    use super::{document::MESSAGE, *};
 
     /// A folder for one test, removed with its value.
     struct Folder(PathBuf);

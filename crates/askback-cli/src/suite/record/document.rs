@@ -8,6 +8,9 @@ use yaml_serde::{Mapping, Value as Yaml};
 
 use super::secrets::Secrets;
 
+/// The most characters of a message by which a rule knows its question.
+pub(super) const MESSAGE: usize = 80;
+
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
@@ -17,8 +20,8 @@ pub(super) enum Part {
     Is(bool),
     /// A text that somebody else wrote. It is left out where it repeats a secret.
     Text(String),
-    /// A text of which any piece does: the longest that repeats no secret.
-    Piece(String),
+    /// The message of a question, as a rule knows it.
+    Message(Message),
     /// A value, without the members that repeat a secret.
     Json(Value),
     /// A list that is left out where an element is.
@@ -27,6 +30,25 @@ pub(super) enum Part {
     Each(&'static str, Vec<Part>),
     /// Members.
     Map(Map),
+}
+
+/// The message of a question. Two are the same where they begin so: a rule knows them by that.
+#[derive(Debug, Clone)]
+pub(super) struct Message(pub(super) String);
+
+impl Message {
+    /// The beginning of its first line.
+    fn beginning(&self) -> &str {
+        let line = self.0.lines().next().unwrap_or_default();
+        let end = line.char_indices().nth(MESSAGE);
+        end.map_or(line, |(end, _)| &line[..end])
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.beginning() == other.beginning()
+    }
 }
 
 /// Members by names of ours.
@@ -83,7 +105,11 @@ impl Part {
             Self::Ours(word) => Some((*word).into()),
             Self::Is(is) => Some((*is).into()),
             Self::Text(text) => (!secrets.are_in(text)).then(|| text.as_str().into()),
-            Self::Piece(text) => secrets.longest_without(text).map(Yaml::from),
+            Self::Message(Message(text)) if secrets.are_in(text) => {
+                let pattern = Yaml::from(secrets.pattern_without(text)?);
+                Some(Mapping::from_iter([("regex".into(), pattern)]).into())
+            }
+            Self::Message(message) => Some(message.beginning().into()),
             Self::Json(value) => {
                 let value = json(value, secrets, left_out)?;
                 // JSON is YAML.
@@ -199,9 +225,14 @@ mod tests {
         check(text("all"), json!("all"), &[]);
         check(text("a hush b"), gone.clone(), &[]);
         check(text("no. 4711"), gone.clone(), &[]);
-        let piece = |text: &str| Part::Piece(text.to_owned());
-        check(piece("Hello, hush! And now?"), json!("! And now?"), &[]);
-        check(piece("hushhush "), gone.clone(), &[]);
+        let message = |text: &str| Part::Message(Message(text.to_owned()));
+        check(
+            message("Hello!\nhush"),
+            json!({"regex": "^Hello!\n(?:\\S+|\\(left out\\))$"}),
+            &[],
+        );
+        check(message("Hello!\nYou"), json!("Hello!"), &[]);
+        check(message("hush?"), gone.clone(), &[]);
         check(4711, gone.clone(), &[]);
         check(4712, json!(4712), &[]);
         check(

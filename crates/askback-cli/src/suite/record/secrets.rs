@@ -19,6 +19,12 @@ const META: &str = "_meta";
 /// The words in the place of a secret that the server repeats.
 const LEFT_OUT: &str = "(left out)";
 
+/// The most characters of a message in a pattern.
+const PATTERN: usize = 4_096;
+
+/// The fewest letters and digits beside the secrets of a message, for a pattern to know it by them.
+const TOLD: usize = 4;
+
 /// The names and values that are left out of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
@@ -151,14 +157,8 @@ impl Secrets {
     }
 
     fn blank_text(&self, text: &mut String) {
-        let secrets = self.values.iter().filter(|secret| !secret.is_empty());
-        let mut secrets: Vec<_> = secrets.collect();
-        // One may be a part of another, whose rest would stay.
-        secrets.sort_by_key(|secret| Reverse(secret.len()));
-        for secret in secrets {
-            if text.contains(secret.as_str()) {
-                *text = text.replace(secret.as_str(), LEFT_OUT);
-            }
+        if self.are_in(text) {
+            *text = self.pieces(text).join(LEFT_OUT);
         }
     }
 
@@ -186,18 +186,49 @@ impl Secrets {
         values.any(|value| text.contains(value.as_str()))
     }
 
-    /// The longest piece of a text between those that it repeats; none where nothing else is in it.
-    pub(super) fn longest_without(&self, text: &str) -> Option<String> {
+    /// A regular expression for a text, with anything in the place of what it repeats; none where so little
+    /// else is in it that other texts would fit.
+    pub(super) fn pattern_without(&self, text: &str) -> Option<String> {
+        let repeated = self.values.iter().filter(|value| text.contains(&***value));
+        let has_blanks = repeated
+            .clone()
+            .any(|value| value.contains(char::is_whitespace));
+        // A secret without blanks has none the next time, but for the words in its place.
+        let gap = match has_blanks {
+            true => "(?s:.+)",
+            false => r"(?:\S+|\(left out\))",
+        };
+        let mut pattern = "^".to_owned();
+        let (mut room, mut told) = (PATTERN, 0_usize);
+        for (index, piece) in self.pieces(text).into_iter().enumerate() {
+            if index > 0 {
+                pattern.push_str(gap);
+            }
+            let end = piece.char_indices().nth(room);
+            let kept = end.map_or(piece, |(end, _)| &piece[..end]);
+            pattern.push_str(&regex::escape(kept));
+            told = told.saturating_add(kept.chars().filter(|c| c.is_alphanumeric()).count());
+            room = room.saturating_sub(kept.chars().count());
+            if kept.len() < piece.len() {
+                return Some(pattern);
+            }
+        }
+        pattern.push('$');
+        (told >= TOLD).then_some(pattern)
+    }
+
+    /// The pieces of a text between those that it repeats.
+    fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let secrets = self.values.iter().filter(|secret| !secret.is_empty());
+        let mut secrets: Vec<_> = secrets.collect();
+        // One may be a part of another, whose rest would stay.
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
         let mut pieces = vec![text];
-        for secret in self.values.iter().filter(|secret| !secret.is_empty()) {
+        for secret in secrets {
             let split = pieces.iter().flat_map(|piece| piece.split(secret.as_str()));
             pieces = split.collect();
         }
-        let longest = pieces
-            .into_iter()
-            .map(str::trim)
-            .max_by_key(|piece| piece.len());
-        longest.filter(|piece| !piece.is_empty()).map(str::to_owned)
+        pieces
     }
 }
 
@@ -281,5 +312,39 @@ mod tests {
         check(secret, url, json!("https://a.test/?q=(left out)"));
         check("hush", json!([4711, 4712]), json!([null, 4712]));
         check("\"", json!("a \"b\""), json!("a (left out)b(left out)"));
+        check("left", json!("left out"), json!("(left out) out"));
+    }
+
+    #[test]
+    fn a_pattern_fits_its_text_alone() {
+        #[track_caller]
+        fn check(text: &str, fits: &[&str], others: &[&str]) {
+            let mut secrets = Secrets::default();
+            for secret in ["hush", "to sea"] {
+                secrets.note("password", &json!(secret));
+            }
+            let pattern = secrets.pattern_without(text);
+            assert_eq!(pattern.is_some(), !fits.is_empty(), "{pattern:?}");
+            let Some(pattern) = pattern else { return };
+            assert!(!secrets.are_in(&pattern), "{pattern}");
+            let pattern = regex::Regex::new(&pattern).expect("it is a pattern");
+            for fit in fits.iter().chain([&text]) {
+                assert!(pattern.is_match(fit), "{pattern} {fit}");
+            }
+            for other in others {
+                assert!(!pattern.is_match(other), "{pattern} {other}");
+            }
+        }
+        check("hush?", &[], &[]);
+        check("hushhush: a b?", &[], &[]);
+        check(
+            "hush: is that yours?",
+            &["(left out): is that yours?", "other: is that yours?"],
+            &["Delete all: is that yours?", "so: is that yours? Really?"],
+        );
+        check("Go\nto sea now?", &["Go\nto the hill now?"], &["Go\nnow?"]);
+        check("Right now (hush)?", &["Right now (a)?"], &[]);
+        let long = format!("hush {}", "x".repeat(PATTERN + 1));
+        check(&long, &[&long], &["hush x"]);
     }
 }
