@@ -3,6 +3,7 @@
 
 mod document;
 mod messages;
+mod protocol;
 mod secrets;
 mod target;
 
@@ -29,7 +30,7 @@ use url::Url;
 use self::{
     document::{Map as Members, Message, Part},
     messages::Messages,
-    secrets::Secrets,
+    secrets::{SHORT, Secrets},
     target::{COMMAND, QUERY, URL},
 };
 use super::observe::{Asked, AskedMode, Replied};
@@ -185,6 +186,13 @@ impl Recorder {
         if !self.secrets.names.is_empty() {
             // Names of the server's fields are among them.
             page.quote_line("left out, since it may be secret ", self.secrets.names());
+        }
+        if self.secrets.are_short() {
+            let words = words!(
+                "a secret of up to {} characters cannot be told apart: it is left where it is a part of a word",
+                SHORT
+            );
+            page.note(Style::Dim, words);
         }
     }
 

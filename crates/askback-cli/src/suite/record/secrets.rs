@@ -8,6 +8,7 @@ use std::{
 use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
+use super::protocol;
 use crate::secret::{holds, is_name};
 
 /// The member with the state of a call.
@@ -24,6 +25,9 @@ const PATTERN: usize = 4_096;
 
 /// The fewest letters and digits beside the secrets of a message, for a pattern to know it by them.
 const TOLD: usize = 4;
+
+/// The most characters of a secret that is left where it is a part of a word.
+pub(super) const SHORT: usize = 3;
 
 /// The names and values that are left out of a recording.
 #[derive(Debug, Default)]
@@ -55,6 +59,12 @@ impl Secrets {
             Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
             other => drop(self.values.insert(other.to_string())),
         }
+    }
+
+    /// Whether one of them is too short to be told from the parts of words.
+    pub(super) fn are_short(&self) -> bool {
+        let mut values = self.values.iter().filter(|value| !value.is_empty());
+        values.any(|value| is_short(value))
     }
 
     /// Removes the members of a value whose names are those of secrets, and those that hold one.
@@ -139,10 +149,13 @@ impl Secrets {
                             without_query(value);
                             self.blank(value);
                         }
+                        name if protocol::is_value(name, value) => {}
                         _ => self.blank(value),
                     }
                 }
-                let named = members.keys().filter(|name| self.are_in(name));
+                let named = members
+                    .keys()
+                    .filter(|name| !protocol::is_name(name) && self.are_in(name));
                 for mut name in named.cloned().collect::<Vec<_>>() {
                     let value = members.remove(&name);
                     self.blank_text(&mut name);
@@ -183,7 +196,7 @@ impl Secrets {
     /// Whether a text repeats one of them.
     pub(super) fn are_in(&self, text: &str) -> bool {
         let mut values = self.values.iter().filter(|value| !value.is_empty());
-        values.any(|value| text.contains(value.as_str()))
+        values.any(|value| split(text, value).len() > 1)
     }
 
     /// A regular expression for a text, with anything in the place of what it repeats; none where so little
@@ -225,11 +238,35 @@ impl Secrets {
         secrets.sort_by_key(|secret| Reverse(secret.len()));
         let mut pieces = vec![text];
         for secret in secrets {
-            let split = pieces.iter().flat_map(|piece| piece.split(secret.as_str()));
+            let split = pieces.iter().flat_map(|piece| split(piece, secret));
             pieces = split.collect();
         }
         pieces
     }
+}
+
+/// Whether a secret is only known where it stands as a word.
+fn is_short(secret: &str) -> bool {
+    secret.chars().nth(SHORT).is_none()
+}
+
+/// The pieces of a text between the places where a secret is. Inside words a short one is not looked for.
+fn split<'a>(text: &'a str, secret: &str) -> Vec<&'a str> {
+    let is_inside = |one: Option<char>, next: Option<char>| {
+        one.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric)
+    };
+    let (mut pieces, mut end) = (Vec::new(), 0);
+    for (at, found) in text.match_indices(secret) {
+        let after = at.saturating_add(found.len());
+        let begins_inside = is_inside(text[..at].chars().next_back(), secret.chars().next());
+        let ends_inside = is_inside(secret.chars().next_back(), text[after..].chars().next());
+        if !is_short(secret) || !begins_inside && !ends_inside {
+            pieces.push(&text[end..at]);
+            end = after;
+        }
+    }
+    pieces.push(&text[end..]);
+    pieces
 }
 
 /// A text as it stands alone, in JSON, in JSON of nothing but ASCII with small digits or large ones, and in URLs.
@@ -283,7 +320,7 @@ mod tests {
         fn check(secret: &str, said: Value, left: Value) {
             let mut secrets = Secrets::default();
             secrets.note("password", &json!(secret));
-            secrets.note("parts", &json!(["us", "hu"]));
+            secrets.note("parts", &json!(["hunt", "unter", "e"]));
             secrets.note("pin", &json!(4711));
             let mut message = json!({"result": said});
             secrets.leave_out(&mut message, false);
@@ -312,6 +349,30 @@ mod tests {
         check(secret, url, json!("https://a.test/?q=(left out)"));
         check("hush", json!([4711, 4712]), json!([null, 4712]));
         check("\"", json!("a \"b\""), json!("a (left out)b(left out)"));
+        check("hunters", json!("hunters"), json!("(left out)"));
+        // What is too short is left inside words, and words of the protocol stay.
+        check(
+            "x",
+            json!(["e, the e2!", "-e-"]),
+            json!(["(left out), the e2!", "-(left out)-"]),
+        );
+        for word in ["text", "type", "e", "object", "2025-11-25", "form"] {
+            let said = json!({
+                "content": [{"type": "text"}], "mode": "form", "protocolVersion": "2025-11-25",
+                "requestedSchema": {"type": "object", "properties": {"a": {"minimum": 4711}}},
+            });
+            check(word, said.clone(), said);
+        }
+        check(
+            "text",
+            json!({"text": "text"}),
+            json!({"text": "(left out)"}),
+        );
+        check(
+            "hush",
+            json!({"type": "hush"}),
+            json!({"type": "(left out)"}),
+        );
         check("left", json!("left out"), json!("(left out) out"));
     }
 

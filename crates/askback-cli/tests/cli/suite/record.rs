@@ -236,6 +236,32 @@ fn a_secret_of_the_command_that_a_server_repeats_is_left_out() {
 
 #[cfg(unix)]
 #[test]
+fn a_recording_with_the_words_of_the_protocol_as_secrets_is_played_again() {
+    for secret in ["text", "e"] {
+        let answers = format!("answers: [{{accept: {{user: ada, password: {secret}}}}}]");
+        let words = ["call", "login", "--protocol", "2025-11-25"];
+        let run = Run::new(&format!("record-word-{secret}"), &words)
+            .and(&RECORD)
+            .answers(&answers);
+        run.scratch.file("zoo.sh", super::zoo::ZOO);
+        let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
+        let told = "a secret of up to 3 characters cannot be told apart";
+        assert_eq!(ran.stderr.contains(told), secret == "e", "{}", ran.stderr);
+        let suite = recorded(&ran).replacen("user: ada", "user: ada\n      password: other", 1);
+        let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl"));
+        let run = Run::new(
+            &format!("replay-word-{secret}"),
+            &["test", "recorded.yaml", "--replay"],
+        );
+        run.scratch.file("recorded.yaml", &suite);
+        let messages = messages.expect("it was written");
+        run.scratch.file("recorded.jsonl", &messages);
+        run.run().expect(0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
     let answers = "answers:
   - {when: {message: Who}, accept: {password: hush-hush}}
