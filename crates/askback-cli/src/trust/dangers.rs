@@ -12,11 +12,12 @@ struct Kind {
     /// The warning, with a hole for what was found.
     says: fn(Words) -> Words,
     programs: &'static [&'static str],
+    /// Names in capital letters; a `*` stands for any letters.
     variables: &'static [&'static str],
     places: &'static [&'static str],
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind {
         says: |found| words!("! It acts as another user: {}", found),
         programs: &["sudo", "doas", "su", "pkexec", "runas"],
@@ -68,7 +69,14 @@ const KINDS: [Kind; 6] = [
             "RUBYOPT",
             "BASH_ENV",
             "JAVA_TOOL_OPTIONS",
-            "GIT_SSH_COMMAND",
+            "*_COMMAND",
+            "*_ASKPASS",
+            "*_WRAPPER",
+            "*EDITOR",
+            "*PAGER",
+            "GIT_SSH",
+            "SHELL",
+            "BROWSER",
         ],
         places: &[
             ".bashrc",
@@ -78,6 +86,12 @@ const KINDS: [Kind; 6] = [
             "docker.sock",
             "LaunchAgents",
         ],
+    },
+    Kind {
+        says: |found| words!("! It decides what is installed and run: {}", found),
+        programs: &[],
+        variables: &PACKAGES,
+        places: &[],
     },
     Kind {
         says: |found| words!("! It reaches for keys and passwords: {}", found),
@@ -111,6 +125,38 @@ const KINDS: [Kind; 6] = [
         ],
     },
 ];
+
+/// The variables that say where packages come from, among them in a URL.
+const PACKAGES: [&str; 3] = ["NPM_CONFIG_*", "PIP_*", "UV_*INDEX*"];
+
+/// The variables that say what runs, by the ends of their names.
+const RUNNING: [&str; 5] = ["*_COMMAND", "*_ASKPASS", "*PATH", "*_OPTIONS", "*_PRELOAD"];
+
+/// The most that may be hidden of the value of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hides {
+    /// Nothing: the value says what runs.
+    Nothing,
+    /// The password of a user in a URL: the rest says where packages come from.
+    Passwords,
+    /// A whole value that seems to be a secret.
+    Secrets,
+}
+
+/// Returns the most that may be hidden of the value of a variable of this name.
+pub(super) fn hides(name: &str) -> Hides {
+    let is_any = |patterns: &[&str]| patterns.iter().any(|pattern| is_variable(name, pattern));
+    if is_any(&RUNNING) {
+        return Hides::Nothing;
+    }
+    if is_any(&PACKAGES) {
+        return Hides::Passwords;
+    }
+    match KINDS.iter().any(|kind| is_any(kind.variables)) {
+        true => Hides::Nothing,
+        false => Hides::Secrets,
+    }
+}
 
 /// A program that takes a program as text.
 struct Reader {
@@ -206,7 +252,7 @@ pub(super) fn of(command: &Command, home: Option<&Path>) -> Vec<Words> {
         let variables = kind
             .variables
             .iter()
-            .filter(|variable| set.iter().any(|name| name.eq_ignore_ascii_case(variable)));
+            .filter(|variable| set.iter().any(|name| is_variable(name, variable)));
         let places = kind
             .places
             .iter()
@@ -275,6 +321,19 @@ fn is_program(name: &str, program: &str) -> bool {
     // As in `mkfs.ext4`.
     let name = name.split('.').next().unwrap_or(name);
     name.eq_ignore_ascii_case(program)
+}
+
+/// Whether a variable is one of this pattern, in small or capital letters.
+fn is_variable(name: &str, pattern: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return name == pattern;
+    };
+    name.strip_prefix(start)
+        .is_some_and(|after| match rest.strip_suffix('*') {
+            Some(inside) => after.contains(inside),
+            None => after.ends_with(rest),
+        })
 }
 
 /// Whether a path is that place or below it: from the root, or anywhere in the path.
@@ -367,6 +426,31 @@ mod tests {
             &command(&["env", "LD_PRELOAD=x.so", "server"]),
             &["! It decides what other programs run: LD_PRELOAD"],
         );
+        let decides = "! It decides what other programs run: ";
+        let installs = "! It decides what is installed and run: ";
+        for (name, kind, found) in [
+            ("GIT_SSH_COMMAND", decides, "*_COMMAND"),
+            ("GIT_PROXY_PASSWORD_COMMAND", decides, "*_COMMAND"),
+            ("SSH_ASKPASS", decides, "*_ASKPASS"),
+            ("RUSTC_WRAPPER", decides, "*_WRAPPER"),
+            ("GIT_EDITOR", decides, "*EDITOR"),
+            ("PAGER", decides, "*PAGER"),
+            ("NPM_CONFIG_REGISTRY", installs, "NPM_CONFIG_*"),
+            ("npm_config_registry", installs, "NPM_CONFIG_*"),
+            ("PIP_INDEX_URL", installs, "PIP_*"),
+            ("UV_INDEX", installs, "UV_*INDEX*"),
+            ("UV_INDEX_URL", installs, "UV_*INDEX*"),
+            ("UV_DEFAULT_INDEX", installs, "UV_*INDEX*"),
+        ] {
+            let mut set = command(&["server"]);
+            set.env = BTreeMap::from([(name.to_owned(), "x".to_owned())]);
+            check(&set, &[&format!("{kind}{found}")]);
+        }
+        for name in ["COMMAND", "UV_CACHE", "PIPE", "MY_PIP_X", "INDEX"] {
+            let mut set = command(&["server"]);
+            set.env = BTreeMap::from([(name.to_owned(), "x".to_owned())]);
+            check(&set, &[]);
+        }
         // Words that only look like these.
         for words in [
             &["npx", "-y", "@example/server-rm"][..],

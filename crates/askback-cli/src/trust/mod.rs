@@ -17,6 +17,7 @@ use std::{
 };
 
 pub use agreements::{Agreement, Agreements};
+use dangers::Hides;
 
 use askback_host::{
     page::{Page, Style, out},
@@ -272,19 +273,51 @@ fn does(target: &Target, names: &Names) -> PeerText {
     PeerText::from(lines.join("\n"))
 }
 
-/// The value of a variable, as it is shown: one that seems to be a secret by its name or its form is hidden. One that a
-/// shell could take for more than a word stays, whatever its name: it may decide what runs.
+/// The fewest characters of a hidden value whose first ones are shown, and how many these are.
+const BEGINNING: (usize, usize) = (12, 4);
+
+/// The value of a variable, as it is shown. The file may be anybody's, and says by names and forms alone what a secret is:
+/// a value that may be a path, an option, an address or more than a word is shown, for it may decide what runs. Of a URL
+/// only the password is hidden.
 fn value_of(name: &str, value: &str) -> String {
-    let (_, token) = secret::after_scheme(value);
-    let is_word = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?".contains(c);
+    let hides = dangers::hides(name);
+    let is_part = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?/:".contains(c);
+    let is_word = !value.is_empty() && !value.starts_with('-') && value.chars().all(is_part);
     let seems = secret::is_setting(name) || secret::is_in(value, secret::is_setting);
-    match seems && !token.is_empty() && token.chars().all(is_word) {
-        true => format!(
-            "what may be a secret ({} characters)",
-            value.chars().count()
-        ),
-        false => text::line(value),
+    if hides == Hides::Secrets && is_word && seems {
+        let count = value.chars().count();
+        let (fewest, shown) = BEGINNING;
+        return match count >= fewest {
+            true => {
+                let beginning: String = value.chars().take(shown).collect();
+                format!("what may be a secret ({beginning}…, {count} characters)")
+            }
+            false => format!("what may be a secret ({count} characters)"),
+        };
     }
+    let words = value.split(' ').map(|word| match hides {
+        Hides::Passwords | Hides::Secrets => without_password(word),
+        Hides::Nothing => word.to_owned(),
+    });
+    text::line(&words.collect::<Vec<_>>().join(" "))
+}
+
+/// A URL with its host and path, and without the password of its user.
+fn without_password(url: &str) -> String {
+    // What could end the user for one reader and not for another is no password.
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._~%!+=,".contains(c);
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let authority = rest.split(['/', '\\', '?', '#']).next()?;
+        let (user, host) = authority.rsplit_once('@')?;
+        let (user, password) = user.split_once(':')?;
+        let is_scheme = scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        let is_password = !password.is_empty() && password.chars().all(is_part);
+        let path = rest.strip_prefix(authority)?;
+        (is_scheme && is_password).then(|| format!("{scheme}://{user}:***@{host}{path}"))
+    });
+    parts.unwrap_or_else(|| url.to_owned())
 }
 
 /// Asks for a yes or a no, until there is one. The end of the input is a no.
@@ -397,18 +430,80 @@ mod tests {
             assert_eq!(shown.contains(value), is_shown, "{shown}");
         }
         check("API_TOKEN", "abc", false);
-        check("SERVICE_KEY", "Bearer abc", false);
+        check("SERVICE_KEY", "abc-def.ghi_jkl", false);
         check("X", "ghp_abcdefghijkl", false);
-        check("DATABASE_URL", "postgres://ada:hush@db/x", false);
         check("LOG", "debug", true);
         check("PATH", "/opt/bin:/usr/bin", true);
         check("LD_PRELOAD", "/tmp/x.so", true);
+        // The file says what is called a secret, and could hide so what runs.
+        check("LD_PRELOAD", "./ghp_abcdefghijkl.so", true);
+        check("LD_PRELOAD", "ghp_abcdefghijkl.so", true);
+        check(
+            "NODE_OPTIONS",
+            "--require=./sk-abcdefghijklmnopqrstuvwx.js",
+            true,
+        );
+        check("PYTHONPATH", "ghp_abcdefghijkl", true);
+        check("perl5opt", "ghp_abcdefghijkl", true);
+        check("GIT_PROXY_PASSWORD_COMMAND", "/tmp/evil2", true);
+        check("GIT_PROXY_PASSWORD_COMMAND", "evil2", true);
+        check("SSH_PASSWORD_ASKPASS", "evil2", true);
+        check("TOKEN_OPTIONS", "evil2", true);
+        check("MY_TOKEN_PRELOAD", "evil2", true);
+        check("npm_config_token", "evil2", true);
+        check("PIP_TOKEN", "evil2", true);
+        check("PATH", "http://u:evil@h", true);
+        check("API_TOKEN", "a/b", true);
+        check("API_TOKEN", "a\\b", true);
+        check("API_TOKEN", "evil.example:80", true);
+        check("API_TOKEN", "--eval", true);
+        check("API_TOKEN", "Bearer abc", true);
         // The names of variables, and what a shell would run.
         check("API_TOKEN", "${API_TOKEN}", true);
         check("API_TOKEN", "Bearer ${T}", true);
         check("API_TOKEN", "rm -rf x", true);
         check("API_TOKEN", "a;reboot", true);
         check("API_TOKEN", "", true);
+    }
+
+    #[test]
+    fn a_hidden_value_is_shown_by_its_beginning_and_of_a_url_the_password_is_hidden() {
+        #[track_caller]
+        fn check(name: &str, value: &str, shown: &str) {
+            assert_eq!(value_of(name, value), shown);
+        }
+        check(
+            "X",
+            "ghp_abcdefghijkl",
+            "what may be a secret (ghp_…, 16 characters)",
+        );
+        check("API_TOKEN", "abc", "what may be a secret (3 characters)");
+        check(
+            "DATABASE_URL",
+            "postgres://ada:hush@db/x",
+            "postgres://ada:***@db/x",
+        );
+        check(
+            "NPM_CONFIG_REGISTRY",
+            "https://a:b@evil.example/npm",
+            "https://a:***@evil.example/npm",
+        );
+        check(
+            "UV_INDEX",
+            "https://a:b@c.example/x https://d:e@f.example/y?z",
+            "https://a:***@c.example/x https://d:***@f.example/y?z",
+        );
+        // No host is taken for a password.
+        for url in [
+            "https://a:b@evil.example\\@c.example/",
+            "https://evil.example:80/a:b@c.example",
+            "https://evil.example?a:b@c.example",
+        ] {
+            assert!(value_of("API_URL", url).contains("evil.example"), "{url}");
+        }
+        for url in ["https://a:x@evil.example@c/", "https://a:evil/b@c/"] {
+            assert_eq!(value_of("API_TOKEN", url), url);
+        }
     }
 
     // Shows BP-45, BP-50.
