@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::{
     environment,
     error::Error,
+    secret,
     servers::{Names, Values},
     target::{Reach, Target},
 };
@@ -29,10 +30,17 @@ impl TypedHeader {
         Ok(Self(Secret::new(text)))
     }
 
-    /// Whether its value is in the command line, and not in a variable alone.
+    /// Whether anything of its value is in the command line, but for the word before a token.
     pub fn is_spelled_out(&self) -> bool {
-        let names = Names::of(&json!({"headers": [self.0.expose()]}));
-        names.is_empty()
+        let Ok((_, value)) = self.parts() else {
+            return true;
+        };
+        let (_, token) = secret::after_scheme(value);
+        let inside = token.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
+        let is_one = inside.is_some_and(|inside| !inside.contains(['$', '{', '}']));
+        // One with a default is optional.
+        let names = Names::of(&json!({"headers": [token]}));
+        !is_one || names.variables.is_empty()
     }
 
     fn parts(&self) -> Result<(&str, &str), Error> {
@@ -121,7 +129,7 @@ pub fn keep_out_of_files(headers: &[TypedHeader]) -> Result<(), Error> {
         false => Ok(()),
         true => Err(
             Error::usage("a call that waits is kept in a file, and this --header with it")
-                .hint("Write its value as '${NAME}', in single quotes, and set that variable."),
+                .hint("Write its value as '${NAME}' or 'Bearer ${NAME}', in single quotes, and set that variable."),
         ),
     }
 }
@@ -185,8 +193,16 @@ mod tests {
     fn a_header_of_a_variable_alone_may_be_kept() {
         for (header, is_kept) in [
             ("a: ${B}", true),
-            ("a: Bearer ${B:-}", true),
+            ("a: Bearer ${B}", true),
+            ("a:basic ${env:B}", true),
             ("a: b", false),
+            ("a: Bearer ${B:-}", false),
+            ("a: Bearer hush${NOTHING:-}", false),
+            ("a: ${EMPTY:-hush}", false),
+            ("a: hush ${B}", false),
+            ("a: Bearer ${B}hush", false),
+            ("a: ${B}hush${B}", false),
+            ("${B}", false),
         ] {
             let typed = [TypedHeader(Secret::new(header))];
             assert_eq!(keep_out_of_files(&typed).is_ok(), is_kept, "{header}");
