@@ -68,8 +68,13 @@ impl Settling {
     /// Takes note of a key that was not taken.
     pub(crate) fn pressed(&mut self) {
         if self.goes_on() {
-            self.silence = Some(Box::pin(sleep(SILENCE)));
+            self.begin();
         }
+    }
+
+    /// Begins the silence, or begins it again.
+    pub(crate) fn begin(&mut self) {
+        self.silence = Some(Box::pin(sleep(SILENCE)));
     }
 
     /// Waits until it is over; for ever where nothing settles.

@@ -208,18 +208,22 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
 
 #[test]
 fn a_server_that_ends_takes_its_question_along_and_no_other() {
-    for is_plain in [false, true] {
-        let scratch = Scratch::new(&format!("together-ends-{is_plain}"));
+    // What was being typed for the other is no answer to this one, and neither is the Enter behind it.
+    for (is_plain, typed) in [(false, ""), (true, "1A"), (true, "1A\n")] {
+        let name = format!("together-ends-{is_plain}-{}", typed.len());
+        let scratch = Scratch::new(&name);
         let mut terminal = asking(&scratch, is_plain);
+        let (half, rest) = typed.split_at(typed.len().min(2));
+        if is_plain {
+            terminal.until_asked().press(half).until("> 1A");
+        }
         let id = fs::read_to_string(scratch.path("a/pid")).expect("it wrote it");
         let id = id.trim().parse().ok().and_then(Pid::from_raw);
         kill_process(id.expect("it has one"), Signal::KILL).expect("it is ours");
         terminal.until("b asks").until("Which seat at b?");
         if is_plain {
-            // What was being typed for the other is no answer to this one.
             terminal
-                .press("1A")
-                .press(ENTER)
+                .press(rest)
                 .until("What you typed came before you can have read this");
         }
         answer(&mut terminal, "2B", is_plain);
@@ -229,7 +233,7 @@ fn a_server_that_ends_takes_its_question_along_and_no_other() {
             .press(ENTER)
             .until("heard 2B");
         terminal.until("a> ").press(CTRL_D);
-        assert_eq!(terminal.exit(), Some(0), "{is_plain}");
+        assert_eq!(terminal.exit(), Some(0), "{name}");
         assert_eq!(heard(&scratch, "a"), None);
         assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));
     }

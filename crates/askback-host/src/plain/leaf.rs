@@ -75,8 +75,13 @@ impl Plain {
 
 impl Leaf for Plain {
     fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
-        if self.settling.poll_over(context).is_ready() {
-            self.lines.forget();
+        while self.settling.poll_over(context).is_ready() {
+            if self.lines.forget() {
+                // Whoever types has not read it yet.
+                self.was_early = true;
+                self.settling.begin();
+                continue;
+            }
             if std::mem::take(&mut self.was_early) {
                 self.dialog.was_early();
             }
@@ -163,11 +168,14 @@ impl Leaf for Plain {
                 Remarks::put(self.dialog.page(), &name, remark);
             }
         }
-        if self.dialog.is_new(desk) {
-            self.lines.forget();
-        }
+        let was_early = self.dialog.is_new(desk) && self.lines.forget();
         if self.lines.typed() {
             self.settling.show(desk, false);
+        }
+        match self.settling.goes_on() {
+            true => self.was_early |= was_early,
+            false if was_early => self.dialog.was_early(),
+            false => {}
         }
         self.dialog.show(desk, self.settling.goes_on());
         if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {

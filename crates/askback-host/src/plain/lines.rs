@@ -2,12 +2,17 @@
 
 use std::{
     io::{self, BufRead, IsTerminal},
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     thread,
 };
 
 #[cfg(unix)]
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::ioctl_fionread,
+    termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr},
+};
 use tokio::sync::mpsc;
 
 use crate::host::Input;
@@ -20,6 +25,8 @@ const AHEAD: usize = 1024;
 pub(super) struct Lines {
     lines: mpsc::Receiver<Input>,
     interrupts: mpsc::Receiver<()>,
+    /// Held while a line is read.
+    reading: Arc<Mutex<()>>,
     /// Whether a person types, not a file.
     typed: bool,
 }
@@ -33,7 +40,9 @@ impl Lines {
     pub(super) fn stdin() -> Self {
         let typed = io::stdin().is_terminal();
         let (sender, lines) = mpsc::channel(AHEAD);
-        thread::spawn(move || read(&sender, typed));
+        let reading = Arc::default();
+        let held = Arc::clone(&reading);
+        thread::spawn(move || read(&sender, &held, typed));
         let (pressed, interrupts) = mpsc::channel(1);
         tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
@@ -46,6 +55,7 @@ impl Lines {
         Self {
             lines,
             interrupts,
+            reading,
             typed,
         }
     }
@@ -64,15 +74,24 @@ impl Lines {
         }
     }
 
-    /// Forgets what a person typed before being asked: it cannot have been the answer, and neither
-    /// can a line that was begun, which the terminal still holds. The lines of a file were written
-    /// in knowledge of the questions, and stay.
-    pub(super) fn forget(&mut self) {
+    /// Forgets what a person typed before being asked, and returns whether there was any of that: it cannot have been
+    /// the answer, and neither can a line that was begun, which the terminal still holds. The lines of a file were
+    /// written in knowledge of the questions, and stay.
+    pub(super) fn forget(&mut self) -> bool {
         if !self.typed {
-            return;
+            return false;
         }
+        let reading = self.reading.try_lock();
+        let mut was_any = match &reading {
+            Ok(_) => has_begun(),
+            // A line is on its way.
+            Err(_) => true,
+        };
         forget_begun();
-        while self.lines.try_recv().is_ok() {}
+        while self.lines.try_recv().is_ok() {
+            was_any = true;
+        }
+        was_any
     }
 
     /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest.
@@ -93,9 +112,51 @@ pub fn forget_begun() {
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-fn read(sender: &mpsc::Sender<Input>, typed: bool) {
+/// Whether the terminal holds anything that was typed. It tells of a line that was begun only while it does not edit
+/// lines, in which nobody may read.
+fn has_begun() -> bool {
+    #[cfg(unix)]
+    if let Ok(before) = tcgetattr(io::stdin()) {
+        let mut passing = before.clone();
+        passing.local_modes.remove(LocalModes::ICANON);
+        let is_passed = tcsetattr(io::stdin(), OptionalActions::Now, &passing).is_ok();
+        let held = ioctl_fionread(io::stdin());
+        forget_begun();
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        return is_passed && held.is_ok_and(|held| held > 0);
+    }
+    false
+}
+
+/// Whether the terminal has a line to be read, now or in the end. One that cannot be asked says so as it is read.
+fn is_line_there(is_awaited: bool) -> bool {
+    #[cfg(unix)]
+    {
+        let (stdin, now) = (io::stdin(), Timespec::default());
+        let patience = (!is_awaited).then_some(&now);
+        poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience).map_or(true, |there| there > 0)
+    }
+    #[cfg(not(unix))]
+    true
+}
+
+/// Reads lines. Those of a terminal are read once they are there, so that `reading` is held for no longer than that.
+fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
     let mut stdin = io::stdin().lock();
     loop {
+        let _reading = match typed {
+            true => {
+                is_line_there(true);
+                let reading = reading.lock();
+                let reading = reading.unwrap_or_else(PoisonError::into_inner);
+                // It may have been forgotten.
+                if !is_line_there(false) {
+                    continue;
+                }
+                Some(reading)
+            }
+            false => None,
+        };
         let mut line = Vec::new();
         let input = match stdin.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => Input::End,
@@ -124,6 +185,7 @@ mod tests {
             let lines = Lines {
                 lines: mpsc::channel(AHEAD).1,
                 interrupts: mpsc::channel(1).1,
+                reading: Arc::default(),
                 typed,
             };
             assert_eq!(lines.was_cut(&"x".repeat(length)), cut);
