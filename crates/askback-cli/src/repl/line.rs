@@ -159,6 +159,20 @@ pub(super) const HELP: [(&str, &str); 25] = [
 ];
 
 impl Command {
+    /// Whether one of its words may be a secret, which at most the names that the server gives its arguments tell.
+    pub(super) fn may_hold_secret(&self) -> bool {
+        match self {
+            Self::Call(_, words) | Self::Begin(_, words) => {
+                words.iter().any(|word| !word.contains('='))
+            }
+            Self::Prompt(_, words) => !words.is_empty(),
+            Self::Read(_) | Self::Subscribe(_) | Self::Unsubscribe(Some(_)) => true,
+            // It was meant for something else.
+            Self::Lacks(_) | Self::Unknown => true,
+            _ => false,
+        }
+    }
+
     /// Whether it is for the server.
     pub(super) fn needs_server(&self) -> bool {
         match self {

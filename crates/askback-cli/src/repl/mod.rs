@@ -196,9 +196,7 @@ impl<'a> Repl<'a> {
                     is_leaving = false;
                     let command = line::parse(&line);
                     self.typed = Some(line);
-                    if !matches!(command, Command::Read(_) | Command::Prompt(..)) {
-                        self.keep_typed(true);
-                    }
+                    self.keep_typed(!command.may_hold_secret());
                     command
                 }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
@@ -224,7 +222,7 @@ impl<'a> Repl<'a> {
             }
             leaves_tasks = false;
             let ran = self.obey(command).await;
-            self.keep_typed(true);
+            self.typed = None;
             self.heed(ran)?;
         }
     }
@@ -345,7 +343,7 @@ impl<'a> Repl<'a> {
             Command::More => return self.more(),
             Command::Save(file, number) => return self.save(&file, number),
             Command::Subscribe(uri) => return self.subscribe(uri).await,
-            Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()),
+            Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()).await,
             Command::Log(level) => {
                 let Session { client, host, .. } = &mut *self.session;
                 attend(host, client.set_log_level(level)).await?;
@@ -441,10 +439,10 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Keeps the line that was typed, if it may be kept: of words alone it may not be known that one is a secret.
-    fn keep_typed(&mut self, may_be_kept: bool) {
-        if let Some(line) = self.typed.take()
-            && may_be_kept
+    /// Keeps the line that was typed, once it is known that none of its words is a secret.
+    fn keep_typed(&mut self, is_known: bool) {
+        if is_known
+            && let Some(line) = self.typed.take()
             && self.session.host.is_person()
         {
             // Without it there is only less to go back to.

@@ -63,6 +63,18 @@ impl Repl<'_> {
         if uri != written {
             return Ok(Some(Resource::filled(written, uri, values)));
         }
+        Ok(Some(self.written(uri).await?))
+    }
+
+    /// Whether a URI that the person wrote holds a secret.
+    pub(super) async fn has_secret(&mut self, uri: &str) -> Result<bool, Error> {
+        let resource = self.written(uri.to_owned()).await?;
+        Ok(!resource.secrets.is_empty())
+    }
+
+    /// The resource of a URI that the person wrote.
+    async fn written(&mut self, uri: String) -> Result<Resource, Error> {
+        let Session { client, host, .. } = &mut *self.session;
         let is_kept = host.is_person() || self.recorder.is_some();
         let templates = match &self.known.lists {
             Some(lists) => lists.templates.clone(),
@@ -75,7 +87,7 @@ impl Repl<'_> {
             None => Vec::new(),
         };
         let templates = templates.iter().map(|one| one.uri_template.as_str());
-        Ok(Some(Resource::written(uri, templates)))
+        Ok(Resource::written(uri, templates))
     }
 }
 

@@ -15,6 +15,8 @@ impl Repl<'_> {
                 "the server does not tell of changes of resources",
             ));
         }
+        let has_secret = self.has_secret(&uri).await?;
+        self.keep_typed(!has_secret);
         let Session { client, host, .. } = &mut *self.session;
         let filter = SubscriptionFilter {
             resource_subscriptions: Some(vec![uri.clone()]),
@@ -27,10 +29,13 @@ impl Repl<'_> {
     }
 
     /// Has the server no longer tell of changes of a resource, or of any.
-    pub(super) fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
+    pub(super) async fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
         match uri {
             None => self.known.watched.clear(),
-            Some(uri) if self.known.watched.remove(uri).is_some() => {}
+            Some(uri) if self.known.watched.remove(uri).is_some() => {
+                let has_secret = self.has_secret(uri).await?;
+                self.keep_typed(!has_secret);
+            }
             Some(uri) => {
                 let error = Error::usage("there is no subscription to this resource:");
                 return Err(error.quoting(uri));

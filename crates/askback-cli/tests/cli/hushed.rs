@@ -16,12 +16,13 @@ answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case $line in
-  *'"method":"initialize"'*) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+  *'"method":"initialize"'*) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}},"serverInfo":{"name":"sh","version":"1"}}' ;;
   *'"tools/list"'*) answer '{"tools":[{"name":"login","inputSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"}},"required":["user","password"]}}]}' ;;
   *'"prompts/list"'*) answer '{"prompts":[{"name":"enter","arguments":[{"name":"user","required":true},{"name":"password","required":true}]}]}' ;;
   *'"resources/list"'*) answer '{"resources":[]}' ;;
   *'"resources/templates/list"'*) answer '{"resourceTemplates":[{"name":"vault","uriTemplate":"vault://{user}/{password}"}]}' ;;
   *'"tools/call"'*) answer '{"content":[{"type":"text","text":"in by the tool"}]}' ;;
+  *'"resources/subscribe"'* | *'"resources/unsubscribe"'*) answer '{}' ;;
   *'"prompts/get"'*) answer '{"messages":[{"role":"user","content":{"type":"text","text":"in by the prompt"}}]}' ;;
   *'"resources/read"'*) answer '{"contents":[{"uri":"vault://","text":"in by the resource"}]}' ;;
   esac
@@ -120,4 +121,37 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "in by the resource",
         "",
     );
+    for (name, line, result, kept) in [
+        (
+            "told",
+            "/subscribe vault://ada/hush",
+            "Changes are told of",
+            "",
+        ),
+        (
+            "told-of-another",
+            "/subscribe note://ada",
+            "Changes are told of",
+            "/subscribe note://ada\n",
+        ),
+        (
+            "told-no-more",
+            "/unsubscribe vault://ada/hush",
+            "there is no subscription",
+            "",
+        ),
+        ("misspelt", "/entre ada hush", "no prompt", ""),
+        ("misspelt-too", "/prompt entre ada hush", "no prompt", ""),
+        ("to-a-tool", "/call login ada hush", "`ada`", ""),
+        (
+            "to-a-task",
+            "/begin login ada hush",
+            "one call at a time",
+            "",
+        ),
+        // Typed for a question that is gone.
+        ("alone", "hush", "commands begin with a slash", ""),
+    ] {
+        check(name, line, false, "", result, kept);
+    }
 }
