@@ -191,6 +191,12 @@ mod tests {
             &[("\"x\" at /params/arguments/a/1/b~1c", "\"y\"")],
         );
         check(
+            call(json!({"a": [{"b": 3}]})),
+            &[],
+            call(json!({"a": [{"b": "3"}]})),
+            &[("3 at /params/arguments/a/0/b", "\"3\"")],
+        );
+        check(
             call(json!({"a": 1})),
             &[],
             call(json!({})),

@@ -317,6 +317,12 @@ fn fields_are_read_as_at_a_terminal() {
         &sent(r#"{"day":"2026-06-15"}"#),
     );
     check(
+        "day-first",
+        &["day=15.6.2026"],
+        0,
+        &sent(r#"{"day":"2026-06-15"}"#),
+    );
+    check(
         "option",
         &["room=Cellar"],
         2,

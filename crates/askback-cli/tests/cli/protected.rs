@@ -243,6 +243,10 @@ fn a_token_is_given_on_the_command_line() {
         }
     }
     run(&["doctor"], in_variable).expect(0);
+    let suite = scratch.file("list.yaml", "cases: [{name: it lists, list: tools}]");
+    for (header, exit) in [(in_variable, 0), (Some("Authorization: Bearer another"), 4)] {
+        run(&["test", &suite], header).expect(exit);
+    }
     let how = "--header 'Authorization: Bearer ${TOKEN}', or in `headers` of";
     let wrong = Some("Authorization: Bearer another");
     let ran = run(&["list", "tools"], wrong).expect(4).says(how);
