@@ -10,7 +10,7 @@ use crate::{
     words,
 };
 
-/// Every value that will be sent. Of a text of the person's the beginning is seen; of anything else the whole.
+/// Every value that will be sent. Of a text that is the person's alone the beginning is seen; of anything else the whole.
 pub(super) fn rows(draft: &Draft, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &Field)| {
         let value = match draft.value(index) {
@@ -23,8 +23,8 @@ pub(super) fn rows(draft: &Draft, columns: usize) -> Vec<Row> {
         let shown = text::line(&format!("{label}: {value}"));
         let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
-        let is_typed = matches!(field.kind, FieldKind::Text(_) | FieldKind::Json(_));
-        let is_theirs = is_typed && draft.value(index) != field.default_value().as_ref();
+        // What the server proposed may be within what the person wrote.
+        let is_theirs = matches!(field.kind, FieldKind::Text(_)) && field.default_value().is_none();
         let parts = match is_theirs {
             true => vec![shown],
             false => text::wrapped(&shown, room),

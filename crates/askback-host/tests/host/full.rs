@@ -420,6 +420,12 @@ screens! {
         Press(Key::Tab), Press(Key::Paste("a boat that is slow, ".repeat(5))), Press(Key::Ctrl('s')), See,
         Press(Key::Enter),
     ];
+    a_default_that_was_edited_is_reviewed_whole: 40, [
+        Asks(form("Where to?", &format!(
+            r#""city": {{"type": "string", "default": "Rome, and {}"}}"#, "all that is beside it, ".repeat(4),
+        ), "")),
+        Press(Key::Home), Type("Ostia near "), See, Press(Key::Ctrl('s')), See, Press(Key::Enter),
+    ];
     a_review_is_read_to_its_end: 80, [
         Asks(form("Sizes?", &lengths(40), "")), Press(Key::Ctrl('s')), See, Press(Key::Enter), Press(Key::PageDown),
         Press(Key::Enter), Press(Key::PageDown), See, Press(Key::Enter),
