@@ -55,6 +55,12 @@ const BEGINNINGS: [&str; 22] = [
 /// The words before a token.
 const SCHEMES: [&str; 4] = ["basic", "bearer", "digest", "token"];
 
+/// The headers whose values are no secrets, unless they look like one.
+const PLAIN_HEADERS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+
+/// The most bytes that are looked at of a URL, or behind a name.
+const LOOKED_AT: usize = 4096;
+
 /// The fewest characters of a token that is known by its signs alone.
 const RANDOM: usize = 32;
 
@@ -77,6 +83,12 @@ pub fn is_name(name: &str) -> bool {
 /// the name of an entry.
 pub fn is_setting(name: &str) -> bool {
     is_name(name) || words(name).last().is_some_and(|last| last == "key")
+}
+
+/// Whether the value of a header is no secret, unless it looks like one.
+pub fn is_plain_header(name: &str) -> bool {
+    let name = name.replace('_', "-").to_ascii_lowercase();
+    PLAIN_HEADERS.contains(&&*name)
 }
 
 /// Whether something anywhere in a text seems to be a secret, where names are judged so.
@@ -144,23 +156,35 @@ fn has_token(text: &str) -> bool {
 /// Whether a URL in a text names a user with a password, or on the web a user at all.
 fn has_user(text: &str) -> bool {
     text.match_indices("://").any(|(at, sign)| {
-        let scheme = text[..at].to_ascii_lowercase();
-        let rest = &text[at.saturating_add(sign.len())..];
+        let is_part = |c: char| c.is_ascii_alphanumeric();
+        let scheme = &text[text[..at].trim_end_matches(is_part).len()..at];
+        let rest = beginning(&text[at.saturating_add(sign.len())..]);
         let blank = |c: char| c.is_whitespace() || "\"'`".contains(c);
-        let url = rest.split(blank).next().unwrap_or_default();
-        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+        let is_end = |c: char| blank(c) || "/?#".contains(c);
+        let authority = rest.split(is_end).next().unwrap_or_default();
         match authority.rsplit_once('@') {
             Some((user, _)) => match user.split_once(':') {
                 Some((_, password)) => !password.is_empty(),
-                None => !user.is_empty() && (scheme.ends_with("http") || scheme.ends_with("https")),
+                None => {
+                    let is_web = |known: &str| scheme.eq_ignore_ascii_case(known);
+                    !user.is_empty() && ["http", "https"].into_iter().any(is_web)
+                }
             },
             // A password may have a slash.
             None => authority.split_once(':').is_some_and(|(host, port)| {
                 let is_port = port.chars().all(|c| c.is_ascii_digit());
-                !host.starts_with('[') && !is_port && url.contains('@')
+                let mut url = rest.split(blank);
+                !host.starts_with('[')
+                    && !is_port
+                    && url.next().is_some_and(|url| url.contains('@'))
             }),
         }
     })
+}
+
+/// As much of a text as is looked at.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LOOKED_AT)]
 }
 
 /// Whether the name of a secret stands before a `=` or `:` with something behind it.
@@ -169,12 +193,16 @@ fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
     text.match_indices(['=', ':']).any(|(at, sign)| {
         let before = text[..at].trim_end_matches(quote);
         let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-        let name = before.trim_end_matches(is_part).len();
-        let after = &text[at.saturating_add(sign.len())..];
+        let name = &before[before.trim_end_matches(is_part).len()..];
+        if name.is_empty() || !is_name(name) {
+            return false;
+        }
+        let after = beginning(&text[at.saturating_add(sign.len())..]);
         let value = after.trim_start_matches(|c| quote(c) || "=:-".contains(c));
         // A variable stood behind it.
-        let is_scheme = SCHEMES.contains(&&*value.trim_end_matches(quote).to_ascii_lowercase());
-        !value.is_empty() && !is_scheme && !after.starts_with("//") && is_name(&before[name..])
+        let word = value.trim_end_matches(quote);
+        let is_scheme = SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word));
+        !value.is_empty() && !is_scheme && !after.starts_with("//")
     })
 }
 
@@ -280,5 +308,13 @@ mod tests {
             assert!(!is_in(text, is_name), "{text}");
         }
         assert!(is_in("https://a.test/?key=x", is_setting));
+    }
+
+    #[test]
+    fn a_text_that_begins_again_and_again_is_looked_through_once() {
+        for part in ["://", "=", "a=", "a://", "\"=", "bearer", "a:b@"] {
+            let text = part.repeat(1 << 17);
+            assert!(!is_in(&text, is_name), "{part}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::expand::Names;
-use crate::secret::{after_scheme, is_in, is_setting};
+use crate::secret::{after_scheme, holds, is_in, is_plain_header, is_setting};
 
 /// A secret in whose place a variable stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +33,6 @@ const PLAIN_VARIABLES: [&str; 16] = [
     "TMPDIR",
     "TZ",
 ];
-
-/// The headers whose values are no secrets, unless they look like one.
-const PLAIN_HEADERS: [&str; 4] = ["ACCEPT", "ACCEPT_LANGUAGE", "CONTENT_TYPE", "USER_AGENT"];
 
 /// Puts variables in the place of what may be a secret in the entry of a server: each value of `env` and
 /// `headers` that is not known to be none, and elsewhere what looks like one.
@@ -100,8 +97,7 @@ impl Concealing<'_> {
 
     fn headers(&mut self, headers: &mut Map<String, Value>) {
         for (name, value) in headers {
-            let is_plain = PLAIN_HEADERS.contains(&&*upper(name));
-            if self.may_be_secret(name, value, is_plain) {
+            if self.may_be_secret(name, value, is_plain_header(name)) {
                 let text = value.as_str().unwrap_or_default();
                 *value = self.after_scheme(name, text, "headers").into();
             }
@@ -115,7 +111,7 @@ impl Concealing<'_> {
             Value::Number(number) => number.to_string(),
             // An object has no place here, and is none that askback reads.
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-                return crate::secret::holds(value);
+                return holds(value);
             }
         };
         let literal = literal(&text);

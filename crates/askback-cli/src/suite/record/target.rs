@@ -6,7 +6,7 @@ use url::Url;
 
 use super::secrets::Secrets;
 use crate::{
-    secret::{after_scheme, holds, is_in, is_setting},
+    secret::{after_scheme, holds, is_in, is_plain_header, is_setting},
     servers::conceal_args,
     target::{Address, Command, Reach, Target},
 };
@@ -19,9 +19,6 @@ pub(super) const URL: &str = "the URL of the server";
 
 /// The name of what is left out of a query.
 pub(super) const QUERY: &str = "the query of the URL";
-
-/// The headers whose values are no secrets, unless they look like one.
-const PLAIN: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
 impl Secrets {
     /// The secrets of a server, as its address and its command have them.
@@ -39,8 +36,7 @@ impl Secrets {
 
     fn learn_address(&mut self, address: &Address, written: Option<&Address>) {
         for (name, value) in &address.headers {
-            let is_plain = PLAIN.contains(&&*name.to_ascii_lowercase());
-            if !is_plain || holds(&value.as_str().into()) {
+            if !is_plain_header(name) || holds(&value.as_str().into()) {
                 self.learn(name, value);
             }
         }
