@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use url::Url;
 
 use super::secrets::Secrets;
@@ -98,7 +99,8 @@ impl Secrets {
         }
     }
 
-    /// Learns a value, and what stands in it behind a scheme such as `Bearer`, or as a password of a URL.
+    /// Learns a value, and what stands in it behind a scheme such as `Bearer`, behind the name of a secret, or as a
+    /// password of a URL.
     fn learn(&mut self, name: &str, value: &str) {
         let value = value.trim();
         if value.is_empty() {
@@ -106,13 +108,50 @@ impl Secrets {
         }
         self.note(name, &value.into());
         let (scheme, token) = after_scheme(value);
-        if !scheme.is_empty() && !token.trim().is_empty() {
-            self.note(name, &token.trim().into());
+        let token = token.trim();
+        if !scheme.is_empty() && !token.is_empty() {
+            self.note(name, &token.into());
+        }
+        if let Some(password) = basic_password(scheme, token) {
+            self.note(name, &password.into());
+        }
+        for secret in assigned(value) {
+            self.note(name, &secret.into());
         }
         if let Some(password) = Url::parse(value).as_ref().ok().and_then(Url::password) {
             self.note(name, &password.into());
         }
     }
+}
+
+/// What a line of a shell gives to variables with the names of secrets.
+fn assigned(line: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let signs = line.match_indices('=').filter(move |(at, _)| {
+        let before = &line[..*at];
+        is_setting(&before[before.trim_end_matches(is_part).len()..])
+    });
+    let values = signs.filter_map(|(at, sign)| {
+        let value = &line[at.saturating_add(sign.len())..];
+        let quoted = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| Some(value.strip_prefix(quote)?.split(quote).next()));
+        quoted.unwrap_or_else(|| {
+            value
+                .split([' ', '\t', '\n', ';', '&', '|', '"', '\''])
+                .next()
+        })
+    });
+    values.filter(|value| !value.is_empty())
+}
+
+/// The password in the token of a header with the scheme `Basic`, whose user may be known.
+fn basic_password(scheme: &str, token: &str) -> Option<String> {
+    let is_basic = scheme.trim_end().eq_ignore_ascii_case("basic");
+    let pair = is_basic.then(|| STANDARD.decode(token).ok()).flatten()?;
+    let pair = String::from_utf8(pair).ok()?;
+    let (_, password) = pair.split_once(':')?;
+    (!password.is_empty()).then(|| password.to_owned())
 }
 
 #[cfg(test)]
@@ -156,10 +195,18 @@ mod tests {
                 ("Authorization", "Bearer hunter4"),
                 ("Accept", "text/plain"),
                 ("X-Empty", ""),
+                ("X-Basic", "Basic YWRhbTpodW50ZXI5"),
             ]),
             ..Address::default()
         };
-        let repeated = ["it is hunter2.", "Bearer hunter4", "hunter4", "hunter3"];
+        let repeated = [
+            "it is hunter2.",
+            "Bearer hunter4",
+            "hunter4",
+            "hunter3",
+            "hunter9",
+            "YWRhbTpodW50ZXI5",
+        ];
         check(
             &address(sent, None),
             &repeated,
@@ -190,7 +237,14 @@ mod tests {
             }),
             ..Target::child("x", &[])
         };
-        let args = ["--api-key", "hunter5", "--token=hunter6", "--port", "8080"];
+        let args = [
+            "--api-key",
+            "hunter5",
+            "--token=hunter6",
+            "--port",
+            "8080",
+            "SPEED=slow API_TOKEN='hunter9' exec run",
+        ];
         let env = [
             ("API_KEY", "hunter7"),
             ("URL", "db://u:hunter8@h/"),
@@ -198,8 +252,8 @@ mod tests {
         ];
         check(
             &started(&args, &env, None),
-            &["hunter5", "hunter6", "hunter7", "hunter8"],
-            &["--api-key", "--token", "8080", "calm"],
+            &["hunter5", "hunter6", "hunter7", "hunter8", "hunter9"],
+            &["--api-key", "--token", "8080", "calm", "slow", "exec"],
         );
         let written = Command {
             args: words(&["--as=${USER}!", "same"]),
