@@ -6,7 +6,10 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::{Draft, sampling::Sampling};
+use super::{
+    Draft,
+    sampling::{LeftCall, Sampling},
+};
 use crate::text::Words;
 
 /// A call whose arguments are written.
@@ -30,37 +33,50 @@ pub(super) enum Arguments {
 }
 
 impl Calling {
-    /// A call of an offered tool.
+    /// A call of an offered tool; the one that was left, where it was of that tool.
     ///
     /// # Errors
     ///
     /// Gives the sampling back where there is no such tool.
-    pub(super) fn begin(sampling: Box<Sampling>, tool: usize) -> Result<Self, Box<Sampling>> {
-        Self::with(sampling, tool, None, &Content::new())
+    pub(super) fn begin(mut sampling: Box<Sampling>, tool: usize) -> Result<Self, Box<Sampling>> {
+        let left = sampling.take_left(tool, None);
+        Self::of(sampling, tool, None, left.as_deref().unwrap_or("{}"))
     }
 
-    /// Another call in the place of one of the reply, with its arguments.
+    /// Another call in the place of one of the reply, with its arguments, or with those that were left.
     ///
     /// # Errors
     ///
     /// Gives the sampling back where there is no such call, or its tool is not offered.
-    pub(super) fn change(sampling: Box<Sampling>, place: usize) -> Result<Self, Box<Sampling>> {
+    pub(super) fn change(mut sampling: Box<Sampling>, place: usize) -> Result<Self, Box<Sampling>> {
         let Some(call) = sampling.calls().nth(place) else {
             return Err(sampling);
         };
-        let (name, json) = (call.name.clone(), call.input.as_str().to_owned());
+        let (name, id) = (call.name.clone(), call.id.clone());
+        let json = call.input.as_str().to_owned();
         let mut offered = sampling.offered().iter();
         let Some(tool) = offered.position(|tool| tool.name == name) else {
             return Err(sampling);
         };
-        match read_json(&json) {
-            Ok(Value::Object(given)) => Self::with(sampling, tool, Some(place), &given),
+        let left = sampling.take_left(tool, Some(&id));
+        Self::of(sampling, tool, Some(place), &left.unwrap_or(json))
+    }
+
+    /// A call with arguments in JSON.
+    fn of(
+        sampling: Box<Sampling>,
+        tool: usize,
+        place: Option<usize>,
+        json: &str,
+    ) -> Result<Self, Box<Sampling>> {
+        match read_json(json) {
+            Ok(Value::Object(given)) => Self::with(sampling, tool, place, &given),
             // It holds a number that no field holds exactly.
             Ok(_) | Err(_) => Ok(Self {
-                arguments: Arguments::Json(json),
+                arguments: Arguments::Json(json.to_owned()),
                 sampling,
                 tool,
-                place: Some(place),
+                place,
             }),
         }
     }
@@ -102,9 +118,28 @@ impl Calling {
 
     /// Has the arguments be written as JSON, with all that stands in the fields.
     pub(super) fn unfold(&mut self) {
-        if let Arguments::Fields(draft) = &self.arguments {
-            self.arguments = Arguments::Json(pretty(&draft.content_as_written()));
+        self.arguments = Arguments::Json(self.json());
+    }
+
+    /// The arguments as JSON, with all that stands in the fields.
+    fn json(&self) -> String {
+        match &self.arguments {
+            Arguments::Fields(draft) => pretty(&draft.content_as_written()),
+            Arguments::Json(text) => text.clone(),
         }
+    }
+
+    /// The sampling without the call, which is gone on with where it is begun again.
+    pub(super) fn leave(mut self) -> Box<Sampling> {
+        let call = self
+            .place
+            .and_then(|place| self.sampling.calls().nth(place));
+        self.sampling.left = Some(LeftCall {
+            tool: self.tool,
+            id: call.map(|call| call.id.clone()),
+            arguments: self.json(),
+        });
+        self.sampling
     }
 
     /// The sampling with the call in its reply, of the arguments as they stand in the fields.

@@ -33,10 +33,23 @@ pub struct Sampling {
     pub reply: Option<CreateMessageResult>,
     /// A reply of the person's own, from which they went back.
     mine: Option<CreateMessageResult>,
+    /// The arguments of a call from which the person went back.
+    pub(super) left: Option<LeftCall>,
     /// Whether there is a model to reply.
     pub(super) has_model: bool,
     pub(super) limits: Limits,
     pub(super) clock: Clock,
+}
+
+/// A call that is not in the reply yet, or is to be another.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeftCall {
+    /// The tool among those offered, by its number from nought.
+    pub(super) tool: usize,
+    /// The id of the call of the reply in whose place it goes.
+    pub(super) id: Option<String>,
+    /// Its arguments in JSON, as they were written.
+    pub(super) arguments: String,
 }
 
 /// A text of a [`Sampling`] that a person may rewrite.
@@ -63,6 +76,7 @@ impl Sampling {
             request: request.clone(),
             reply: None,
             mine: None,
+            left: None,
             has_model,
             limits: limits.clone(),
             clock,
@@ -185,6 +199,7 @@ impl Sampling {
 
     /// Takes the reply of a model. Ids of calls that were there before are made others.
     pub(super) fn take_reply(&mut self, mut reply: CreateMessageResult) {
+        self.forget_change();
         let mut ids = self.ids();
         edit(&mut reply, |blocks| {
             for block in blocks {
@@ -230,6 +245,7 @@ impl Sampling {
         let Some(id) = self.calls().nth(place).map(|call| call.id.clone()) else {
             return false;
         };
+        self.forget_change();
         if let Some(reply) = &mut self.reply {
             edit(reply, |blocks| {
                 blocks.retain(
@@ -269,6 +285,19 @@ impl Sampling {
     pub(super) fn take_up(&mut self) -> bool {
         self.reply = self.mine.take();
         self.reply.is_some()
+    }
+
+    /// Takes up the arguments of a call of a tool that was left.
+    pub(super) fn take_left(&mut self, tool: usize, id: Option<&str>) -> Option<String> {
+        let left = self
+            .left
+            .take_if(|left| left.tool == tool && left.id.as_deref() == id)?;
+        Some(left.arguments)
+    }
+
+    /// Forgets the arguments of a call of the reply that were left: another call may get its id.
+    fn forget_change(&mut self) {
+        self.left.take_if(|left| left.id.is_some());
     }
 
     /// The ids of all calls in the conversation and in the reply.

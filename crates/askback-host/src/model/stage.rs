@@ -431,8 +431,8 @@ fn pick_said(sampling: Sampling, said: Said) -> Turn {
 fn calling_said(mut calling: Calling, said: Said) -> Turn {
     if said == Said::Back {
         return Turn::to(match calling.is_change() {
-            true => Stage::Replied(*calling.sampling),
-            false => Stage::Pick(*calling.sampling),
+            true => Stage::Replied(*calling.leave()),
+            false => Stage::Pick(*calling.leave()),
         });
     }
     match (&mut calling.arguments, said) {

@@ -478,6 +478,11 @@ screens! {
         Type("/call seats"), Type("/json"), Type("12"), Type("."), Type(r#"{"flight": "x", "extra": 1}"#), Type("."),
         Type("/change"), Type("/back"), Type(""),
     ];
+    a_call_that_was_left_is_gone_on_with: WIDE, [
+        Asks(offering("auto", Vec::new())), Type("/call seats"), Type("first"), Type("/back"), Type("/back"), Type("seats"),
+        Type(""), Type("08:10"), Type("/change 1"), Type("second"), Type("/back"), Type("/back"), Type("/change 1"), Type(""),
+        Type("12:40"), Type(""),
+    ];
     what_has_no_form_is_called_with_json: WIDE, [
         Asks(offering("auto", Vec::new())), Type("/call route"), Type("{"), Type("."), Type(r#"{"to": "Rome"}"#), Type("."), Type(""),
     ];
