@@ -3,9 +3,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use askback_host::{
@@ -14,16 +13,32 @@ use askback_host::{
 };
 use tokio::time::sleep;
 
-use crate::{error::Error, own_files};
+use crate::{
+    error::Error,
+    own_files::{self, Mark},
+};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_millis(500);
 
+/// The most times of work that are kept between two changes.
+const WORKS: usize = 64;
+
 /// The most files that are looked at.
 const MOST: usize = 20_000;
 
-/// How often on end a file changes, while the server is started and called, until that is taken to be its doing.
-const OFTEN: u32 = 3;
+/// How near to the work of the server a change may be its own.
+const NEAR: Duration = Duration::from_secs(2);
+
+/// How sure it is that a file is changed by that work, one start after the other, until it is taken to be: a change during
+/// it counts [`DURING`], one soon before or after it [`NEARBY`], for somebody may save just then.
+const SURE: u32 = 4;
+
+/// The same of all files together, which may have other names each time.
+const SURE_OF_ALL: u32 = 8;
+
+const DURING: u32 = 2;
+const NEARBY: u32 = 1;
 
 /// The folders in which builds and packages are, beside those whose names begin with a dot.
 const PASSED_OVER: [&str; 6] = [
@@ -40,18 +55,41 @@ const PASSED_OVER: [&str; 6] = [
 pub struct WatchedFiles {
     paths: Vec<PathBuf>,
     seen: Seen,
-    /// Those that changed while the server was at work the last time, and how often on end they did.
+    /// The work of the server since they were seen.
+    works: Vec<AtWork>,
+    /// Those that its work may have changed the last time, and how sure that is by now; of all together, too.
     touched: BTreeMap<PathBuf, u32>,
-    /// Those that the server writes: they are no reason to start it again.
-    written: BTreeSet<PathBuf>,
+    touched_any: u32,
+    /// Those that its work changes each time: they are no reason to start it again.
+    aside: BTreeSet<PathBuf>,
+}
+
+/// A time in which the server was at work: it was started, or made a call.
+#[derive(Debug, Clone, Copy)]
+pub struct AtWork {
+    /// The time from which it was.
+    pub began: SystemTime,
+    /// The time at which it was done.
+    pub ended: SystemTime,
+    /// Whether the person was asked something meanwhile, and may have saved files.
+    pub has_asked: bool,
+}
+
+/// The files that have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// Those for which the server is started again.
+    pub reasons: Changed,
+    /// Those that are not watched from now on, until they change at another time.
+    pub aside: Changed,
 }
 
 /// Files that have changed, and perhaps none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed(Vec<PathBuf>);
 
-/// Files, each with a number that is another once it has changed.
-pub type Seen = BTreeMap<PathBuf, u64>;
+/// Files, each with a mark that is another once it has changed.
+type Seen = BTreeMap<PathBuf, Mark>;
 
 impl WatchedFiles {
     /// The files at these paths, and in the folders among them.
@@ -75,61 +113,133 @@ impl WatchedFiles {
         Ok(Self {
             paths,
             seen: seen.0,
+            works: Vec::new(),
             touched: BTreeMap::new(),
-            written: BTreeSet::new(),
+            touched_any: 0,
+            aside: BTreeSet::new(),
         })
     }
 
+    /// Takes note that the server was started by now.
+    pub fn started(&mut self) {
+        let now = SystemTime::now();
+        self.worked(AtWork {
+            began: now,
+            ended: now,
+            has_asked: false,
+        });
+    }
+
+    /// Takes note of work of the server.
+    pub fn worked(&mut self, work: AtWork) {
+        if self.works.len() >= WORKS {
+            self.works.remove(0);
+        }
+        self.works.push(work);
+    }
+
     /// Waits until a file has changed, and none has since the last look.
-    pub async fn changed(&mut self) -> Changed {
+    pub async fn changed(&mut self) -> Changes {
         let mut last = self.seen.clone();
         loop {
             sleep(EVERY).await;
             let now = self.look().await;
             // Who saves several files is not done with the first.
             if now == last {
-                let changed = self.between(&self.seen, &now);
-                if !changed.is_none() {
-                    self.seen = now;
-                    return changed;
+                let before = std::mem::replace(&mut self.seen, now);
+                let changes = self.judge(self.between(&before));
+                if !changes.reasons.is_none() || !changes.aside.is_none() {
+                    return changes;
                 }
+            } else {
+                last = now;
             }
-            last = now;
         }
     }
 
-    /// Takes note of what changed since a look, while the server was started or called. What is saved meanwhile counts;
-    /// what has changed so thrice on end does not from then on: returns those files.
-    pub async fn learn(&mut self, before: &Seen) -> Changed {
-        let now = self.look().await;
-        let touched = self.between(before, &now).0.into_iter();
-        let counted = touched.map(|path| {
-            let times = self.touched.get(&path).copied().unwrap_or_default();
-            (path, times.saturating_add(1))
-        });
-        let (often, touched): (BTreeMap<_, _>, _) = counted.partition(|(_, times)| *times >= OFTEN);
-        self.touched = touched;
-        self.written.extend(often.keys().cloned());
-        Changed(often.into_keys().collect())
+    /// Says which of the files that changed are a reason to start the server again. One that changes each time that the
+    /// server works is none, until it changes at another time; a save of the person counts at any time.
+    fn judge(&mut self, changed: Vec<PathBuf>) -> Changes {
+        let mut touched = BTreeMap::new();
+        let mut others = BTreeSet::new();
+        let mut surest = 0;
+        for path in changed {
+            let mark = self.seen.get(&path);
+            let time = mark.and_then(|mark| mark.changed);
+            let sure = time.and_then(|time| {
+                let works = self.works.iter();
+                works.filter_map(|work| work.may_change(time)).max()
+            });
+            match sure {
+                None => {
+                    self.aside.remove(&path);
+                    others.insert(path);
+                }
+                Some(_) if self.aside.contains(&path) => {}
+                Some(sure) => {
+                    surest = sure.max(surest);
+                    let before = self.touched.get(&path).copied().unwrap_or_default();
+                    touched.insert(path, before.saturating_add(sure));
+                }
+            }
+        }
+        self.touched_any = match others.is_empty() {
+            true => self.touched_any.saturating_add(surest),
+            false => 0,
+        };
+        let is_any = self.touched_any >= SURE_OF_ALL;
+        let is_aside = |sure: u32| is_any || sure >= SURE;
+        let (aside, touched): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            touched.into_iter().partition(|(_, sure)| is_aside(*sure));
+        if is_any {
+            self.touched_any = 0;
+        }
+        self.aside.extend(aside.keys().cloned());
+        others.extend(touched.keys().cloned());
+        if !others.is_empty() {
+            self.touched = touched;
+            self.works.clear();
+        }
+        Changes {
+            reasons: Changed(others.into_iter().collect()),
+            aside: Changed(aside.into_keys().collect()),
+        }
     }
 
     /// The files as they are now.
-    pub async fn look(&self) -> Seen {
+    async fn look(&self) -> Seen {
         let paths = self.paths.clone();
         let looking = tokio::task::spawn_blocking(move || Glance::of(&paths).0);
         // Looking does not panic.
         looking.await.unwrap_or_else(|_| self.seen.clone())
     }
 
-    /// The files that changed between two looks, except those that we or the server write.
-    fn between(&self, before: &Seen, now: &Seen) -> Changed {
-        let paths: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    /// The files that changed since an earlier look, except those that are as we left them.
+    fn between(&self, before: &Seen) -> Vec<PathBuf> {
+        let paths: BTreeSet<_> = before.keys().chain(self.seen.keys()).collect();
         let has_changed = |path: &&PathBuf| {
-            before.get(*path) != now.get(*path)
-                && !self.written.contains(*path)
-                && !own_files::has(path)
+            let now = self.seen.get(*path);
+            before.get(*path) != now && !own_files::left_so(path, now.copied())
         };
-        Changed(paths.into_iter().filter(has_changed).cloned().collect())
+        paths.into_iter().filter(has_changed).cloned().collect()
+    }
+}
+
+impl AtWork {
+    /// How sure it is that the work changed a file at this time, if it may have. Where the person was asked, they may have
+    /// saved it.
+    fn may_change(&self, time: SystemTime) -> Option<u32> {
+        let is_near = |end| {
+            let apart = time.duration_since(end);
+            apart.unwrap_or_else(|earlier| earlier.duration()) <= NEAR
+        };
+        let begins = time <= self.began && is_near(self.began);
+        let is_during = begins || self.began <= time && time <= self.ended;
+        match () {
+            () if is_during && !self.has_asked => Some(DURING),
+            () if is_near(self.began) || is_near(self.ended) => Some(NEARBY),
+            () => None,
+        }
     }
 }
 
@@ -195,10 +305,7 @@ impl Glance {
                 self.take(&path, false);
             }
         } else if metadata.is_file() {
-            let mut hasher = DefaultHasher::new();
-            metadata.len().hash(&mut hasher);
-            metadata.modified().ok().hash(&mut hasher);
-            self.0.insert(path.to_owned(), hasher.finish());
+            self.0.insert(path.to_owned(), Mark::of(&metadata));
         }
     }
 }
@@ -210,8 +317,102 @@ fn is_passed_over(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::private_file;
+
+    /// Files of which a test says when they change.
+    fn told() -> WatchedFiles {
+        WatchedFiles::new(Vec::new()).expect("there are none")
+    }
+
+    /// A time of a test, in seconds.
+    fn at(second: u64) -> SystemTime {
+        let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(second));
+        time.expect("it is soon after")
+    }
+
+    /// The files that are a reason to start the server, and those that are none from then on, once these have changed.
+    fn judged(files: &mut WatchedFiles, changed: &[(&str, u64)]) -> (String, String) {
+        let marks = changed
+            .iter()
+            .map(|(path, second)| (path.into(), Mark::at_time(at(*second))));
+        files.seen.extend(marks);
+        let changes = files.judge(changed.iter().map(|(path, _)| path.into()).collect());
+        let names = |changed: &Changed| {
+            let names = changed.0.iter().map(|path| path.display().to_string());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        (names(&changes.reasons), names(&changes.aside))
+    }
+
+    #[test]
+    fn what_the_server_writes_at_its_work_starts_it_so_often() {
+        /// The server is started each hundred seconds, and makes a call for thirty seconds from the tenth on; a file
+        /// changes so long after the start.
+        #[track_caller]
+        fn check(name: &str, has_asked: bool, changes: u64, starts: Option<usize>) {
+            let mut files = told();
+            let works = |second: u64, took: u64, has_asked: bool| AtWork {
+                began: at(second),
+                ended: at(second.saturating_add(took)),
+                has_asked,
+            };
+            let aside = (1..=20).position(|round: u64| {
+                let second = round.saturating_mul(100);
+                files.worked(works(second, 0, false));
+                files.worked(works(second.saturating_add(10), 30, has_asked));
+                let name = name.replace('N', &round.to_string());
+                let changed = [(&*name, second.saturating_add(changes))];
+                let (reasons, aside) = judged(&mut files, &changed);
+                assert_eq!((reasons + &aside).as_str(), name, "it is one or the other");
+                aside == name
+            });
+            assert_eq!(aside, starts, "{name}");
+        }
+        check("a log of the start", false, 0, Some(1));
+        check("a log of what follows it", false, 1, Some(3));
+        check("a log of a call", false, 25, Some(1));
+        check("a log of its end", false, 42, Some(3));
+        check("a log of a call that asks", true, 40, Some(3));
+        check(
+            "a source that is saved while the person is asked",
+            true,
+            25,
+            None,
+        );
+        check("a source that is saved later", false, 60, None);
+        check("a file of the start by another name, N", false, 0, Some(3));
+    }
+
+    #[test]
+    fn what_is_set_aside_counts_once_it_changes_at_another_time() {
+        let mut files = told();
+        let start = |files: &mut WatchedFiles, second| {
+            files.worked(AtWork {
+                began: at(second),
+                ended: at(second),
+                has_asked: false,
+            });
+        };
+        let mut check = |second, changed: &[(&str, u64)], reasons: &str, aside: &str| {
+            start(&mut files, second);
+            let came = judged(&mut files, changed);
+            assert_eq!(came, (reasons.to_owned(), aside.to_owned()), "{second}");
+        };
+        check(100, &[("log", 100)], "log", "");
+        check(105, &[("log", 105)], "", "log");
+        check(110, &[("log", 110)], "", "");
+        // A save beside it counts, also soon after the start.
+        check(120, &[("log", 120), ("main", 121)], "main", "");
+        check(130, &[("log", 130), ("main", 131)], "main", "");
+        check(140, &[("log", 140), ("main", 160)], "main", "");
+        check(170, &[("log", 170), ("main", 171)], "main", "");
+        // The person writes into it.
+        check(200, &[("log", 220)], "log", "");
+        check(230, &[("log", 230)], "log", "");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_changes_is_noticed_and_a_build_is_not() {
@@ -241,38 +442,32 @@ mod tests {
         assert!(is_noticed(&mut files).await);
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert!(is_noticed(&mut files).await);
-        // A server that writes a file is not started again and again, and a source that is saved meanwhile counts.
-        for (notes, source, is_reason, is_written) in [
-            ("one", Some("1"), true, false),
-            ("both", None, true, false),
-            ("again", None, false, true),
-            ("a third", Some("22"), true, false),
-            ("4", None, false, false),
-        ] {
-            let before = files.look().await;
-            write("notes.txt", notes);
-            if let Some(source) = source {
-                write("src/main.rs", source);
-            }
-            let written = files.learn(&before).await;
-            assert_eq!(!written.is_none(), is_written, "{notes}");
-            assert_eq!(is_noticed(&mut files).await, is_reason, "{notes}");
-            assert!(!is_noticed(&mut files).await);
-        }
-        // What is written here is no change, also where it was there before.
+        // What is written here is no change, also where it was there before; what somebody writes over it is one.
         write("trace.jsonl", "theirs");
         assert!(is_noticed(&mut files).await);
         let trace = private_file::create(&folder.join("src/../trace.jsonl"));
         let mut trace = trace.expect("the folder is ours");
         assert!(!is_noticed(&mut files).await);
-        std::io::Write::write_all(&mut trace, b"a message").expect("it is ours");
+        trace.write_all(b"a message").expect("it is ours");
         private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
         own_files::create(&folder.join("result")).expect("it is ours");
         assert!(!is_noticed(&mut files).await);
+        for (name, is_reason) in [
+            ("suite.yaml", true),
+            ("result", true),
+            ("trace.jsonl", false),
+        ] {
+            write(name, "edited");
+            assert_eq!(is_noticed(&mut files).await, is_reason, "{name}");
+        }
+        drop(trace);
+        assert!(!is_noticed(&mut files).await);
+        write("trace.jsonl", "edited");
+        assert!(is_noticed(&mut files).await);
         for name in ["b.rs", "a.rs", "c.rs"] {
             write(name, "new");
         }
-        let changed = files.changed().await.words().to_string();
+        let changed = files.changed().await.reasons.words().to_string();
         assert!(changed.ends_with("a.rs and 2 more"), "{changed}");
         fs::remove_dir_all(&folder).expect("it is ours");
         let error = WatchedFiles::new(vec![folder]).expect_err("it is gone");

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
-    fs::{self, File},
+    fs,
     hash::{BuildHasher, Hasher},
     io,
     path::{Path, PathBuf},
@@ -23,6 +23,7 @@ use askback_core::revision::Revision;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    own_files::OwnFile,
     parked::now,
     private_file,
     target::{Reach, Target},
@@ -77,7 +78,7 @@ struct Kept {
 /// The file of a task, for one process.
 struct Turn {
     path: PathBuf,
-    _lock: File,
+    _lock: OwnFile,
 }
 
 /// A task of before, for this process alone as long as the value lives.
@@ -314,7 +315,7 @@ fn take(path: PathBuf) -> io::Result<Option<(Kept, Turn)>> {
 }
 
 /// The lock of a task's file; none where another process has it.
-fn lock(path: &Path) -> io::Result<Option<File>> {
+fn lock(path: &Path) -> io::Result<Option<OwnFile>> {
     let lock = private_file::open_lock(&path.with_extension("lock"))?;
     Ok(lock.try_lock().is_ok().then_some(lock))
 }

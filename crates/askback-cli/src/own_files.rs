@@ -1,25 +1,62 @@
 //! The files that this process writes: a change of theirs is none of a server's.
 
 use std::{
-    collections::BTreeSet,
-    fs::{self, File, OpenOptions},
-    io,
+    collections::BTreeMap,
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Write},
+    ops::Deref,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 /// The files that were opened to be written, by their true paths.
-static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static WRITTEN: Mutex<BTreeMap<PathBuf, Written>> = Mutex::new(BTreeMap::new());
+
+/// The state in which this process left a file.
+#[derive(Debug, Clone, Copy)]
+enum Written {
+    /// It is open, so often.
+    Open(u32),
+    /// It was closed so, or was gone by then.
+    Closed(Option<Mark>),
+}
+
+/// The length of a file and the time of its last change: another once it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    length: u64,
+    /// The time, where the system keeps it.
+    pub changed: Option<SystemTime>,
+}
+
+/// A file that is open to be written. What changes in it until it is dropped is of this process.
+#[derive(Debug)]
+pub struct OwnFile {
+    file: File,
+    /// Its true path, where it has one.
+    path: Option<PathBuf>,
+}
 
 /// Opens a file to write it. There is no other way in this package, so that none is left out here.
 ///
 /// # Errors
 ///
 /// Those of the file.
-pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
+pub fn open(options: &OpenOptions, path: &Path) -> io::Result<OwnFile> {
     let file = options.open(path)?;
-    add(path);
-    Ok(file)
+    // What has no true path any more is gone again.
+    let path = fs::canonicalize(path).ok();
+    if let Some(path) = &path {
+        let mut all = written();
+        let written = all.entry(path.clone()).or_insert(Written::Open(0));
+        let others = match written {
+            Written::Open(times) => *times,
+            Written::Closed(_) => 0,
+        };
+        *written = Written::Open(others.saturating_add(1));
+    }
+    Ok(OwnFile { file, path })
 }
 
 /// Gives a file that was written another name.
@@ -29,7 +66,10 @@ pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
 /// Those of the files.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
-    add(to);
+    if let Ok(path) = fs::canonicalize(to) {
+        let left = Written::Closed(Mark::at(&path));
+        written().insert(path, left);
+    }
     Ok(())
 }
 
@@ -38,7 +78,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// Those of the file, among them that it is there already.
-pub fn create_new(path: &Path) -> io::Result<File> {
+pub fn create_new(path: &Path) -> io::Result<OwnFile> {
     open(OpenOptions::new().write(true).create_new(true), path)
 }
 
@@ -47,23 +87,74 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// Those of the file.
-pub fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<OwnFile> {
     let mut options = OpenOptions::new();
     open(options.write(true).create(true).truncate(true), path)
 }
 
-/// Whether this process wrote the file of this true path.
-pub fn has(path: &Path) -> bool {
-    written().contains(path)
-}
-
-fn add(path: &Path) {
-    // What has no true path any more is gone again.
-    if let Ok(path) = fs::canonicalize(path) {
-        written().insert(path);
+/// Whether the file of this true path, as it is now or where it is gone, is as this process writes or left it.
+pub fn left_so(path: &Path, now: Option<Mark>) -> bool {
+    match written().get(path) {
+        Some(Written::Open(_)) => true,
+        Some(Written::Closed(mark)) => *mark == now,
+        None => false,
     }
 }
 
-fn written() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+impl Mark {
+    /// The mark of a file with this metadata.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            changed: metadata.modified().ok(),
+        }
+    }
+
+    /// The mark of a file that was changed at a time of a test.
+    #[cfg(test)]
+    pub fn at_time(time: SystemTime) -> Self {
+        Self {
+            length: 0,
+            changed: Some(time),
+        }
+    }
+
+    fn at(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self::of(&metadata))
+    }
+}
+
+impl Deref for OwnFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Write for OwnFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        let Some(path) = self.path.take() else { return };
+        let mut all = written();
+        let left = match all.get(&path) {
+            Some(Written::Open(times)) if *times > 1 => Written::Open(times.saturating_sub(1)),
+            _ => Written::Closed(Mark::at(&path)),
+        };
+        all.insert(path, left);
+    }
+}
+
+fn written() -> MutexGuard<'static, BTreeMap<PathBuf, Written>> {
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
-    fs::{self, File, TryLockError},
+    fs::{self, TryLockError},
     hash::{BuildHasher, Hasher},
     io,
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ use askback_host::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{error::Error, private_file};
+use crate::{error::Error, own_files::OwnFile, private_file};
 
 /// How long a call is kept, whatever its server says of its state.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,7 +65,7 @@ pub struct Turn {
     /// The call.
     pub call: Parked,
     path: PathBuf,
-    _turn: File,
+    _turn: OwnFile,
 }
 
 impl Parked {

@@ -10,7 +10,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
-use crate::own_files;
+use crate::own_files::{self, OwnFile};
 
 /// Reads a file; none where there is none.
 ///
@@ -49,7 +49,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
 /// # Errors
 ///
 /// Those of the folder and of the lock's own file beside.
-pub fn lock(path: &Path) -> io::Result<File> {
+pub fn lock(path: &Path) -> io::Result<OwnFile> {
     let turn = open_lock(&path.with_extension("lock"))?;
     turn.lock()?;
     Ok(turn)
@@ -60,7 +60,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// Those of the folder and of the file.
-pub fn open_lock(path: &Path) -> io::Result<File> {
+pub fn open_lock(path: &Path) -> io::Result<OwnFile> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
@@ -112,7 +112,7 @@ fn draft(path: &Path) -> PathBuf {
 /// # Errors
 ///
 /// Those of the file.
-pub fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<OwnFile> {
     let file = own_files::open(options().create(true).truncate(true), path)?;
     #[cfg(unix)]
     if let metadata = file.metadata()?
@@ -131,7 +131,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// Those of the file, among them that it is there already.
-pub fn create_new(path: &Path) -> io::Result<File> {
+pub fn create_new(path: &Path) -> io::Result<OwnFile> {
     own_files::open(options().create_new(true), path)
 }
 

@@ -1,7 +1,6 @@
 //! The messages of a session, as `--trace` and `/wire` show them.
 
 use std::{
-    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -18,7 +17,7 @@ use askback_host::{
     words,
 };
 
-use crate::{error::Error, private_file};
+use crate::{error::Error, own_files::OwnFile, private_file};
 
 /// Where `--trace` shows each message as it travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +50,7 @@ enum Sink {
 
 /// The file of a trace.
 struct TraceFile {
-    file: File,
+    file: OwnFile,
     /// How many bytes it may have, and may still take.
     most: usize,
     left: usize,

@@ -6,7 +6,7 @@ use askback_host::{host::Host, page::Style, plain::catalog, words};
 
 use crate::{
     error::{Error, Outcome},
-    files::{Seen, WatchedFiles},
+    files::WatchedFiles,
     locate::Meant,
     repl::Repl,
     session::{Answers, Session, SessionArgs},
@@ -84,13 +84,9 @@ pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let before = match &files {
-        Some(files) => files.look().await,
-        None => Seen::default(),
-    };
     let mut session = Session::open(target, &session_args, Answers::Person).await?;
     if let Some(files) = &mut files {
-        files.learn(&before).await;
+        files.started();
     }
     let Session { client, host, .. } = &mut session;
     greet(host, client);

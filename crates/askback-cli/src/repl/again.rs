@@ -1,6 +1,9 @@
 //! The last call of a conversation, made again.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Instant, SystemTime},
+};
 
 use askback::client::{self, ClientError};
 use askback_core::protocol::{CallToolResult, Tool};
@@ -10,6 +13,7 @@ use serde_json::{Map, Value};
 use super::{Repl, attend, offered, resource::Resource, shown::Shown};
 use crate::{
     error::Error,
+    files::AtWork,
     lookup, missing, secret,
     session::{Session, failed},
     suite::record::{Recorder, Request},
@@ -58,8 +62,16 @@ impl Repl<'_> {
         let before = before.and_then(|last| last.result);
         self.session.host.desk_mut().begin_call(is_repeated);
         let (began, answered) = (Instant::now(), self.session.host.answering());
+        let began_at = SystemTime::now();
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
         self.session.host.desk_mut().end_call();
+        if let Some(files) = &mut self.files {
+            files.worked(AtWork {
+                began: began_at,
+                ended: SystemTime::now(),
+                has_asked: self.session.host.answering() > answered,
+            });
+        }
         let address = self.address(call.name());
         if let Some(line) = address.and_then(|address| call.offered(&address)) {
             // The time of the person is not the tool's.

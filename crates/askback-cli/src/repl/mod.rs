@@ -57,7 +57,7 @@ use self::{
 use crate::{
     args,
     error::{Error, Kind, Outcome},
-    files::{Changed, WatchedFiles},
+    files::{Changes, WatchedFiles},
     locate::Unused,
     lookup, missing, secret,
     session::{Opened, Opening, Session, failed},
@@ -107,13 +107,13 @@ enum News {
     /// A task has ended.
     Ended(Ended),
     /// These files have changed.
-    Files(Changed),
+    Files(Changes),
     /// These shared folders are gone, or there again.
     Folders(Vec<(Root, bool)>),
 }
 
-/// These files have changed, and the server is started again.
-struct FilesChanged(Changed);
+/// Files have changed, for which the server may be started again.
+struct FilesChanged(Changes);
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.

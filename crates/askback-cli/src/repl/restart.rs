@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    files::{Changed, Seen, WatchedFiles},
+    files::{Changes, WatchedFiles},
     session::Session,
 };
 
@@ -30,6 +30,9 @@ impl Repl<'_> {
             None => "/restart tries again.",
         };
         let restarted = self.session.restart().await;
+        if let Some(files) = &mut self.files {
+            files.started();
+        }
         restarted.map_err(|error| error.hint(hint))?;
         self.known.is_down = false;
         self.known.changes = self.listen().await?;
@@ -48,35 +51,32 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Starts the server again, for files have changed, and makes the last call again.
-    pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
+    /// Starts the server again where files have changed that are a reason for it, and makes the last call again.
+    pub(super) async fn rebuilt(&mut self, changes: &Changes) -> Result<(), Error> {
+        let Changes { reasons, aside } = changes;
         let page = self.session.host.page();
         page.blank();
-        page.note(Style::Dim, words!("{} changed.", changed.words()));
-        let before = match &self.files {
-            Some(files) => files.look().await,
-            None => Seen::default(),
-        };
-        let mut ran = self.restart().await;
-        if ran.is_ok() && self.known.last.is_some() {
-            ran = self.again().await;
+        if !aside.is_none() {
+            let words = words!(
+                "{} changed as the server started or answered, again: watched no more until it changes at another time.",
+                aside.words()
+            );
+            page.note(Style::Dim, words);
         }
-        if let Some(files) = &mut self.files {
-            let written = files.learn(&before).await;
-            if !written.is_none() {
-                let words = words!(
-                    "Written at each start or call, so watched no more: {}.",
-                    written.words()
-                );
-                self.session.host.page().note(Style::Dim, words);
-            }
+        if reasons.is_none() {
+            return Ok(());
         }
-        ran
+        page.note(Style::Dim, words!("{} changed.", reasons.words()));
+        self.restart().await?;
+        match self.known.last {
+            Some(_) => self.again().await,
+            None => Ok(()),
+        }
     }
 }
 
 /// Waits until files have changed, where any are watched.
-pub(super) async fn changed(files: &mut Option<WatchedFiles>) -> Changed {
+pub(super) async fn changed(files: &mut Option<WatchedFiles>) -> Changes {
     match files {
         Some(files) => files.changed().await,
         None => pending().await,

@@ -177,7 +177,7 @@ fn what_is_written_here_or_by_the_server_starts_nothing_again_for_ever() {
         .until("seat 12A")
         .press("/save result.json")
         .press(ENTER);
-    terminal.until("Written at each start or call, so watched no more: count.");
+    terminal.until("count changed as the server started or answered, again: watched no more");
     // What is typed while the server starts is not lost.
     fs::write(scratch.path("new.txt"), "").expect("the folder is ours");
     terminal

@@ -1,7 +1,6 @@
 //! The messages of a recorded session, in a file beside the suite.
 
 use std::{
-    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -10,14 +9,14 @@ use askback_host::wire;
 use serde_json::Value;
 
 use super::secrets::Secrets;
-use crate::{private_file, wire::WireLog};
+use crate::{own_files::OwnFile, private_file, wire::WireLog};
 
 /// The messages of a session, and the file that they are written to.
 pub(super) struct Messages {
     path: PathBuf,
     log: Option<WireLog>,
     /// The file, once something was written.
-    file: Option<File>,
+    file: Option<OwnFile>,
     /// The number of the last message that was written.
     last: u64,
     /// How many were dropped before they could be.
