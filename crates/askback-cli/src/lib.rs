@@ -47,4 +47,5 @@ pub mod suite;
 pub mod target;
 pub mod told;
 pub mod trust;
+pub mod unreached;
 pub mod wire;

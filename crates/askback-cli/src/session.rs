@@ -47,6 +47,7 @@ use crate::{
     sign_in::SignInArgs,
     target::{Reach, Target},
     told::told,
+    unreached,
     wire::{Trace, WireLog},
 };
 
@@ -365,23 +366,14 @@ fn unopened(error: ClientError, reach: &Reach) -> Error {
 
 /// The same, which blames a folder that is missing and not the program.
 fn unreached(error: ClientError, reach: &Reach) -> Error {
-    if let (ClientError::Unreachable(_), Reach::Start(command)) = (&error, reach)
-        && let Some(folder) = command.missing_folder()
-    {
-        let words = words!("the folder {} does not exist", given(folder.display()));
-        let hint = "The server is to be started in it: make it, or change `cwd`.";
-        return Error::new(Kind::Connection, words).hint(hint);
+    let ClientError::Unreachable(why) = &error else {
+        return failed(error);
+    };
+    if let Some(missing) = unreached::no_folder(reach) {
+        return missing;
     }
-    // The words of rustls for an answer that is no TLS.
-    let is_plain =
-        matches!(&error, ClientError::Unreachable(why) if why.contains("InvalidContentType"));
-    let failed = failed(error);
-    match is_plain {
-        true => failed.hint(
-            "There seems to be no TLS at this port: write http: in the place of https: then.",
-        ),
-        false => failed,
-    }
+    let hint = unreached::hint(why);
+    hint.into_iter().fold(failed(error), Error::hint)
 }
 
 /// Has the host know what the person said of models and the server, and keep what they say of it.

@@ -18,6 +18,8 @@ use crate::{
     error::{Error, Kind, Outcome},
     probe::ProbeArgs,
     session::revision,
+    target::Reach,
+    unreached,
 };
 
 /// How long an answer is waited for.
@@ -110,7 +112,7 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let checked = timeout(WHOLE.saturating_add(lapses), checking)
         .await
         .map_err(|_| given_up())?;
-    let checked = checked.map_err(failed)?;
+    let checked = checked.map_err(|unchecked| failed(unchecked, &target.reach))?;
     outcome.faulty = checked.is_broken();
     if args.json {
         return print_as_json(&checked.report());
@@ -157,16 +159,17 @@ fn given_up() -> Error {
     )
 }
 
-fn failed(unchecked: Unchecked) -> Error {
+fn failed(unchecked: Unchecked, reach: &Reach) -> Error {
     match unchecked {
-        Unchecked::Unstarted(why) => {
+        Unchecked::Unstarted(why) => unreached::no_folder(reach).unwrap_or_else(|| {
             Error::new(Kind::Connection, "the server cannot be started:").quoting(why)
-        }
+        }),
         Unchecked::Unreached(why) => {
             let what = "the server cannot be reached, or speaks no revision of the protocol:";
-            Error::new(Kind::Connection, what)
-                .quoting(why)
-                .hint("Run askback doctor on it to see which step fails.")
+            let hint = unreached::hint(&why);
+            let error = Error::new(Kind::Connection, what).quoting(why);
+            let error = hint.into_iter().fold(error, Error::hint);
+            error.hint("Run askback doctor on it to see which step fails.")
         }
         Unchecked::Unspoken(spoken) => Error::new(
             Kind::Protocol,

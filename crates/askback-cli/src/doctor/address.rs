@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::Diagnosis;
+use super::{Diagnosis, authorization};
 use crate::{
     check::greet,
     probe::{Address, Bounds, End, Reply, Way},
@@ -91,7 +91,7 @@ pub(super) async fn reach(
             }
         }
     }
-    endpoint(reply, diagnosis)
+    endpoint(reply, address, diagnosis)
 }
 
 /// The advice on an address without TLS at a port with it.
@@ -112,12 +112,13 @@ enum Spoken {
 /// A greeting of TLS that says too little, which a server with TLS turns down by an alert.
 const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
 
-/// Finds out what is spoken at a port, by the answer to a request without TLS, or else to the beginning of TLS.
+/// Finds out what is spoken at a port, by the answer to the beginning of TLS, or else to a request without it.
 async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
     let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    match answer(host, port, patience, request.as_bytes()).await {
-        Spoken::Unknown => answer(host, port, patience, &HELLO).await,
-        known => known,
+    match answer(host, port, patience, &HELLO).await {
+        Spoken::Tls => Spoken::Tls,
+        // Some do not answer what they do not understand.
+        Spoken::Plain | Spoken::Unknown => answer(host, port, patience, request.as_bytes()).await,
     }
 }
 
@@ -139,18 +140,10 @@ async fn answer(host: &str, port: u16, patience: Duration, bytes: &[u8]) -> Spok
 
 impl Spoken {
     fn of(answer: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(answer).to_ascii_lowercase();
         match answer {
             // An alert of TLS 1.0 to 1.3, which have the same first bytes.
             [21, 3, ..] => Self::Tls,
-            // The answer of many servers to who forgets TLS.
-            _ if text.starts_with("http/1.")
-                && text.contains(" 400 ")
-                && text.contains("https") =>
-            {
-                Self::Tls
-            }
-            _ if text.starts_with("http/") => Self::Plain,
+            _ if answer.starts_with(b"HTTP/") => Self::Plain,
             _ => Self::Unknown,
         }
     }
@@ -212,7 +205,7 @@ async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diag
 }
 
 /// Judges the first response.
-fn endpoint(reply: Reply, diagnosis: &mut Diagnosis) -> Reached {
+fn endpoint(reply: Reply, address: &Address, diagnosis: &mut Diagnosis) -> Reached {
     let name = "endpoint";
     let Some(status) = reply.status else {
         let says = "the server closed the connection without a response";
@@ -248,14 +241,19 @@ fn endpoint(reply: Reply, diagnosis: &mut Diagnosis) -> Reached {
         return Reached::Open;
     }
     let says = words!("it answers with HTTP status {}:", status);
-    let advice: &'static str = match status {
-        403 => {
-            "See whether it takes requests from this machine. A token goes in --header, or in `headers` of mcp.json."
+    let credentials = address.credentials();
+    let advice: Words = match (status, credentials.is_empty()) {
+        (403, true) => {
+            "See whether it takes requests from this machine. A token goes in --header, or in `headers` of mcp.json.".into()
         }
-        404 => "Check the path: that of many servers is /mcp.",
-        429 => "It has too many requests. Try again later.",
-        500..=599 => "See the log of the server.",
-        _ => "See whether there is an MCP server at this address.",
+        (403, false) => words!(
+            "See whether who is meant by {} may use it, and whether it takes requests from this machine.",
+            authorization::named(&credentials)
+        ),
+        (404, _) => "Check the path: that of many servers is /mcp.".into(),
+        (429, _) => "It has too many requests. Try again later.".into(),
+        (500..=599, _) => "See the log of the server.".into(),
+        _ => "See whether there is an MCP server at this address.".into(),
     };
     diagnosis.fail(name, says, Some(reply.shown()), advice);
     Reached::Nothing
@@ -274,17 +272,7 @@ mod tests {
     fn what_speaks_at_a_port_is_known_by_its_answer() {
         for (answer, expected) in [
             (&b"\x15\x03\x01\x00\x02\x02F"[..], Spoken::Tls),
-            (
-                b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
-                Spoken::Tls,
-            ),
-            (
-                b"HTTP/1.1 400 Bad Request\r\n\r\n<center>The plain HTTP request was sent to HTTPS port</center>",
-                Spoken::Tls,
-            ),
-            (b"HTTP/1.1 400 Bad Request\r\n\r\n", Spoken::Plain),
-            (b"HTTP/1.1 301 Moved\r\nLocation: https://a.test/\r\n\r\n", Spoken::Plain),
-            (b"HTTP/1.1 404 Not Found\r\n", Spoken::Plain),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\nuse https", Spoken::Plain),
             (b"SSH-2.0-OpenSSH\r\n", Spoken::Unknown),
             (b"", Spoken::Unknown),
         ] {

@@ -1,7 +1,10 @@
 //! The authorization server of a server, as that names it. Nothing is registered, and nobody signed in.
 
 use askback_core::auth::{AuthorizationServer, Challenge, ProtectedResource};
-use askback_host::{text::Words, words};
+use askback_host::{
+    text::{Words, given},
+    words,
+};
 use askback_oauth::{Fetcher, Reach, Redirects, Route};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -58,11 +61,20 @@ pub(super) async fn look(
     }
 }
 
-/// Tells that the server does not take what it was sent along with the request.
-pub(super) fn refused(refusal: &Reply, diagnosis: &mut Diagnosis) {
+/// Tells that the server does not take what it was sent in these headers.
+pub(super) fn refused(refusal: &Reply, credentials: &[&str], diagnosis: &mut Diagnosis) {
     let says = "the server does not take the credentials that it is sent:";
-    let advice = "See whether the header is the one it wants, and its value still holds.";
+    let advice = words!(
+        "See whether it wants {}, and whether its value still holds.",
+        named(credentials)
+    );
     diagnosis.fail(NAME, says, Some(refusal.shown()), advice);
+}
+
+/// The names of headers, in a sentence.
+pub(super) fn named(credentials: &[&str]) -> Words {
+    let names = credentials.iter().map(|name| words!("`{}`", given(name)));
+    Words::join(names, " and ")
 }
 
 async fn documents(

@@ -49,12 +49,12 @@ pub async fn diagnose(target: &Target, way: &Way, bounds: &Bounds) -> Diagnosis 
             }
             &STARTED
         }
-        (Reach::Address(known), Way::Address(address)) => {
+        (Reach::Address(_), Way::Address(address)) => {
             let reached = address::reach(address, bounds, &mut diagnosis).await;
             let is_open = match reached {
                 Reached::Open => true,
-                Reached::Unauthorized(seen) if known.is_authorized() => {
-                    authorization::refused(&seen, &mut diagnosis);
+                Reached::Unauthorized(seen) if address.sends_credentials(&seen) => {
+                    authorization::refused(&seen, &address.credentials(), &mut diagnosis);
                     false
                 }
                 Reached::Unauthorized(seen) => {

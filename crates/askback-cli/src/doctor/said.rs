@@ -85,8 +85,8 @@ const KNOWN: [(&str, &str); 15] = [
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
 /// The advice where a package is there, and a module of it is not.
-const OTHER_VERSION: &str = "The package has no such module, in the version that the Python that is started has: see which \
-     one that is, and what the module is called there.";
+const LACKS_PART: &str = "What is before the last dot is there, and has no such module. If it is yours, see the names of its \
+     files and folders; else which version of the package the Python that is started has.";
 
 /// Advice on what a process wrote, if it is known.
 pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
@@ -100,7 +100,7 @@ pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
         let known = KNOWN.iter().find(|(words, _)| line.contains(words));
         let (_, advice) = known?;
         Some(match lacks_part(line) {
-            true => OTHER_VERSION,
+            true => LACKS_PART,
             false => advice,
         })
     })

@@ -10,7 +10,10 @@ use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri,
-    header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT, WWW_AUTHENTICATE},
+    header::{
+        ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
+        WWW_AUTHENTICATE,
+    },
 };
 use tokio::time::{Instant, timeout};
 use url::Url;
@@ -18,6 +21,7 @@ use url::Url;
 use super::{Bounds, End, Reply, Sent, Verb, Wait};
 use crate::{
     error::{Error, Kind},
+    secret::is_plain_header,
     target,
 };
 
@@ -101,6 +105,24 @@ impl Address {
     /// The URL.
     pub fn url(&self) -> &Url {
         &self.0.url
+    }
+
+    /// The names of the headers that may say who asks, among those that each request carries.
+    pub fn credentials(&self) -> Vec<&str> {
+        let names = self.0.headers.keys().map(HeaderName::as_str);
+        let mut names: Vec<_> = names
+            .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether the server had what says who asks before this refusal. One that wants a token names it in
+    /// `WWW-Authenticate`, whatever other headers it got.
+    pub fn sends_credentials(&self, refusal: &Reply) -> bool {
+        let headers = &self.0.headers;
+        let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
+        headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
     }
 
     /// Whether requests go through a proxy, which resolves the name.

@@ -8,11 +8,14 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::run::{ASKBACK, Ran, Run};
 #[cfg(unix)]
 use crate::{
     check::{Agency, Fault, proxy},
     sign_in::issuer::Issuer,
+};
+use crate::{
+    run::{ASKBACK, Ran, Run},
+    scratch::Scratch,
 };
 
 fn doctor(name: &str, words: &[&str]) -> Ran {
@@ -108,7 +111,13 @@ fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
         check(&[command], program, exit);
         check(&[command, "--json"], program, exit);
     }
-    for (command, exit) in [("inspect", 4), ("list", 4), ("open", 4), ("doctor", 1)] {
+    for (command, exit) in [
+        ("inspect", 4),
+        ("list", 4),
+        ("open", 4),
+        ("check", 4),
+        ("doctor", 1),
+    ] {
         check(&[command], folder, exit);
     }
     check(&["doctor", "--json"], folder, 1);
@@ -274,11 +283,17 @@ fn the_way_to_an_address_is_gone_step_by_step() {
         "TLS",
         &["without TLS at this port: write http:"],
     );
-    let inspect = Run::new("inspect-tls", &["inspect", "--url", &secure]);
-    inspect
-        .run()
-        .expect(4)
-        .says("no TLS at this port: write http:");
+    let scratch = Scratch::new("no-tls");
+    let suite = scratch.file("suite.yaml", "cases: [{name: it lists, list: tools}]");
+    for words in [&["inspect"][..], &["check"], &["test", &suite]] {
+        let ran = Run::new("inspect-tls", words).and(&["--url", &secure]);
+        let ran = ran.run().expect(4);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            said.contains("no TLS at this port: write http:"),
+            "{words:?}: {said}"
+        );
+    }
     // An alert of TLS, as a server sends it to who begins it wrong; to others this one says nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
     let port = listener.local_addr().expect("it is bound").port();
@@ -296,6 +311,45 @@ fn the_way_to_an_address_is_gone_step_by_step() {
         &["--url", &format!("http://127.0.0.1:{port}/mcp")],
     );
     fails_at(ran, "endpoint", &["write https: in the place of http:"]);
+    let answers = |head: &'static str| {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+        let port = listener.local_addr().expect("it is bound").port();
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 {head}Content-Length: 13\r\nConnection: close\r\n\r\nuse https: 400"
+                );
+            }
+        });
+        format!("http://127.0.0.1:{port}/mcp")
+    };
+    // It speaks of TLS, and does not speak it.
+    let ran = doctor("http-of-tls", &["--url", &answers("400 Bad Request\r\n")]);
+    assert!(!ran.stdout.contains("write https:"), "{}", ran.stdout);
+    let key = ["--header", "X-Api-Key: hush"];
+    for (head, step, word) in [
+        (
+            "401 Unauthorized\r\n",
+            "authorization",
+            "See whether it wants `x-api-key`",
+        ),
+        (
+            "403 Forbidden\r\n",
+            "endpoint",
+            "who is meant by `x-api-key` may use it",
+        ),
+        (
+            "401 Unauthorized\r\nWWW-Authenticate: Bearer\r\n",
+            "authorization",
+            "RFC 9728",
+        ),
+    ] {
+        let ran = doctor("key", &[&["--url", &answers(head)][..], &key].concat());
+        assert!(!ran.stdout.contains("hush"), "{}", ran.stdout);
+        fails_at(ran, step, &[word]);
+    }
     let ran = doctor("closed", &["--url", "http://127.0.0.1:1/mcp"]);
     fails_at(
         ran,

@@ -73,6 +73,9 @@ fn broken(page: &mut Page, error: &Error) {
         let (head, _) = quoted.cut(SHOWN);
         page.quote_at("      ", head);
     }
+    for hint in &error.hints {
+        page.item("      ", Style::Dim, hint.clone());
+    }
 }
 
 /// Puts the counts of a run on the page.

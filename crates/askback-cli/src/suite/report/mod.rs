@@ -86,7 +86,11 @@ fn details(case: &CaseRun<'_>) -> Vec<String> {
         Verdict::Broken(error) => {
             let quoted = error.quoted.as_ref();
             let quoted = quoted.map(|quoted| format!("\n{}", quoted.raw()));
-            vec![format!("{}{}", error.message, quoted.unwrap_or_default())]
+            let mut text = format!("{}{}", error.message, quoted.unwrap_or_default());
+            for hint in &error.hints {
+                text = format!("{text}\n{hint}");
+            }
+            vec![text]
         }
     }
 }
