@@ -305,7 +305,8 @@ fn import(
             }
             let mut server = server.clone();
             // One of a project alone is started there already.
-            if !document.is_of_project(name) {
+            if !document.is_of_project(name) && file.folder != folders.here {
+                settle(&mut server, &file.folder, true);
                 anchor(&mut server, &file.folder, &folders.here);
             }
             page.line(words!("From {}:", file.client()));

@@ -46,8 +46,10 @@ pub fn settle(server: &mut Value, folder: &Path, can_say: bool) {
     if has_path && can_say {
         server["cwd"] = folder.display().to_string().into();
     } else if has_path && let Some(args) = server["args"].as_array_mut() {
+        // A bare word may be the name of a command, too, as `run` and `src` are.
+        let is_path = |word: &&str| word.contains(std::path::is_separator) || word.contains('.');
         for arg in args {
-            if let Some(word) = arg.as_str().filter(|word| is_there(word)) {
+            if let Some(word) = arg.as_str().filter(is_path).filter(|word| is_there(word)) {
                 *arg = folder.join(word).display().to_string().into();
             }
         }
@@ -76,6 +78,15 @@ mod tests {
             json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"]}),
             json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"], "cwd": there}),
             json!({"command": "node", "args": ["--x", whole, "no/such"]}),
+        );
+        let word = json!({"command": "cargo", "args": ["run", "src"]});
+        let in_folder = json!({"command": "cargo", "args": ["run", "src"], "cwd": there});
+        check(word.clone(), in_folder, word);
+        let manifest = folder.join("Cargo.toml").display().to_string();
+        check(
+            json!({"command": "run", "args": ["src", "Cargo.toml"]}),
+            json!({"command": "run", "args": ["src", "Cargo.toml"], "cwd": there}),
+            json!({"command": "run", "args": ["src", manifest]}),
         );
         let bin = json!({"command": "bin/it", "args": []});
         let in_folder = json!({"command": "bin/it", "args": [], "cwd": there});

@@ -309,6 +309,25 @@ fn servers_are_imported_without_their_secrets() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn an_imported_server_is_started_where_its_paths_lead_somewhere() {
+    let place = Place::new("import-paths");
+    let servers = r#"{"mcpServers": {
+        "mine": {"command": "python3", "args": ["server.py"]}, "theirs": {"command": "npx", "args": ["server"]}
+    }}"#;
+    place.write("user/.cursor/mcp.json", servers);
+    place.write("user/server.py", "");
+    place.run(&["servers", "import", "--from", "cursor"], 0);
+    let written = place.read("project/mcp.json");
+    let written: serde_json::Value = serde_json::from_str(&written).expect("it is JSON");
+    let expected = serde_json::json!({"mcpServers": {
+        "mine": {"command": "python3", "args": ["server.py"], "cwd": place.path("user")},
+        "theirs": {"command": "npx", "args": ["server"]},
+    }});
+    assert_eq!(written, expected);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn secrets_of_any_place_are_neither_listed_nor_imported() {
     let place = Place::new("anywhere");
     place.write(
