@@ -85,7 +85,7 @@ pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
         if description.trim().is_empty() {
             faults.push((Fault::Undescribed, name.clone()));
         }
-        if has_unknown_members(property) {
+        if has_unknown_members(schema, property) {
             faults.push((Fault::Members, name.clone()));
         }
     }
@@ -98,9 +98,9 @@ pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
     faults
 }
 
-/// Whether a value is an object, or has one in it, that may hold anything. Objects and lists that say what is in them
-/// are rows of a form.
-fn has_unknown_members(schema: &Value) -> bool {
+/// Whether a value of a schema is an object, or has one in it, that may hold anything. Objects and lists that say what is
+/// in them are rows of a form.
+fn has_unknown_members(root: &Value, schema: &Value) -> bool {
     let mut left = PARTS;
     let mut open = vec![schema];
     while let Some(part) = open.pop() {
@@ -108,22 +108,40 @@ fn has_unknown_members(schema: &Value) -> bool {
             return false;
         };
         left = rest;
-        match part["type"].as_str() {
-            Some("array") => open.push(&part["items"]),
-            Some("object") => match part["properties"].as_object() {
-                Some(properties) if !properties.is_empty() => open.extend(properties.values()),
-                _ if part["additionalProperties"].is_object() => {
-                    open.push(&part["additionalProperties"]);
-                }
-                // One that refers elsewhere or chooses may say it there.
-                _ if ["$ref", "allOf", "anyOf", "oneOf"]
-                    .iter()
-                    .any(|it| part.get(it).is_some()) => {}
-                // One that is empty says so.
-                _ if part["additionalProperties"] == false => {}
-                _ => return true,
-            },
-            _ => {}
+        let is_of = |name: &str| {
+            let kind = &part["type"];
+            kind == name
+                || kind
+                    .as_array()
+                    .is_some_and(|all| all.iter().any(|one| one == name))
+        };
+        let choices = ["anyOf", "oneOf", "allOf"].map(|word| part[word].as_array());
+        let reference = part["$ref"].as_str();
+        let is_said_there = reference.is_some() || choices.iter().any(Option::is_some);
+        let within = reference.and_then(|reference| reference.strip_prefix('#'));
+        open.extend(within.and_then(|pointer| root.pointer(pointer)));
+        if is_of("array") {
+            open.push(&part["items"]);
+        }
+        if !is_of("object") {
+            let [any, one, _] = choices;
+            // With members beside them they choose among those.
+            let choices = [any, one]
+                .into_iter()
+                .filter(|_| part.get("properties").is_none());
+            open.extend(choices.flatten().flatten());
+            continue;
+        }
+        match part["properties"].as_object() {
+            Some(properties) if !properties.is_empty() => open.extend(properties.values()),
+            _ if part["additionalProperties"].is_object() => {
+                open.push(&part["additionalProperties"]);
+            }
+            // One that refers elsewhere or chooses may say it there.
+            _ if is_said_there => {}
+            // One that is empty says so.
+            _ if part["additionalProperties"] == false => {}
+            _ => return true,
         }
     }
     false
@@ -199,12 +217,42 @@ mod tests {
             json!({"type": "string"}),
             json!({"type": "array", "items": {"type": "string"}}),
             edit.clone(),
-            json!({"type": "array", "items": edit}),
+            json!({"type": "array", "items": edit.clone()}),
             json!({"type": "object", "additionalProperties": {"type": "string"}}),
             json!({"type": "object", "additionalProperties": false}),
             json!({"type": "object", "$ref": "#/$defs/edit"}),
         ] {
             check(list(items), &[]);
+        }
+        let whole = |property: Value, defs: Value| json!({"type": "object", "properties": {"a": property}, "$defs": defs});
+        let any = json!({"type": "object", "additionalProperties": true});
+        for (property, defs, is_found) in [
+            (json!({"type": ["object", "null"]}), json!({}), true),
+            (json!({"anyOf": [any, {"type": "null"}]}), json!({}), true),
+            (json!({"oneOf": [edit, any]}), json!({}), true),
+            (json!({"anyOf": [edit, {"type": "null"}]}), json!({}), false),
+            (
+                json!({"allOf": [{"type": "object"}, edit]}),
+                json!({}),
+                false,
+            ),
+            (
+                json!({"properties": {}, "anyOf": [{"type": "object"}]}),
+                json!({}),
+                false,
+            ),
+            (json!({"$ref": "#/$defs/b"}), json!({"b": any}), true),
+            (json!({"$ref": "#/$defs/b"}), json!({"b": edit}), false),
+            (
+                json!({"$ref": "#/$defs/b"}),
+                json!({"b": {"$ref": "#/$defs/b"}}),
+                false,
+            ),
+        ] {
+            let mut property = property;
+            property["description"] = "d".into();
+            let fault = is_found.then_some((Fault::Members, "a"));
+            check(whole(property, defs), fault.as_slice());
         }
         let deep = json!({"type": "object", "properties": {"b": {"type": "object"}}});
         check(list(deep), &[(Fault::Members, "a")]);
