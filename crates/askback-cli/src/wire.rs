@@ -16,8 +16,14 @@ use askback_host::{
     wire::{self, News, Row, Shown, Wire},
     words,
 };
+use url::Url;
 
-use crate::{error::Error, own_files::OwnFile, private_file};
+use crate::{
+    error::Error,
+    own_files::OwnFile,
+    private_file,
+    target::{Reach, Target},
+};
 
 /// Where `--trace` shows each message as it travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +70,40 @@ impl Trace {
             file => Self::File(file.into()),
         })
     }
+}
+
+/// Has an observer see requests to a server at the URL that its file says, where that has variables: their values may be
+/// secrets.
+pub fn as_written(observer: Observer, target: &Target) -> Observer {
+    let (Reach::Address(address), Some(Reach::Address(written))) = (&target.reach, &target.written)
+    else {
+        return observer;
+    };
+    let Ok(mut sent) = Url::parse(&address.url) else {
+        return observer;
+    };
+    // It is shown without these.
+    sent.set_query(None);
+    sent.set_fragment(None);
+    let _ = sent.set_username("");
+    let _ = sent.set_password(None);
+    let end = written.url.find(['?', '#']).unwrap_or(written.url.len());
+    let mut written = written.url[..end].to_owned();
+    if let Some((scheme, rest)) = written.split_once("://")
+        && let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()))
+        && let Some((_, host)) = authority.rsplit_once('@')
+    {
+        written = format!("{scheme}://{host}{path}");
+    }
+    Arc::new(move |event| {
+        observer(match event {
+            WireEvent::Request(mut request) if request.url == sent.as_str() => {
+                request.url.clone_from(&written);
+                WireEvent::Request(request)
+            }
+            event => event,
+        });
+    })
 }
 
 impl WireLog {

@@ -22,7 +22,7 @@ use crate::{
     opener::{Opener, Take},
     permissions::Permissions,
     target::{Reach, Target},
-    wire::WireLog,
+    wire::{WireLog, as_written},
 };
 
 /// A connection to a server that the person does not talk to now.
@@ -141,7 +141,10 @@ impl<'a> Room<'a> {
             host.showing_wire(wire.shows());
         }
         let observer = match &wire {
-            Some(wire) => Some(wire.observer(args.trace.as_ref(), &relay)?),
+            Some(wire) => {
+                let observer = wire.observer(args.trace.as_ref(), &relay)?;
+                Some(as_written(observer, &target))
+            }
             None => None,
         };
         let role = args.role.unwrap_or_default();

@@ -214,6 +214,7 @@ fn no_secret_of_a_header_is_shown_or_saved() {
         .find(|word| word.starts_with("http://"));
     let url = url.unwrap_or_else(|| panic!("no address: {line}"));
 
+    let url = url.replace("/mcp", "/${HUSHED}");
     let lines = "/tools\n/wire all\n/wire 1\n/wire save kept\n";
     let run = Run::new(
         "wire-secrets",
@@ -228,6 +229,7 @@ fn no_secret_of_a_header_is_shown_or_saved() {
     );
     let kept = run.scratch.path("kept");
     let run = run.and(&["--trace=traced"]).input(lines);
+    let run = run.set("HUSHED", "mcp");
     let traced = run.scratch.path("traced");
     let ran = run.run().expect(0);
     let ran = ran
@@ -239,6 +241,8 @@ fn no_secret_of_a_header_is_shown_or_saved() {
     let traced = fs::read_to_string(traced).expect("it was written");
     for text in [&saved, &traced] {
         assert!(text.contains(r#""authorization":[null]"#), "{text}");
+        assert!(text.contains("/${HUSHED}\""), "{text}");
+        assert!(!text.contains("/mcp\""), "{text}");
         assert!(text.contains(r#""status":200"#), "{text}");
     }
     for text in [&saved, &traced, &ran.stdout] {
