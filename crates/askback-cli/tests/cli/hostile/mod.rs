@@ -365,6 +365,8 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
         let mut written = commands();
         written.push("/quit".to_owned());
         written.dedup();
+        // What may be a secret is not kept: words for a prompt that is none, and those that are no command.
+        written.retain(|line| !["what", "/p1 x y", "/p2 x y", "/p3 x y"].contains(&&**line));
         let typed = std::fs::read_to_string(scratch.path("state/askback/history"));
         let typed = typed.expect("the program keeps the lines");
         assert_eq!(typed.lines().collect::<Vec<_>>(), written);
