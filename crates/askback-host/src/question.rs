@@ -32,6 +32,13 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
         Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
             words!("{} wants you to sign in", name())
         }
+        Ask::Retry { .. } => {
+            page.say(
+                Style::Strong,
+                words!("The connection to {} was lost", name()),
+            );
+            return for_call(page, question.call.as_ref());
+        }
         Ask::Arguments { .. } if question.call.is_none() => {
             return page.say(Style::Strong, "A request that was sent");
         }
@@ -73,6 +80,7 @@ pub(crate) fn why(page: &mut Page, question: &Question, shown: usize, rest: &'st
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
         Ask::Sample(request) => sampling::request(excerpt, request),
+        Ask::Retry { why, quoted } => retry(excerpt, why, quoted.as_ref()),
         Ask::Register { issuer } => register(excerpt, issuer),
         Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
         Ask::SignIn {
@@ -88,6 +96,23 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
         }
         ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
+}
+
+/// Puts on the page why a call failed, and what it means to make it again.
+fn retry(excerpt: &mut Excerpt<'_>, why: &Words, quoted: Option<&PeerText>) {
+    excerpt.page().item("× ", Style::Warning, why.clone());
+    if let Some(quoted) = quoted {
+        excerpt.quote_at("  ", quoted.raw());
+    }
+    let page = excerpt.page();
+    page.say(
+        Style::Plain,
+        "What you wrote is kept, and is sent again where the same is asked.",
+    );
+    page.say(
+        Style::Warning,
+        "What the call did before it was lost, it does again.",
+    );
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.
@@ -160,6 +185,7 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Filling(draft) => form::field_hint(draft, at),
         Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
+        Step::Confirm if front.question.ask.is_retry() => "yes makes the call again".into(),
         Step::Confirm => "yes agrees".into(),
         Step::Consent(_) => "yes opens it in your browser".into(),
         Step::Sure(_) => "Sure? yes opens it all the same".into(),
@@ -241,8 +267,8 @@ pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
 }
 
-/// Puts on the page what became of a question.
-pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
+/// Puts on the page what became of a question, which may have been a link.
+pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: bool) {
     let name = name(asker);
     let words: Words = match reply {
         Reply::Form(_) | Reply::Text(_) | Reply::Sampled(_) => words!("Sent to {}.", name),
@@ -256,6 +282,7 @@ pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply) {
         Reply::Declined {
             reason: Some(_), ..
         } => words!("Declined; {} is told why.", name),
+        Reply::Cancelled(Why::Person) if is_link => "You cancelled the link.".into(),
         Reply::Cancelled(why) => words!("Cancelled{}.", because(*why)),
     };
     page.say(Style::Plain, words);
@@ -267,12 +294,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     match notice {
         Notice::Withdrawn => {
             page.blank();
-            // It may have taken the question back, or be gone: what is said then tells which.
-            let words = words!("{} no longer waits for an answer.", name);
-            page.say(Style::Warning, words);
+            page.say(Style::Warning, words!("{} withdrew its question.", name));
         }
         Notice::Repeated { message } => {
-            page.quote_at(words!("{} · answered as before ", name), first(message));
+            page.quote_row(words!("{} · answered as before ", name), message);
         }
         Notice::Played { message, stance } => {
             let became: Words = match stance {
@@ -281,7 +306,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
                 Stance::Silence => "not answered (/as timeout); Ctrl-C ends the call".into(),
                 Stance::Person => Words::default(),
             };
-            page.quote_at(words!("{} · {} ", name, became), first(message));
+            page.quote_row(words!("{} · {} ", name, became), message);
         }
         Notice::Restored => {
             let words = "What you had written before is there again.";
@@ -378,7 +403,7 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
             parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
         }
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } | Ask::Retry { .. } => {}
         Ask::Register { .. } | Ask::Client { .. } => {}
     }
     head(excerpt.page(), asker, question, (1, 1));
@@ -422,7 +447,7 @@ fn for_call(page: &mut Page, call: Option<&Call>) {
     }
 }
 
-/// Where a server comes from: the command that started it or its address, then what it calls itself.
+/// Where a server comes from: the command that started it or its address, then how it identifies itself.
 pub(crate) fn origin(page: &mut Page, asker: &Asker) {
     match &asker.reached {
         Reached::Typed(reached) => page.note(Style::Dim, given(reached)),
@@ -435,7 +460,7 @@ pub(crate) fn origin(page: &mut Page, asker: &Asker) {
         };
         let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
         let version = cut(&claims.version);
-        page.quote_line("  calls itself ", format!("{name} {version}"));
+        page.quote_line("  identifies as ", format!("{name} {version}"));
     }
 }
 
@@ -450,15 +475,6 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 
 /// The most characters of such a text.
 const UNASKED: usize = 1024;
-
-/// How much is shown of the message of a question that the person was not asked, in characters.
-const FIRST: usize = 44;
-
-/// The beginning of a message.
-fn first(message: &str) -> PeerText {
-    let first = message.lines().next().unwrap_or_default();
-    PeerText::from(text::line(first)).cut(FIRST).0
-}
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;

@@ -20,6 +20,8 @@ pub struct Remarks {
     progress: Option<String>,
     /// When progress was last told.
     far: Option<Duration>,
+    /// The last note, and when it was told.
+    noted: Option<(String, Duration)>,
     /// When each kind of list was last told to have changed.
     changed: Vec<(&'static str, Duration)>,
     /// Whether changed lists are news: to a person who can look at them.
@@ -92,6 +94,7 @@ impl Remarks {
         Self {
             progress: None,
             far: None,
+            noted: None,
             changed: Vec::new(),
             lists: false,
             can_restart: false,
@@ -130,6 +133,16 @@ impl Remarks {
             }
             self.progress.clone_from(message);
             self.far = Some(now);
+        }
+        if let Event::Note(note) = &event {
+            let is_told = |(last, at): &(String, Duration)| {
+                last == note && now.saturating_sub(*at) < self.window
+            };
+            if self.noted.as_ref().is_some_and(is_told) {
+                self.leave_out();
+                return Vec::new();
+            }
+            self.noted = Some((note.clone(), now));
         }
         if let Event::StartedOver(_) = &event {
             self.repeated = std::mem::take(&mut self.said).into();

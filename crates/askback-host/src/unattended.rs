@@ -1,6 +1,7 @@
 //! The front end where no person is asked: an answers file answers, or nobody does.
 
 use std::{
+    collections::BTreeSet,
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
@@ -28,11 +29,37 @@ pub struct Unattended {
     answered: Option<u64>,
     /// The answer that is given to it later.
     later: Option<Later>,
+    unmatched: Unmatched,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     page: Page,
     limits: Limits,
     out: Box<dyn Write + Send>,
 }
+
+/// The questions that nothing answered: the first are shown whole, and a flood of them is counted.
+#[derive(Debug, Default)]
+struct Unmatched {
+    /// The rules that were suggested.
+    rules: BTreeSet<String>,
+    /// The number of questions.
+    count: usize,
+}
+
+/// How much of a question that nothing answered is shown.
+enum Telling {
+    /// All of it, and the rule that would answer it.
+    Whole,
+    /// Its message.
+    Row,
+    /// Nothing: it is counted.
+    Nothing,
+}
+
+/// How many questions that nothing answered are shown whole.
+const WHOLE: usize = 8;
+
+/// How many questions that nothing answered are shown at all.
+const SHOWN: usize = 16;
 
 /// An answer that is given after a while.
 struct Later {
@@ -56,6 +83,7 @@ impl Unattended {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
             answered: None,
             later: None,
+            unmatched: Unmatched::default(),
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             page: out::stderr_page(),
             limits,
@@ -119,7 +147,18 @@ impl Unattended {
                 excerpt.quote_at("  ", &why);
                 Reply::Cancelled(Why::Unmatched)
             }
-            Answer::Unmatched => unmatched(self.script.is_some(), asker, question, &mut excerpt),
+            Answer::Unmatched => {
+                let rule = rule_for(asker, question);
+                let telling = self.unmatched.telling(rule.as_deref());
+                unmatched(
+                    self.script.is_some(),
+                    asker,
+                    question,
+                    rule,
+                    &telling,
+                    &mut excerpt,
+                )
+            }
         };
         excerpt.end(LEFT_OUT);
         Ok(reply)
@@ -250,6 +289,11 @@ impl Leaf for Unattended {
     }
 
     fn end(&mut self) {
+        let more = self.unmatched.count.saturating_sub(SHOWN);
+        if more > 0 {
+            let words = words!("more questions that were not answered: {}", more);
+            self.page.item("× ", Style::Warning, words);
+        }
         let report = self.report();
         for finding in &report.findings {
             let mark = match report.fails(finding) {
@@ -262,15 +306,31 @@ impl Leaf for Unattended {
     }
 }
 
+impl Unmatched {
+    /// Counts a question, and says how much of it is shown. What looks like one that was shown whole is answered by the
+    /// same rule.
+    fn telling(&mut self, rule: Option<&str>) -> Telling {
+        self.count = self.count.saturating_add(1);
+        let is_known = rule.is_some_and(|rule| self.rules.contains(rule));
+        if !is_known && self.rules.len() < WHOLE {
+            self.rules.extend(rule.map(str::to_owned));
+            return Telling::Whole;
+        }
+        match self.count <= SHOWN {
+            true => Telling::Row,
+            false => Telling::Nothing,
+        }
+    }
+}
+
 fn unmatched(
     has_script: bool,
     asker: &Asker,
     question: &Question,
+    rule: Option<String>,
+    telling: &Telling,
     excerpt: &mut Excerpt<'_>,
 ) -> Reply {
-    let rule = rule_for(asker, question);
-    let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
-    in_full(excerpt, asker, question, following);
     let (words, why) = match has_script {
         true => (
             "no rule of the answers file fits; cancelled.",
@@ -278,6 +338,18 @@ fn unmatched(
         ),
         false => ("there is no terminal to ask at; cancelled.", Why::Nobody),
     };
+    let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
+    match telling {
+        Telling::Whole => in_full(excerpt, asker, question, following),
+        Telling::Row => {
+            let message = question.ask.message().unwrap_or_default();
+            excerpt
+                .page()
+                .quote_row(words!("× {}, too: cancelled ", kind(question)), message);
+            return Reply::Cancelled(why);
+        }
+        Telling::Nothing => return Reply::Cancelled(why),
+    }
     excerpt.page().item("× ", Style::Warning, words);
     if let Some(rule) = rule {
         excerpt.page().note(
@@ -297,6 +369,7 @@ fn kind(question: &Question) -> &'static str {
         Ask::Sample(_) => "sampling",
         Ask::Roots
         | Ask::Arguments { .. }
+        | Ask::Retry { .. }
         | Ask::Register { .. }
         | Ask::Client { .. }
         | Ask::SignIn { .. } => "roots",

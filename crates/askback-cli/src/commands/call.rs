@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use askback::client::Client;
 use askback_host::{
     content,
+    model::Call,
     page::{Style, out},
 };
 use serde_json::Value;
 
-use super::{answers, park};
+use super::{answers, park, retry};
 use crate::{
     args,
     error::{Error, Outcome},
@@ -135,9 +137,10 @@ async fn call(
     if let Some(recorder) = &mut recorder {
         recorder.attach(session);
     }
-    let Session { client, host, .. } = session;
-    let call = client.call_listed(tool, &arguments);
-    let result = host.attend(call).await.map_err(Error::cancelled)?;
+    let asked = Call::Tool(tool.name.clone());
+    let call = async |client: &Client| client.call_listed(tool, &arguments).await;
+    let result = retry::attended(session, asked, call).await?;
+    let Session { host, .. } = session;
     if let Some(recorder) = &mut recorder {
         let end = result.as_ref();
         let end = end.map(|result| (content::tool_result(&result.value), result.failed()));

@@ -18,6 +18,7 @@ mod park;
 pub mod prompt;
 mod protect;
 pub mod read;
+mod retry;
 pub mod serve;
 pub mod servers;
 pub mod test;

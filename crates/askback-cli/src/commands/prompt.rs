@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use askback_host::{content, page::out};
+use askback::client::Client;
+use askback_host::{content, model::Call, page::out};
 
-use super::answers;
+use super::{answers, retry};
 use crate::{
     args,
     error::{Error, Outcome},
@@ -73,9 +74,11 @@ async fn get(
             Error::usage("the prompt needs more arguments: add these").quoting(missing.join(" "))
         );
     }
-    let get = client.get_prompt(&prompt.name, arguments);
-    let result = host.attend(get).await.map_err(Error::cancelled)?;
+    let asked = Call::Prompt(prompt.name.clone());
+    let get = async |client: &Client| client.get_prompt(&prompt.name, arguments.clone()).await;
+    let result = retry::attended(session, asked, get).await?;
     let result = result.map_err(failed)?;
+    let Session { host, .. } = session;
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(content::prompt(&result.value)))?,

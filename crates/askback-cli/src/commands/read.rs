@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use askback::client::Client;
 use askback_core::protocol::{ReadResourceResult, ResourceContents};
-use askback_host::{content, page::out, text::PeerText};
+use askback_host::{content, model::Call, page::out, text::PeerText};
 
-use super::answers;
+use super::{answers, retry};
 use crate::{
     error::{Error, Outcome},
     missing,
@@ -53,8 +54,12 @@ async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
         false => Some((args.uri.clone(), BTreeMap::new())),
     };
     let (uri, _) = uri.ok_or_else(missing::cancelled)?;
-    let reading = client.read_resource(&uri);
-    let result = host.attend(reading).await?.map_err(failed)?;
+    let asked = Call::Resource(uri.clone());
+    let read = async |client: &Client| client.read_resource(&uri).await;
+    let result = retry::attended(session, asked, read)
+        .await?
+        .map_err(failed)?;
+    let Session { host, .. } = session;
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(text(&result.value)))?,

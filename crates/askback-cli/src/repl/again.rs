@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Repl, attend, offered, resource::Resource, shown::Shown};
 use crate::{
-    error::Error,
+    error::{Error, Kind},
     files::AtWork,
     lookup, missing, secret,
     session::{Session, failed},
@@ -92,7 +92,13 @@ impl Repl<'_> {
             Err(error) => {
                 // The next result is compared with the one that there was.
                 last.result = before;
-                return Err(error);
+                let has_answered = self.session.host.answering() > answered;
+                return Err(match (error.kind, has_answered) {
+                    (Kind::Connection, true) => {
+                        error.hint("/again makes the call again, with what you wrote.")
+                    }
+                    _ => error,
+                });
             }
         };
         self.present(received, before)

@@ -204,6 +204,7 @@ impl Asked {
             }
             Ask::Roots
             | Ask::Arguments { .. }
+            | Ask::Retry { .. }
             | Ask::Register { .. }
             | Ask::Client { .. }
             | Ask::SignIn { .. } => return None,

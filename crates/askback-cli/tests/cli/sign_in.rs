@@ -224,7 +224,7 @@ fn a_person_signs_in_once_and_out_again() {
     assert_eq!(page.status(), "200");
     assert!(page.0.contains("go back to the terminal"), "{}", page.0);
     talk.until("The browser is back.");
-    talk.until("speaks 2026-07-28");
+    talk.until("MCP 2026-07-28");
     talk.say("/call hello");
     let (code, printed, screen) = talk.end();
     assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{screen}");
@@ -312,7 +312,7 @@ fn a_log_out_stays_while_another_process_runs() {
     let desk = Desk::new("sign-in-logged-out", Issuer::start());
     desk.keep_tokens();
     let mut talk = desk.open(&[]);
-    talk.until("speaks 2026-07-28");
+    talk.until("MCP 2026-07-28");
     let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     // An authorization server that takes no notice of it.
@@ -337,7 +337,7 @@ fn where_the_browser_is_elsewhere_its_address_is_pasted() {
     talk.until("× that address begins with http://127.0.0.1:");
     let returns = fetch("GET", &url).location().expect("it leads back");
     talk.say(&returns);
-    talk.until("speaks 2026-07-28");
+    talk.until("MCP 2026-07-28");
     talk.say("/call hello");
     let (code, printed, screen) = talk.end();
     assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{screen}");
@@ -455,7 +455,7 @@ fn a_client_that_was_registered_by_hand_is_used() {
         "GET",
         &fetch("GET", &url).location().expect("it leads back"),
     );
-    talk.until("speaks 2026-07-28");
+    talk.until("MCP 2026-07-28");
     let (code, _, screen) = talk.end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(desk.issuer.heard("/register").is_empty());
@@ -477,7 +477,7 @@ fn a_person_names_the_client_where_none_can_register() {
         talk.until("Waiting for the browser");
         let returns = fetch("GET", &url).location().expect("it leads back");
         fetch("GET", &returns);
-        talk.until("speaks 2026-07-28");
+        talk.until("MCP 2026-07-28");
     };
     let mut talk = desk.open(&[]);
     talk.until("cannot register itself");

@@ -46,6 +46,7 @@ fn here(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
     match front.step {
         Step::Secret(_) => vec![("y", "go on all the same")],
+        Step::Confirm if front.question.ask.is_retry() => vec![("Enter, y", "call again")],
         Step::Confirm => vec![("Enter, y", "agree")],
         Step::Filling(_) => {
             let mut keys = vec![

@@ -10,7 +10,7 @@ use crate::{
     folder,
     model::{
         self, Ask, Asker, Call, Desk, Effect, Front, Happened, Question, Reply, Sampling, Step,
-        link,
+        Why, link,
     },
     page::{Excerpt, Look, Page, Style},
     question::{self, tools},
@@ -18,9 +18,6 @@ use crate::{
     words,
 };
 use askback_core::protocol::CreateMessageResult;
-
-/// The most characters that the scrollback keeps of a message.
-const KEPT: usize = 44;
 
 /// The most rows on where a server comes from.
 const ORIGIN: usize = 4;
@@ -107,6 +104,7 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
         Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
             words!("{} wants you to sign in", name)
         }
+        Ask::Retry { .. } => words!("The connection to {} was lost", name),
         Ask::Arguments { .. } if question.call.is_none() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of".into(),
     }
@@ -382,6 +380,7 @@ pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<R
         },
         Step::Review(_) if ours => "[Enter] Call  [e] Edit".into(),
         Step::Review(_) => "[Enter] Send  [e] Edit".into(),
+        Step::Confirm if front.question.ask.is_retry() => "[Enter] Call again".into(),
         Step::Confirm => "[Enter] Agree".into(),
         Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
         Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
@@ -487,8 +486,6 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
             Effect::Tell(notice) => question::notice(page, desk.asker(), notice),
             Effect::Answer(id, reply) if happened.before == Some((*id, false)) => {
                 let message = happened.message.as_deref().unwrap_or_default();
-                let first = message.lines().next().unwrap_or_default();
-                let (first, _) = PeerText::from(text::line(first)).cut(KEPT);
                 let became = match reply {
                     Reply::Form(content) if content.is_empty() => words!("{} · agreed ", name()),
                     Reply::Form(content) if content.len() == 1 => {
@@ -502,17 +499,20 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),
+                    Reply::Cancelled(Why::Person) if happened.is_link => {
+                        words!("{} · you cancelled the link ", name())
+                    }
                     Reply::Cancelled(why) => {
                         words!("{} · cancelled{} ", name(), question::because(*why))
                     }
                     Reply::Roots(_) | Reply::Returned(_) => {
-                        question::answered(page, desk.asker(), reply);
+                        question::answered(page, desk.asker(), reply, happened.is_link);
                         continue;
                     }
                 };
-                match first.raw().is_empty() {
+                match message.is_empty() {
                     true => page.say(Style::Dim, became),
-                    false => page.quote_at(became, first),
+                    false => page.quote_row(became, message),
                 }
             }
             Effect::Answer(..)

@@ -138,7 +138,10 @@ impl Screen {
             .filter(|front| edits == Some((front.id, front.turn)));
         match front.map(|front| front.step) {
             Some(Step::Filling(_)) => return self.form.edited(text),
-            Some(Step::Write(_) | Step::Rewrite(..)) => self.text = Editor::new(text),
+            Some(step @ (Step::Write(_) | Step::Rewrite(..))) => {
+                self.text = Editor::new(text);
+                return self.draft(&step).into_iter().collect();
+            }
             _ => {
                 let words = "The question that you wrote this for is gone; nobody was sent it:";
                 page.say(Style::Warning, words);
@@ -189,7 +192,10 @@ impl Screen {
         self.issue = None;
         let did = match (desk.front(), prompt) {
             (Some(front), _) => {
-                let said = self.answer(&front, key);
+                let mut said = self.answer(&front, key);
+                if said.is_empty() {
+                    said.extend(self.draft(&front.step));
+                }
                 let signs_in = front.question.ask.signs_in();
                 match self.wire.take() {
                     Some(shown) => Did::Wire(shown),
@@ -263,10 +269,19 @@ impl Screen {
             (self.text, self.checkpoint) = (Editor::default(), Checkpoint::default());
         }
         self.pick = PickView::default();
-        if let Some(Step::Rewrite(_, text)) = desk.front().map(|front| front.step) {
-            self.text = Editor::new(text);
+        if let Some(so_far) = desk.front().and_then(|front| so_far(&front.step))
+            && so_far != self.text.text()
+        {
+            self.text = Editor::new(so_far);
         }
         self.form.reload();
+    }
+
+    /// The text that the person writes, where it is another than the question has so far.
+    fn draft(&self, step: &Step<'_>) -> Option<Said> {
+        let text = self.text.text();
+        let is_other = so_far(step).is_some_and(|so_far| so_far != text);
+        is_other.then(|| Said::Draft(text.to_owned()))
     }
 
     fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Said> {
@@ -562,4 +577,13 @@ impl Screen {
 /// The row below what takes no keys yet.
 fn moment(columns: usize) -> Row {
     Row::new(columns).ours(Style::Dim, "One moment…")
+}
+
+/// The text of a step at which one is written, as far as the question has it.
+fn so_far<'a>(step: &Step<'a>) -> Option<&'a str> {
+    match *step {
+        Step::Write(sampling) => Some(&sampling.so_far),
+        Step::Rewrite(_, text) => Some(text),
+        _ => None,
+    }
 }

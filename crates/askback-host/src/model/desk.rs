@@ -35,6 +35,8 @@ pub struct Desk {
     /// The folder that is offered.
     offer: Option<Root>,
     ended: Ended,
+    /// How the questions before the last call ended.
+    ended_before: Ended,
     stance: Stance,
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
@@ -87,6 +89,8 @@ pub struct Happened {
     pub before: Option<(u64, bool)>,
     /// The server's message of that question.
     pub message: Option<String>,
+    /// Whether it was a link.
+    pub is_link: bool,
     /// The party whose doing it was.
     pub cause: Cause,
     /// The effects to carry out.
@@ -180,6 +184,7 @@ impl Desk {
             shared,
             offer,
             ended: Ended::default(),
+            ended_before: Ended::default(),
             stance: Stance::default(),
             repeats: Repeats::default(),
             kept: Kept::default(),
@@ -257,8 +262,12 @@ impl Desk {
     }
 
     /// Begins a call that the person makes. If it is the one before again, the questions that were
-    /// answered in that are answered as they were.
+    /// answered in that are answered as they were, and how they end now counts in place of how they did.
     pub fn begin_call(&mut self, is_repeated: bool) {
+        match is_repeated {
+            true => self.ended = self.ended_before,
+            false => self.ended_before = self.ended,
+        }
         self.repeats.begin(is_repeated);
     }
 
@@ -275,6 +284,7 @@ impl Desk {
             message: front
                 .and_then(|open| open.question.ask.message())
                 .map(str::to_owned),
+            is_link: front.is_some_and(|open| matches!(open.question.ask, Ask::Link { .. })),
             cause: match event {
                 Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
@@ -342,7 +352,7 @@ impl Desk {
         let kept = self.kept.take(&question);
         let is_kept = kept.is_some();
         let first = match kept {
-            Some(draft) => Ok(Stage::Filling(draft)),
+            Some(stage) => Ok(stage),
             None => {
                 let has_model = self.model.is_some();
                 Stage::first(&question.ask, has_model, &self.limits, self.clock)

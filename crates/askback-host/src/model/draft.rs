@@ -12,6 +12,14 @@ use crate::{
     words,
 };
 
+/// What is wrong with a required field that is empty.
+pub fn missing(field: &Field) -> &'static str {
+    match field.kind {
+        FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "Please choose",
+        _ => "Please enter a value",
+    }
+}
+
 /// A form and what stands in its fields so far.
 ///
 /// A field keeps what a person wrote in it also where that is no value of the field yet: nothing
@@ -363,7 +371,7 @@ impl Draft {
         match self.entries.get(index)? {
             Entry::Value(_) => None,
             Entry::Written(_, issue) | Entry::Chosen(_, issue) => Some(issue.clone()),
-            Entry::Empty => field.required.then(|| "must be given".into()),
+            Entry::Empty => field.required.then(|| missing(field).into()),
         }
     }
 

@@ -1,40 +1,53 @@
-//! A form that was being filled in when its question went away.
+//! What the person had written when its question went away.
 
 use askback_core::{forms::Content, limits::Limits};
 
 use super::{Ask, Draft, Question, stage::Stage};
 
-/// The form that went away last, as far as it was filled in: it is there again where the same question
-/// is asked again, as it is when a call is repeated after a lost connection. A form that asks for
-/// secrets is not kept.
+/// The form, or the reply in place of a model, that went away last, as far as it was written: it is there again where the
+/// same question is asked again, as it is when a call is repeated after a lost connection. A form that asks for secrets is
+/// not kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Option<(Question, Draft)>);
+pub(super) struct Kept(Option<(Question, Stage)>);
 
 impl Kept {
-    /// Keeps what the person wrote, if it was a form.
+    /// Keeps what the person wrote, if they did.
     pub(super) fn keep(&mut self, question: Question, stage: Stage, limits: &Limits) {
-        let Ask::Form { message, schema } = &question.ask else {
-            return;
-        };
-        if schema.secret_fields(message).next().is_none()
-            && let Some(draft) = draft(stage)
-            && draft != Draft::new(schema.clone(), &Content::new(), limits.clone())
-        {
-            self.0 = Some((question, draft));
+        if let Some(stage) = written(&question.ask, stage, limits) {
+            self.0 = Some((question, stage));
         }
     }
 
-    /// Takes the form of a question, if it is the one that went away.
-    pub(super) fn take(&mut self, question: &Question) -> Option<Draft> {
-        let (_, draft) = self.0.take_if(|(before, _)| before == question)?;
-        Some(draft)
+    /// Takes the stage at which the person was with a question, if it is the one that went away.
+    pub(super) fn take(&mut self, question: &Question) -> Option<Stage> {
+        let (_, stage) = self.0.take_if(|(before, _)| before == question)?;
+        Some(stage)
     }
 }
 
-fn draft(stage: Stage) -> Option<Draft> {
-    match stage {
-        Stage::Filling(draft) | Stage::Review(draft) => Some(draft),
-        Stage::Reason(before) => draft(*before),
+/// The stage at which the person can go on writing, if anything is written.
+fn written(ask: &Ask, stage: Stage, limits: &Limits) -> Option<Stage> {
+    match (ask, stage) {
+        (_, Stage::Reason(before)) => written(ask, *before, limits),
+        (Ask::Form { message, schema }, Stage::Filling(draft) | Stage::Review(draft)) => {
+            let is_secret = schema.secret_fields(message).next().is_some();
+            let empty = || Draft::new(schema.clone(), &Content::new(), limits.clone());
+            (!is_secret && draft != empty()).then_some(Stage::Filling(draft))
+        }
+        (Ask::Sample(asked), Stage::Request(sampling) | Stage::Running(sampling)) => {
+            (sampling.request != **asked || sampling.has_kept()).then_some(Stage::Request(sampling))
+        }
+        (Ask::Sample(_), Stage::Write(sampling)) => {
+            (!sampling.so_far.is_empty()).then_some(Stage::Write(sampling))
+        }
+        (
+            Ask::Sample(_),
+            stage @ (Stage::Replied(_)
+            | Stage::Rewriting(..)
+            | Stage::Reread(..)
+            | Stage::Pick(_)
+            | Stage::Calling(_)),
+        ) => Some(stage),
         _ => None,
     }
 }

@@ -64,7 +64,7 @@ pub enum Refusal {
     User,
     /// It is longer than a person reads, and than most sites take.
     Long,
-    /// It would be opened as another link than it is read.
+    /// The browser would change the address, so that another is opened than is read.
     Repaired {
         /// The link it would become.
         to: String,
@@ -245,7 +245,7 @@ impl Refusal {
             Self::Hidden(c) => words!("it hides a character: {}", *c),
             Self::User => "it names a user, which can pass for a host".into(),
             Self::Long => words!("it is longer than {} characters", LONGEST),
-            Self::Repaired { .. } => "it would be opened as another link".into(),
+            Self::Repaired { .. } => "the browser would change this address, to:".into(),
         }
     }
 }
@@ -265,7 +265,7 @@ impl fmt::Display for Refusal {
             Self::Hidden(c) => write!(f, "it hides a character: <U+{:04X}>", *c as u32),
             Self::User => f.write_str("it names a user, which can pass for a host"),
             Self::Long => write!(f, "it is longer than {LONGEST} characters"),
-            Self::Repaired { .. } => f.write_str("it would be opened as another link"),
+            Self::Repaired { .. } => f.write_str("the browser would change this address"),
         }
     }
 }

@@ -24,14 +24,14 @@ use askback_core::{
 };
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
-pub use draft::{Draft, marks, read_field};
+pub use draft::{Draft, marks, missing, read_field};
 pub use ended::Ended;
 pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};
 pub use stance::Stance;
 pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};
 
-use crate::text::PeerText;
+use crate::text::{PeerText, Words};
 
 /// The asker: first the name that the person gave the server, last the server's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +148,13 @@ pub enum Ask {
         preset: Content,
         /// Whether values are suggested for its fields.
         suggests: bool,
+    },
+    /// Say whether a call whose connection was lost is made again: asked by ourselves.
+    Retry {
+        /// What happened, in a sentence of ours.
+        why: Words,
+        /// What the other side says of it.
+        quoted: Option<PeerText>,
     },
     /// Agree that this client becomes known to an authorization server, so that the person can sign in
     /// there: asked by ourselves.
@@ -293,14 +300,19 @@ impl Ask {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
             Self::Arguments { about, .. } => about.as_deref(),
-            Self::Sample(_) | Self::Roots => None,
+            Self::Sample(_) | Self::Roots | Self::Retry { .. } => None,
             Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. } => None,
         }
     }
 
     /// Whether we ask it ourselves, so that there is nobody to decline to.
     pub fn is_ours(&self) -> bool {
-        matches!(self, Self::Arguments { .. }) || self.signs_in()
+        matches!(self, Self::Arguments { .. } | Self::Retry { .. }) || self.signs_in()
+    }
+
+    /// Whether a call may be made again.
+    pub fn is_retry(&self) -> bool {
+        matches!(self, Self::Retry { .. })
     }
 
     /// Whether it is a part of signing in.

@@ -31,6 +31,8 @@ pub struct Sampling {
     pub request: CreateMessageParams,
     /// The reply of the model or of the person, as the person left it.
     pub reply: Option<CreateMessageResult>,
+    /// The text of the person that is to be the reply, as far as it is written.
+    pub so_far: String,
     /// A reply of the person's own, from which they went back.
     mine: Option<CreateMessageResult>,
     /// The arguments of a call from which the person went back.
@@ -75,6 +77,7 @@ impl Sampling {
         Self {
             request: request.clone(),
             reply: None,
+            so_far: String::new(),
             mine: None,
             left: None,
             has_model,
@@ -194,6 +197,7 @@ impl Sampling {
 
     /// Takes a reply of the person's own, with this text.
     pub(super) fn write(&mut self, text: String) {
+        self.so_far.clear();
         self.reply = Some(CreateMessageResult::text(PERSON, text));
     }
 

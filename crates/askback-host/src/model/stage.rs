@@ -145,7 +145,9 @@ impl Stage {
                     false => Self::Consent(link),
                 }
             }
-            Ask::Register { .. } => Self::Review(draft(FormSchema::default(), &Content::new())),
+            Ask::Register { .. } | Ask::Retry { .. } => {
+                Self::Review(draft(FormSchema::default(), &Content::new()))
+            }
             Ask::Client { .. } => Self::filling(draft(client(), &Content::new())),
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
@@ -395,6 +397,10 @@ fn running_said(sampling: Sampling, said: Said) -> Turn {
 /// While a reply is written in place of a model.
 fn write_said(mut sampling: Sampling, said: Said) -> Turn {
     match said {
+        Said::Draft(text) => {
+            sampling.so_far = text;
+            Turn::stay(Stage::Write(sampling))
+        }
         Said::Fill(text) if sampling.offered().is_empty() => {
             Turn::to(Stage::Reread(text, sampling))
         }
@@ -436,6 +442,10 @@ fn calling_said(mut calling: Calling, said: Said) -> Turn {
         });
     }
     match (&mut calling.arguments, said) {
+        (Arguments::Json(so_far), Said::Draft(text)) => {
+            *so_far = text;
+            Turn::stay(Stage::Calling(calling))
+        }
         (Arguments::Json(_), Said::Fill(text)) => match calling.read(text) {
             Ok(sampling) => Turn::to(Stage::Replied(*sampling)),
             Err((calling, wrong)) => Turn::to(Stage::Calling(calling)).because(wrong),
@@ -518,6 +528,7 @@ fn rewriting_said(mut sampling: Sampling, (part, text): (Part, String), said: Sa
             Turn::to(before(sampling))
         }
         Said::Back => Turn::to(before(sampling)),
+        Said::Draft(text) => Turn::stay(Stage::Rewriting(sampling, part, text)),
         _ => Turn::stay(Stage::Rewriting(sampling, part, text)),
     }
 }

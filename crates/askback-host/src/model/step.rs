@@ -89,6 +89,8 @@ pub enum Said {
     /// This is the text: the reason, what a model would have said, the address the browser ended
     /// at.
     Fill(String),
+    /// This is the text so far, which is not done: it is kept, also where the question goes away.
+    Draft(String),
     /// Have a model reply, and this much from now on without asking.
     Run(Permission),
     /// Decline this request to a model, and all others of this server.
@@ -196,7 +198,7 @@ pub struct Suggestions {
 /// A notice to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server took its question back, or is gone.
+    /// The server took its question back, or is gone, which is told by itself.
     Withdrawn,
     /// A link was declined without asking.
     LinkRefused {

@@ -83,6 +83,8 @@ enum Line {
     Whole(Words),
     /// Text of a peer behind a mark of ours and the gutter.
     Quote(Words, PeerText),
+    /// The beginning of a peer's text behind a mark of ours and the gutter, in one row.
+    QuoteRow(Words, PeerText),
     /// A link behind the gutter, with its domain.
     Link(PeerText, Range<usize>),
     /// A link without the gutter, to be copied.
@@ -187,6 +189,12 @@ impl Page {
     pub fn quote_line(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         let text = text.into();
         self.quote_at(mark, text::line(text.raw()));
+    }
+
+    /// The first line of a peer's text in one row behind a mark of ours: as much of it as fits. For what is only to be
+    /// recognized.
+    pub fn quote_row(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
+        self.lines.push(Line::QuoteRow(mark.into(), text.into()));
     }
 
     /// A link that was judged: what is beside its domain is dim.
@@ -309,6 +317,14 @@ impl Layout {
             Line::Quote(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
                 let rows = text::quoted(text.raw(), self.columns.saturating_sub(indent.columns));
+                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+            }
+            Line::QuoteRow(mark, text) => {
+                let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
+                let room = self.columns.saturating_sub(indent.columns);
+                let first = text::line(text.raw().lines().next().unwrap_or_default());
+                let first = text::fitted(&first, room.saturating_sub(GUTTER.len()));
+                let rows = text::quoted(&first, room);
                 self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
             }
             Line::Link(text, domain) => self.link(text.raw(), domain),

@@ -31,9 +31,9 @@ pub fn identity(
 ) {
     page.say(Style::Strong, given(&asker.name));
     question::origin(page, asker);
-    page.note(Style::Plain, words!("speaks {}", revision));
+    page.note(Style::Plain, words!("MCP {}", revision));
     let can = abilities(capabilities);
-    page.note(Style::Plain, words!("can do {}", can));
+    page.note(Style::Plain, words!("Offers {}", can));
     if let Some(instructions) = instructions {
         page.quote_at(NAME, instructions);
     }

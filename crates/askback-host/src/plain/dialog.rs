@@ -3,7 +3,9 @@
 use super::input::{Heard, OfField, heard};
 use crate::{
     command::{self, Typed},
-    model::{Cause, Desk, Effect, Front, Happened, Notice, Said, Step, Suggestions},
+    model::{
+        self, Cause, Desk, Effect, Front, Happened, Notice, Reply, Said, Step, Suggestions, Why,
+    },
     page::{LookSource, Page, Style},
     question::{self, tools},
     text::Words,
@@ -98,6 +100,7 @@ impl Dialog {
     pub fn happened(&mut self, desk: &Desk, happened: &Happened) {
         let Happened {
             before,
+            is_link,
             cause,
             effects,
             ..
@@ -117,7 +120,7 @@ impl Dialog {
                     if !explained(effects)
                         && (*before == Some((*id, false)) || reply.is_refusal()) =>
                 {
-                    question::answered(&mut self.page, desk.asker(), reply);
+                    question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
                 // What comes of it decides what is shown.
                 Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
@@ -203,7 +206,7 @@ impl Dialog {
                 }
             }
             OfField::Clear if draft.fields()[field].required => {
-                return self.object("must be given");
+                return self.object(model::missing(&draft.fields()[field]));
             }
             OfField::Clear => said.push(Said::Clear(field)),
             OfField::Fold => {
@@ -340,13 +343,15 @@ impl Dialog {
     }
 }
 
-/// Whether something else says already what became of the question.
+/// Whether something else says already what became of the question: that too many wait, or that no more are wanted, is
+/// said once.
 fn explained(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| {
         matches!(
             effect,
             Effect::Open(_)
-                | Effect::Tell(Notice::Muted | Notice::Flood | Notice::LinkRefused { .. })
+                | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted))
+                | Effect::Tell(Notice::LinkRefused { .. })
         )
     })
 }

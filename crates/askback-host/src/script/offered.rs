@@ -37,9 +37,11 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
         )),
         Ask::Sample(request) => Some(format!("sampling:\n  - reply: {}", reply_to(request))),
         Ask::Roots => Some("roots: [.]".to_owned()),
-        Ask::Arguments { .. } | Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
-            None
-        }
+        Ask::Arguments { .. }
+        | Ask::Retry { .. }
+        | Ask::Register { .. }
+        | Ask::Client { .. }
+        | Ask::SignIn { .. } => None,
     }
 }
 

@@ -112,6 +112,7 @@ impl ScriptRun {
             Ask::Sample(request) => self.sample(server, question, request),
             Ask::Roots => self.list_roots(),
             Ask::Arguments { .. }
+            | Ask::Retry { .. }
             | Ask::Register { .. }
             | Ask::Client { .. }
             | Ask::SignIn { .. } => Answer::Unmatched,

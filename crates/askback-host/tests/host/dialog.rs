@@ -704,6 +704,29 @@ fn a_flood_is_capped() {
     );
 }
 
+#[test]
+fn a_flood_is_told_in_a_line() {
+    let mut seat = Seat::new(WIDE);
+    let asks = |seat: &mut Seat, ids: std::ops::Range<u64>| {
+        for id in ids {
+            seat.happen(Event::Asked(id, booking()));
+        }
+    };
+    asks(&mut seat, 0..1);
+    let before = seat.screen();
+    asks(&mut seat, 1..1000);
+    let told = seat.screen();
+    let flood = "travel asks too much at once; more is cancelled until you have answered.";
+    assert_eq!(told.matches(flood).count(), 1, "{told}");
+    assert!(told.lines().count() < before.lines().count() + 4, "{told}");
+    assert!(!told.contains("Cancelled"), "{told}");
+    // Neither is each that is cancelled for who wants no more.
+    seat.happen(Event::Said(Said::Mute));
+    let told = seat.screen();
+    asks(&mut seat, 1000..1100);
+    assert_eq!(seat.screen(), "", "{told}");
+}
+
 // Shows EL-40.
 #[test]
 fn styles_are_the_only_escapes() {

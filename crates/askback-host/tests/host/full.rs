@@ -351,6 +351,14 @@ screens! {
         Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), See, Press(Key::Esc),
         Asks(booking()), Withdraw(7), Asks(booking()), Press(Key::Esc),
     ];
+    a_reply_that_was_written_is_there_again: 80, [
+        Asks(sampling()), Type("Take the"), Withdraw(1), Asks(sampling()), See, Type(" 8:10"), Press(Key::Ctrl('s')), See,
+        Withdraw(2), Asks(sampling()), See, Press(Key::Backspace), See, Press(Key::Ctrl('c')), Withdraw(3),
+        Asks(sampling()), See, Press(Key::Esc),
+        // A part of a request, too.
+        Model, Asks(sampling()), Type("y"), Press(Key::Ctrl('u')), Type("Be brief"), Withdraw(5), Asks(sampling()), See,
+        Press(Key::Ctrl('s')), Withdraw(6), Asks(sampling()), See, Press(Key::Esc),
+    ];
     what_is_typed_over_a_calendar_begins_the_field: 80, [
         Asks(form("When?", r#""day": {"type": "string", "format": "date", "default": "2026-11-24"}"#, "")),
         Press(Key::Down), Type("2026-06-15"), See, Press(Key::Ctrl('s')), Press(Key::Enter),

@@ -3,7 +3,10 @@
 use std::{
     future::poll_fn,
     io::{self, Write},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::Poll,
     time::Duration,
 };
@@ -664,9 +667,10 @@ fn what_a_server_says_too_often_is_counted() {
         assert_eq!(done, Ok(()));
         log.text()[before..].to_owned()
     };
+    static NOTES: AtomicUsize = AtomicUsize::new(0);
     let kinds: [fn() -> Event; 4] = [
         || Event::ServerStderr("a".to_owned()),
-        || Event::Note("about no request in particular, a".to_owned()),
+        || Event::Note(format!("note {}", NOTES.fetch_add(1, Ordering::Relaxed))),
         || Event::ResourceUpdated("a".to_owned()),
         || Event::Log {
             level: LoggingLevel::Info,
@@ -696,6 +700,58 @@ fn what_a_server_says_too_often_is_counted() {
     assert_eq!(hear(many(0), limits.host.remarks_window), "");
     let told = hear(many(1), Duration::ZERO);
     assert_eq!(told, format!("{}{stderr}{stderr}", left_out(3)));
+    // The same note is not told again before that either.
+    let note = || Event::Note("too many".to_owned());
+    let told = hear(vec![note(), note(), note()], Duration::ZERO);
+    assert_eq!(told, format!("note | too many\n{}", left_out(2)));
+    let told = hear(vec![note()], limits.host.remarks_window);
+    assert_eq!(told, "note | too many\n");
+}
+
+#[test]
+fn of_a_flood_a_few_questions_are_shown_and_the_others_counted() {
+    /// Asks so many questions, and returns the rows.
+    fn flood(questions: usize, question: fn(usize) -> HostQuestion) -> Vec<String> {
+        let (relay, arrivals) = Relay::new();
+        let log = Log::default();
+        let mut host = host(None, travel(), None, arrivals, Box::new(log.clone()));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.expect("the runtime starts");
+        for number in 0..questions {
+            let answered = runtime.block_on(host.attend(answer(relay.clone(), question(number))));
+            let answered = answered.expect("nobody interrupts");
+            assert_eq!(answered.ok(), Some(json!({"action": "cancel"})));
+        }
+        host.end();
+        log.text().lines().map(str::to_owned).collect()
+    }
+    #[track_caller]
+    fn check(questions: usize, question: fn(usize) -> HostQuestion, whole: usize, counted: &str) {
+        let rows = flood(questions, question);
+        let count = |begin: &str| rows.iter().filter(|row| row.starts_with(begin)).count();
+        let screen = rows.join("\n");
+        assert_eq!(count("travel asks"), whole, "{screen}");
+        let rest = questions.min(16) - whole;
+        assert_eq!(count("× a form, too: cancelled | Book?"), rest, "{screen}");
+        let last = rows.last().map_or("", String::as_str);
+        let end = "× more questions that were not answered: ";
+        assert_eq!(
+            last.strip_prefix(end).unwrap_or_default(),
+            counted,
+            "{screen}"
+        );
+    }
+    // What is asked again in the same words would be answered by the same rule.
+    check(1, |_| wishes(), 1, "");
+    check(9, |_| wishes(), 1, "");
+    check(1000, |_| wishes(), 1, "984");
+    let other = |number: usize| HostQuestion {
+        key: Some(format!("wishes{number}")),
+        ..wishes()
+    };
+    check(1000, other, 8, "984");
 }
 
 #[test]

@@ -62,6 +62,7 @@ enum Server<'a> {
 }
 
 /// An event before the screen.
+#[derive(Clone, Copy)]
 enum Do<'a> {
     /// This is seen.
     Until(&'a str),
