@@ -210,7 +210,8 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
     let folder = scratch.path(".").display().to_string();
     let state = scratch.path("state").display().to_string();
     let line = format!("cd '{folder}' && exec '{ASKBACK}' open --protocol 2025-11-25");
-    let mut terminal = Terminal::run("sh", &["-c", &line], 80, &[("XDG_STATE_HOME", &state)]);
+    // So wide that no path breaks a row.
+    let mut terminal = Terminal::run("sh", &["-c", &line], 250, &[("XDG_STATE_HOME", &state)]);
     for name in ["a", "b", "gone"] {
         terminal.until(&format!("of {name}:"));
         terminal.until("yes or no");
