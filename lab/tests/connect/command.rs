@@ -205,7 +205,7 @@ async fn sign_in(terminal: &mut Terminal, desk: &mut Desk<'_>, browser: &Browser
     desk.scene.known(&ada, "ada").await?;
     ada.sees("askback has the answer").await?;
     terminal.until(HOME).await?;
-    terminal.until(&format!("speaks {}", desk.revision)).await
+    terminal.until(&format!("MCP {}", desk.revision)).await
 }
 
 /// Calls the tool, and opens the link that the person is asked to open.
