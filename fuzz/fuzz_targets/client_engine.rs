@@ -125,7 +125,7 @@ impl Peer {
         let profile = Profile {
             info: Implementation::new("fuzzed", "1"),
             capabilities: serde_json::from_value(capabilities).expect("plain capabilities"),
-            json_fields: spoken(Revision::ALL.len()),
+            any_form: spoken(Revision::ALL.len()),
             revisions: all
                 .filter(|(at, _)| spoken(*at))
                 .map(|(_, revision)| revision)

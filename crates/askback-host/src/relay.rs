@@ -176,7 +176,7 @@ impl Relay {
         let mut client = client.on_event(move |event| ears.event(event));
         if abilities.forms {
             client = client
-                .elicits_json()
+                .elicits_any_form()
                 .on_elicit(move |form| forms.clone().fill(form));
         }
         if abilities.links {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use askback_core::{
-    forms::FormSchema,
+    forms::{Field, FormSchema},
     limits::Limits,
     protocol::{CreateMessageParams, ToolChoiceMode},
 };
@@ -87,10 +87,13 @@ fn this_link(asker: &Asker, question: &Question) -> String {
 
 /// The fields that a rule must give.
 fn fields_for(schema: &FormSchema) -> String {
-    let needed = schema
-        .fields
-        .iter()
-        .filter(|field| field.required && field.default_value().is_none());
+    let limits = Limits::default().forms;
+    let has_default = |field: &&Field| {
+        let default = field.default_value();
+        default.is_some_and(|value| field.check(&value, &limits).is_ok())
+    };
+    let required = schema.fields.iter().filter(|field| field.required);
+    let needed = required.filter(|field| !has_default(field));
     let fields: Vec<_> = needed
         .map(|field| format!("{}: …", word(&field.name)))
         .collect();

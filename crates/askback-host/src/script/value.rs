@@ -54,7 +54,7 @@ impl Values {
         texts
     }
 
-    /// The content of a form with these values, and the defaults of its other fields.
+    /// The content of a form with these values, and the defaults of its other fields that fit them.
     ///
     /// # Errors
     ///
@@ -74,7 +74,12 @@ impl Values {
             };
             content.insert(name.clone(), value);
         }
-        let mut content = schema.with_defaults(content);
+        for field in &schema.fields {
+            let default = field.default_value();
+            if let Some(default) = default.filter(|it| field.check(it, &limits.forms).is_ok()) {
+                content.entry(field.name.clone()).or_insert(default);
+            }
+        }
         if self.makes_rest {
             let needed = schema.fields.iter().filter(|field| field.required);
             for field in needed {

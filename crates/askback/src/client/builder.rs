@@ -47,7 +47,7 @@ pub struct ClientBuilder {
     protocol: Protocol,
     principal: Option<String>,
     tasks: bool,
-    json_fields: bool,
+    any_form: bool,
     checks_results: bool,
     /// The extensions.
     declared: ClientCapabilities,
@@ -65,7 +65,7 @@ impl ClientBuilder {
             protocol: Protocol::Auto,
             principal: None,
             tasks: true,
-            json_fields: false,
+            any_form: false,
             checks_results: true,
             declared: ClientCapabilities::default(),
             wrong: None,
@@ -115,12 +115,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Has forms put to the function of [`on_elicit`](Self::on_elicit) that a server must not ask: what
-    /// cannot be drawn of one is a field of JSON ([`FieldKind::Json`](crate::forms::FieldKind::Json)).
-    /// Without this they are refused.
+    /// Has forms put to the function of [`on_elicit`](Self::on_elicit) that a server must not ask, as they
+    /// are. What cannot be drawn of one is a field of JSON ([`FieldKind::Json`](crate::forms::FieldKind::Json)),
+    /// and a default may break its own field ([`Field::check`](crate::forms::Field::check) says so). Without
+    /// this the former are refused, and such a default is left out.
     #[must_use]
-    pub fn elicits_json(mut self) -> Self {
-        self.json_fields = true;
+    pub fn elicits_any_form(mut self) -> Self {
+        self.any_form = true;
         self
     }
 
@@ -321,7 +322,7 @@ impl ClientBuilder {
         let profile = Profile {
             info: self.info,
             capabilities,
-            json_fields: self.json_fields,
+            any_form: self.any_form,
             revisions,
             principal: self.principal,
             limits: self.limits,

@@ -75,8 +75,9 @@ pub struct Profile {
     pub info: Implementation,
     /// How its host can be asked.
     pub capabilities: ClientCapabilities,
-    /// Whether its host takes forms of which a part is written as JSON.
-    pub json_fields: bool,
+    /// Whether its host takes forms as they are: with fields that cannot be drawn, and defaults that are
+    /// no answers.
+    pub any_form: bool,
     /// The revisions it may speak.
     pub revisions: Vec<Revision>,
     /// For whom it asks, where the server tells people apart: results the server calls private are

@@ -82,9 +82,10 @@ pub(super) fn admit(
             if !capabilities.elicits_form() {
                 return Err(undeclared_mode("form"));
             }
-            if let Some((field, why)) = form.requested_schema.undrawn()
-                && !profile.json_fields
-            {
+            if profile.any_form {
+                return Ok(());
+            }
+            if let Some((field, why)) = form.requested_schema.undrawn() {
                 let name = &field.name;
                 return Err(ErrorObject::invalid_params(format!(
                     "field `{name}`: {why}"

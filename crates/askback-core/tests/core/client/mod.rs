@@ -67,7 +67,7 @@ fn profile() -> Profile {
         capabilities: capabilities(
             r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
         ),
-        json_fields: false,
+        any_form: false,
         revisions: Revision::ALL.into(),
         principal: None,
         limits: Limits::default(),

@@ -242,7 +242,7 @@ fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
 #[test]
 fn what_cannot_be_drawn_is_put_to_a_host_that_takes_json() {
     let client = Profile {
-        json_fields: true,
+        any_form: true,
         ..only("2025-11-25")
     };
     check_as(
@@ -257,6 +257,27 @@ fn what_cannot_be_drawn_is_put_to_a_host_that_takes_json() {
             "#,
         ),
     );
+}
+
+#[test]
+fn a_default_that_is_no_answer_is_put_to_a_host_that_takes_any_form() {
+    let question = r#"{"message":"Who?","requestedSchema":{"type":"object","properties":{"age":{"type":"integer","maximum":9,"default":12}}}}"#;
+    let without = r#"{"message":"Who?","requestedSchema":{"type":"object","properties":{"age":{"type":"integer","maximum":9}}}}"#;
+    for (any_form, put) in [(true, question), (false, without)] {
+        let client = Profile {
+            any_form,
+            ..only("2025-11-25")
+        };
+        let told = format!(
+            r#"
+            < {{"id":0,"method":"elicitation/create","params":{question}}}
+            = ask 1 {put}
+            ! answer 1 elicit {{"action":"accept","content":{{}}}}
+            > {{"id":0,"result":{{"action":"accept","content":{{}}}}}}
+            "#
+        );
+        check_as(&client, &legacy("2025-11-25", &told));
+    }
 }
 
 #[test]
