@@ -95,6 +95,13 @@ impl Dialog {
         self.again = true;
     }
 
+    /// Says that a line has a key in it that does nothing where lines are typed, and was not taken.
+    pub fn ask_without_keys(&mut self) {
+        let words = "Keys such as Esc and the arrows do nothing here: nothing of the line was taken. /help lists what does.";
+        self.page.item("× ", Style::Warning, words);
+        self.again = true;
+    }
+
     /// Puts on the page what came of an event. What is asked now is put there by
     /// [`Dialog::show`], once all that has happened is taken in.
     pub fn happened(&mut self, desk: &Desk, happened: &Happened) {
@@ -139,6 +146,10 @@ impl Dialog {
         let Some(front) = desk.front() else {
             return Vec::new();
         };
+        let is_text = matches!(front.step, Step::Write(_) | Step::Rewrite(..));
+        if line.contains('\n') && (is_text || self.lines.is_some()) {
+            return self.hear_paste(&front.step, line);
+        }
         if let (true, Typed::Text(text)) = (self.lines.is_some(), command::typed(line)) {
             return self.hear_more(&front.step, &text);
         }
@@ -198,7 +209,10 @@ impl Dialog {
                     count = draft.with(field, text.clone()).fields().len();
                     said.push(Said::Write { field, text });
                 }
-                Err(issue) => return self.object(issue),
+                Err(issue) => {
+                    question::options_with(&mut self.page, &draft.fields()[field], &text);
+                    return self.object(issue);
+                }
             },
             OfField::Keep => {
                 if let Some(issue) = draft.issue(field) {
@@ -270,6 +284,20 @@ impl Dialog {
             }
         }
         said
+    }
+
+    /// Takes in lines that were pasted where a text of several is written. The dot that ends it is not among them.
+    fn hear_paste(&mut self, step: &Step<'_>, lines: &str) -> Vec<Said> {
+        let (lines, is_ended) = match lines.strip_suffix("\n.") {
+            Some(lines) => (lines, true),
+            None => (lines, false),
+        };
+        let text = self.lines.get_or_insert_default();
+        text.extend(lines.split('\n').map(str::to_owned));
+        match is_ended {
+            true => self.hear_more(step, END),
+            false => Vec::new(),
+        }
     }
 
     fn hear_more(&mut self, step: &Step<'_>, line: &str) -> Vec<Said> {

@@ -111,13 +111,17 @@ impl Leaf for Plain {
                 self.dialog.ask_for_less();
                 Did::Said(Vec::new())
             }
+            Input::Line(line) if self.lines.has_key(&line) => {
+                self.dialog.ask_without_keys();
+                Did::Said(Vec::new())
+            }
             Input::Line(line) if is_asking => {
                 let said = self.dialog.hear(desk, &line);
                 self.dialog.take_wire().map_or(Did::Said(said), Did::Wire)
             }
             Input::Line(line) => {
                 out::tell(self.dialog.page());
-                Did::Line(line)
+                Did::Line(self.lines.one_by_one(&line))
             }
             Input::End => Did::End,
             Input::Interrupt => Did::Interrupt,

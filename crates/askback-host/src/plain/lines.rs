@@ -1,6 +1,7 @@
 //! The lines that the person types.
 
 use std::{
+    collections::VecDeque,
     io::{self, BufRead, IsTerminal},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
@@ -17,13 +18,23 @@ use tokio::sync::mpsc;
 
 use crate::host::Input;
 
-/// The most lines read before they are wanted.
+/// The most lines read before they are wanted, and the most of one paste.
 const AHEAD: usize = 1024;
+
+/// The longest pause between two lines of one paste. Nobody types a line in that time, and a key that is held comes
+/// again later.
+#[cfg(unix)]
+const PASTED: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 
 /// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: mpsc::Receiver<Input>,
+    /// Lines of a paste that are to be taken one by one.
+    pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
     /// Held while a line is read.
     reading: Arc<Mutex<()>>,
@@ -54,24 +65,35 @@ impl Lines {
         });
         Self {
             lines,
+            pasted: VecDeque::new(),
             interrupts,
             reading,
             typed,
         }
     }
 
-    /// Returns the next input: Ctrl-C, or a line if those are wanted now.
+    /// Returns the next input: Ctrl-C, or a line if those are wanted now. Lines that were pasted together are one,
+    /// with line breaks.
     pub(super) fn poll_next(&mut self, lines: bool, context: &mut Context<'_>) -> Poll<Input> {
         if let Poll::Ready(Some(())) = self.interrupts.poll_recv(context) {
             return Poll::Ready(Input::Interrupt);
         }
-        match lines {
-            true => self
-                .lines
-                .poll_recv(context)
-                .map(|line| line.unwrap_or(Input::End)),
-            false => Poll::Pending,
+        if !lines {
+            return Poll::Pending;
         }
+        if let Some(line) = self.pasted.pop_front() {
+            return Poll::Ready(Input::Line(line));
+        }
+        let next = self.lines.poll_recv(context);
+        next.map(|line| line.unwrap_or(Input::End))
+    }
+
+    /// Has the lines of a paste taken one by one: gives the first, and the others are the next inputs.
+    pub(super) fn one_by_one(&mut self, paste: &str) -> String {
+        let mut lines = paste.split('\n').map(str::to_owned);
+        let first = lines.next().unwrap_or_default();
+        self.pasted.extend(lines);
+        first
     }
 
     /// Forgets what a person typed before being asked, and returns whether there was any of that: it cannot have been
@@ -88,7 +110,7 @@ impl Lines {
             Err(_) => true,
         };
         forget_begun();
-        while self.lines.try_recv().is_ok() {
+        while self.pasted.pop_front().is_some() || self.lines.try_recv().is_ok() {
             was_any = true;
         }
         was_any
@@ -96,7 +118,12 @@ impl Lines {
 
     /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest.
     pub(super) fn was_cut(&self, line: &str) -> bool {
-        self.typed && line.len() >= PASSED
+        self.typed && line.split('\n').any(|line| line.len() >= PASSED)
+    }
+
+    /// Whether a line has a key in it that a terminal which edits lines does not know: Esc, or an arrow.
+    pub(super) fn has_key(&self, line: &str) -> bool {
+        self.typed && line.contains('\u{1b}')
     }
 
     /// Whether a person types, so that what is typed is on the screen already.
@@ -128,16 +155,29 @@ fn has_begun() -> bool {
     false
 }
 
-/// Whether the terminal has a line to be read, now or in the end. One that cannot be asked says so as it is read.
-fn is_line_there(is_awaited: bool) -> bool {
+/// How long a line of a terminal is waited for.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    /// As long as the next line of a paste takes.
+    Paste,
+    Endless,
+}
+
+/// Whether the terminal has a line to be read. One that cannot be asked says so as it is read.
+fn is_line_there(patience: Patience) -> bool {
     #[cfg(unix)]
     {
         let (stdin, now) = (io::stdin(), Timespec::default());
-        let patience = (!is_awaited).then_some(&now);
+        let patience = match patience {
+            Patience::None => Some(&now),
+            Patience::Paste => Some(&PASTED),
+            Patience::Endless => None,
+        };
         poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience).map_or(true, |there| there > 0)
     }
     #[cfg(not(unix))]
-    true
+    !matches!(patience, Patience::Paste)
 }
 
 /// Reads lines. Those of a terminal are read once they are there, so that `reading` is held for no longer than that.
@@ -146,30 +186,46 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
     loop {
         let _reading = match typed {
             true => {
-                is_line_there(true);
+                is_line_there(Patience::Endless);
                 let reading = reading.lock();
                 let reading = reading.unwrap_or_else(PoisonError::into_inner);
                 // It may have been forgotten.
-                if !is_line_there(false) {
+                if !is_line_there(Patience::None) {
                     continue;
                 }
                 Some(reading)
             }
             false => None,
         };
-        let mut line = Vec::new();
-        let input = match stdin.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => Input::End,
-            Ok(_) => {
-                let line = String::from_utf8_lossy(&line);
-                let line = line.strip_suffix('\n').unwrap_or(&line);
-                Input::Line(line.strip_suffix('\r').unwrap_or(line).to_owned())
+        let mut input = line(&mut stdin);
+        if let (Input::Line(pasted), true) = (&mut input, typed) {
+            for _ in 1..AHEAD {
+                if !is_line_there(Patience::Paste) {
+                    break;
+                }
+                match line(&mut stdin) {
+                    Input::Line(next) => pasted.extend(["\n", &next]),
+                    Input::End | Input::Interrupt => break,
+                }
             }
-        };
+        }
         // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
         let last = input == Input::End && !typed;
         if sender.blocking_send(input).is_err() || last {
             return;
+        }
+    }
+}
+
+/// The next line of the input, or its end.
+fn line(stdin: &mut impl BufRead) -> Input {
+    let mut line = Vec::new();
+    match stdin.read_until(b'\n', &mut line) {
+        Ok(0) | Err(_) => Input::End,
+        Ok(_) => {
+            let line = String::from_utf8_lossy(&line);
+            let line = line.strip_suffix('\n').unwrap_or(&line);
+            Input::Line(line.strip_suffix('\r').unwrap_or(line).to_owned())
         }
     }
 }
@@ -184,6 +240,7 @@ mod tests {
         fn check(typed: bool, length: usize, cut: bool) {
             let lines = Lines {
                 lines: mpsc::channel(AHEAD).1,
+                pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
                 reading: Arc::default(),
                 typed,

@@ -1,9 +1,14 @@
 //! Faults that were found once, each in a line or two of a conversation.
 
+use pty_process::blocking::Command;
 use serde_json::{Value, json};
 
 use super::{Server, asks, form, heard, request};
-use crate::run::{Ran, Run};
+use crate::{
+    full::{CTRL_D, Terminal},
+    run::{ASKBACK, Ran, Run},
+    scratch::Scratch,
+};
 
 /// Has a conversation of these lines with a server, or the call that they are alone.
 fn run(name: &str, server: &Server<'_>, lines: &str) -> Ran {
@@ -31,6 +36,61 @@ fn a_command_within_a_question_is_no_answer() {
     let ran = ran.expect(0).says("/decline").says("/cancel");
     let answer = r#"{"action":"accept","content":{"name":"/quit"}}"#;
     assert_eq!(heard(&ran.scratch), format!("q1: {answer}\n"));
+}
+
+#[test]
+fn options_that_are_many_are_found_by_a_part_of_them() {
+    let stations: Vec<_> = (1..=300)
+        .map(|number| format!("Station {number}"))
+        .collect();
+    let fields = json!({"from": {"type": "string", "enum": stations}});
+    let asked = asks(&[form("q1", "Where?", &fields, &["from"])]);
+    let ran = run(
+        "options",
+        &Server::Asks(&[asked]),
+        "/call t\non 18\n188\n\n",
+    )
+    .expect(0);
+    let ran = ran.says("| Station 30\nand 270 more: type a part of one to see which have it\n");
+    let ran = ran.says("| Station 18\n180 | Station 180\n");
+    assert_eq!(
+        heard(&ran.scratch),
+        "q1: {\"action\":\"accept\",\"content\":{\"from\":\"Station 188\"}}\n"
+    );
+}
+
+#[test]
+fn lines_that_are_pasted_are_one_value_where_lines_are_typed() {
+    let fields = json!({
+        "name": {"type": "string", "title": "Full name"},
+        "note": {"type": "string", "title": "Note"},
+    });
+    let scratch = Scratch::new("fault-pasted");
+    let (_, start) =
+        Server::Asks(&[asks(&[form("q1", "Who goes?", &fields, &["name"])])]).set(&scratch);
+    let mut command = Command::new(ASKBACK).args(["open", "--plain"]).args(start);
+    command = command
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"));
+    let mut terminal = Terminal::start(command, 80);
+    terminal
+        .until("zoo> ")
+        .press("/call t\n")
+        .until("/cancel\n> ");
+    terminal
+        .press("\x1b[A\n")
+        .until("/help lists what does.")
+        .until("/cancel\n> ");
+    terminal.press("Ada\nLovelace\n").until("Note").until("> ");
+    terminal.press("\n\n\n").until("Enter sends");
+    terminal
+        .press("\n")
+        .until("done")
+        .until("zoo> ")
+        .press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+    let answer = r#"{"action":"accept","content":{"name":"Ada\nLovelace"}}"#;
+    assert_eq!(heard(&scratch), format!("q1: {answer}\n"));
 }
 
 #[test]
