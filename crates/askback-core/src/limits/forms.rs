@@ -37,7 +37,7 @@ impl Default for FormLimits {
     fn default() -> Self {
         Self {
             fields: 64,
-            options: 256,
+            options: 1024,
             bytes: 32 << 10,
             pattern_bytes: 256,
             pattern_program_bytes: 256 << 10,

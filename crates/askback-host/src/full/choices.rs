@@ -4,7 +4,7 @@ use askback_core::forms::{Field, FieldKind, Opt};
 
 use super::frame::Row;
 use crate::{
-    model::Draft,
+    model::{Draft, having, options},
     page::Style,
     text::{self, PeerText},
     words,
@@ -22,6 +22,8 @@ pub(super) struct Choices<'a> {
     pub(super) index: usize,
     /// The option at which the person is, if they are at the field.
     pub(super) at: Option<usize>,
+    /// What is typed to find an option.
+    pub(super) sought: &'a str,
 }
 
 impl Choices<'_> {
@@ -43,10 +45,7 @@ impl Choices<'_> {
         // A mark, a blank between, and the label.
         let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(6);
         let needed = list.iter().map(label).fold(0, usize::saturating_add);
-        if list.is_empty()
-            || list.len() > OPTIONS
-            || needed > room.max(row.room().saturating_mul(2) / 3)
-        {
+        if list.is_empty() || is_long(list) || needed > room.max(row.room().saturating_mul(2) / 3) {
             return None;
         }
         // Labels are the server's: the gutter stands before the first.
@@ -67,9 +66,12 @@ impl Choices<'_> {
     /// row that begins so.
     pub(super) fn list(&self, begun: &Row, rows: &mut Vec<Row>) {
         let list = options(&self.draft.fields()[self.index]);
-        let first = self.at.unwrap_or_default().saturating_sub(OPTIONS / 2);
-        let first = first.min(list.len().saturating_sub(OPTIONS));
-        for (option, of) in list.iter().enumerate().skip(first).take(OPTIONS) {
+        let found = having(list, self.sought);
+        let at = found.iter().position(|&option| Some(option) == self.at);
+        let first = at.unwrap_or_default().saturating_sub(OPTIONS / 2);
+        let first = first.min(found.len().saturating_sub(OPTIONS));
+        for &option in found.iter().skip(first).take(OPTIONS) {
+            let of = &list[option];
             let style = self.style(option);
             let at = if self.at == Some(option) {
                 "› "
@@ -80,16 +82,23 @@ impl Choices<'_> {
             let room = row.room();
             rows.push(row.peer(style, &PeerText::from(of.label()), room));
         }
-        let last = first.saturating_add(OPTIONS).min(list.len());
-        if last.saturating_sub(first) < list.len() {
-            let words = words!(
-                "  {} to {} of {}",
+        let last = first.saturating_add(OPTIONS).min(found.len());
+        let words = match (self.sought, found.len()) {
+            ("", many) if many > OPTIONS => words!(
+                "  {} to {} of {}; type to find one",
                 first.saturating_add(1),
                 last,
-                list.len()
-            );
-            rows.push(begun.clone().ours(Style::Dim, words));
-        }
+                many
+            ),
+            ("", _) => return,
+            (sought, count) => words!(
+                "  {} of {} have “{}”",
+                count,
+                list.len(),
+                text::given(sought).short()
+            ),
+        };
+        rows.push(begun.clone().ours(Style::Dim, words));
     }
 
     fn style(&self, option: usize) -> Style {
@@ -111,13 +120,9 @@ impl Choices<'_> {
     }
 }
 
-/// The options of a field.
-pub(super) fn options(field: &Field) -> &[Opt] {
-    match &field.kind {
-        FieldKind::Choice(choice) => &choice.options,
-        FieldKind::Choices(choices) => &choices.options,
-        _ => &[],
-    }
+/// Whether these are so many that one is found by typing.
+pub(super) fn is_long(options: &[Opt]) -> bool {
+    options.len() > OPTIONS
 }
 
 /// Whether a field has options, or is a yes or no.

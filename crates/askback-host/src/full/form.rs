@@ -5,16 +5,16 @@ use jiff::civil::Date;
 
 use super::{
     calendar::{Calendar, Picked},
-    choices::{Choices, chosen, is_chosen_from, is_partly_chosen, options},
+    choices::{Choices, chosen, is_chosen_from, is_long, is_partly_chosen},
     editor::Editor,
-    frame::{Frame, LINE_BREAK, MARKS, Row, label_room},
+    frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
     key::Key,
     question,
     suggested::SuggestedView,
 };
 use crate::{
     command::{self, Typed},
-    model::{Draft, Front, Said},
+    model::{Draft, Front, Said, having, options},
     page::{Look, Page, Style},
     text::{self, PeerText, Words},
     words,
@@ -35,6 +35,9 @@ const ASIDE: usize = 16;
 /// The fewest columns of a screen on which a note stands beside its field.
 const WIDE: usize = 64;
 
+/// The most characters of a paste that are looked for among options.
+const SOUGHT: usize = 256;
+
 /// Where the person is in a form.
 #[derive(Debug)]
 pub(super) struct FormView {
@@ -46,6 +49,8 @@ pub(super) struct FormView {
     editor: Editor,
     /// The option at which the person is.
     option: usize,
+    /// What is typed to find an option among many.
+    sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
@@ -71,6 +76,7 @@ impl FormView {
             loaded: None,
             editor: Editor::default(),
             option: 0,
+            sought: String::new(),
             calendar: None,
             suggested: SuggestedView::default(),
             is_tried: false,
@@ -92,7 +98,7 @@ impl FormView {
 
     /// Whether something was written that Ctrl-C clears first.
     pub(super) fn is_written(&self) -> bool {
-        self.calendar.is_some() || !self.editor.text().is_empty()
+        self.calendar.is_some() || !self.editor.text().is_empty() || !self.sought.is_empty()
     }
 
     /// The server's description of the focused field.
@@ -139,6 +145,7 @@ impl FormView {
         }
         self.loaded = Some(self.focus);
         self.editor = Editor::default();
+        self.sought = String::new();
         let Some(field) = draft.fields().get(self.focus) else {
             return;
         };
@@ -233,6 +240,7 @@ impl FormView {
                 self.loaded = None;
                 return Pressed::Said(vec![Said::Clear(at)]);
             }
+            key if is_long(options(field)) => return self.find(draft, field, key),
             key if is_chosen_from(field) => return self.choose(draft, field, key),
             key => {
                 if !self.editor.press(key) {
@@ -312,6 +320,53 @@ impl FormView {
         Pressed::Said(Vec::new())
     }
 
+    /// Finds an option among many by a part of its label.
+    fn find(&mut self, draft: &Draft, field: &Field, key: &Key) -> Pressed {
+        let is_several = matches!(field.kind, FieldKind::Choices(_));
+        match key {
+            Key::Char(' ') if is_several || self.sought.is_empty() => {
+                return self.choose(draft, field, key);
+            }
+            Key::Char(c) => self.sought.push(*c),
+            Key::Paste(text) => self.sought.extend(text.trim().chars().take(SOUGHT)),
+            Key::Backspace if !self.sought.is_empty() => drop(self.sought.pop()),
+            Key::Left | Key::Right if !self.sought.is_empty() => {
+                let found = having(options(field), &self.sought);
+                let at = found.iter().position(|&option| option == self.option);
+                let next = match (key, at) {
+                    (Key::Left, Some(at)) => at.saturating_sub(1),
+                    (_, Some(at)) => at.saturating_add(1).min(found.len().saturating_sub(1)),
+                    (_, None) => 0,
+                };
+                return self.found(found.get(next), is_several);
+            }
+            key => return self.choose(draft, field, key),
+        }
+        if self.sought.is_empty() {
+            return Pressed::Said(Vec::new());
+        }
+        let found = having(options(field), &self.sought);
+        let sought = self.sought.to_lowercase();
+        let begins = |&&option: &&usize| {
+            let label = options(field)[option].label();
+            label.to_lowercase().starts_with(&sought)
+        };
+        self.found(found.iter().find(begins).or(found.first()), is_several)
+    }
+
+    /// Is at the option that was found, which chooses it where one is chosen.
+    fn found(&mut self, option: Option<&usize>, is_several: bool) -> Pressed {
+        let Some(&option) = option else {
+            return Pressed::Said(Vec::new());
+        };
+        self.option = option;
+        let field = self.focus;
+        Pressed::Said(match is_several {
+            true => Vec::new(),
+            false => vec![Said::Choose { field, option }],
+        })
+    }
+
     /// The rows of the form, and which of them has the focus.
     pub(super) fn rows(
         &mut self,
@@ -378,6 +433,7 @@ impl FormView {
             draft,
             index,
             at: has_focus.then_some(self.option),
+            sought: &self.sought,
         };
         let inline = choices.inline(row.clone(), room);
         let listed = inline.is_none();
@@ -404,7 +460,7 @@ impl FormView {
         }
         let below = || Row::new(columns).to(MARKS);
         if let (Some((style, note)), false) = (note, fits) {
-            rows.push(below().ours(style, note));
+            rows.extend(wrapped(below(), style, note));
         }
         if listed && list.is_empty() && self.editor.text().contains('\n') {
             // A default is the server's, until the person writes another text.
@@ -419,13 +475,10 @@ impl FormView {
             rows.extend(described(description, columns));
         }
         if let Some((default, issue)) = draft.dropped(index) {
-            let words = words!("! the server's default does not fit ({}): ", issue);
+            let words = words!("! the server's default does not fit ({}):", issue);
+            rows.extend(wrapped(below(), Style::Warning, words));
             let text = PeerText::from(field.show(default));
-            rows.push(
-                below()
-                    .ours(Style::Warning, words)
-                    .peer(Style::Dim, &text, columns),
-            );
+            rows.push(below().peer(Style::Dim, &text, columns));
         }
         if let FieldKind::Text(text) = &field.kind
             && let Some(pattern) = &text.pattern

@@ -5,7 +5,7 @@
 
 use crate::{
     page::{Rows, Style},
-    text::{self, GUTTER, PeerText, Words},
+    text::{self, GUTTER, PeerText, Words, given},
 };
 
 /// The rows of a screen, and where the person types.
@@ -43,6 +43,19 @@ const VALUE: usize = 48;
 pub(super) fn label_room(columns: usize) -> usize {
     let beside = columns.saturating_sub(MARKS).saturating_sub(VALUE);
     beside.max(columns / 3).min(LABEL)
+}
+
+/// Words of ours in as many rows as they take: the first goes on with a row that has begun, and the others begin
+/// below where it does.
+pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<Row> {
+    let (columns, at) = (begun.columns, begun.at);
+    let mut rows = Vec::new();
+    let mut row = begun;
+    for part in text::wrapped(words.into().as_str(), row.room().max(1)) {
+        rows.push(row.ours(style, given(part.trim_end())));
+        row = Row::new(columns).to(at);
+    }
+    rows
 }
 
 /// Text at a column. It is made of words of ours, of what the person wrote, or of a peer's text

@@ -1,8 +1,8 @@
 //! The keys that work at a question, each with what it does.
 
-use super::frame::Row;
+use super::{choices::is_long, frame::Row};
 use crate::{
-    model::{Front, Step},
+    model::{Front, Step, options},
     page::Style,
     text::{self, given},
 };
@@ -48,11 +48,14 @@ fn here(front: &Front<'_>) -> Vec<Does> {
         Step::Secret(_) => vec![("y", "go on all the same")],
         Step::Confirm if front.question.ask.is_retry() => vec![("Enter, y", "call again")],
         Step::Confirm => vec![("Enter, y", "agree")],
-        Step::Filling(_) => {
+        Step::Filling(draft) => {
             let mut keys = vec![
                 ("Tab, Shift-Tab", "the next field, the one before"),
                 ("← → Space", "choose among options"),
             ];
+            if draft.fields().iter().any(|field| is_long(options(field))) {
+                keys.push(("a part of it", "find an option among many"));
+            }
             if front.suggests() {
                 keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }

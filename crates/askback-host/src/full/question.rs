@@ -3,7 +3,7 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, Row},
+    frame::{Frame, Row, wrapped},
     help, review,
 };
 use crate::{
@@ -143,10 +143,8 @@ pub(super) fn body(
         Step::Filling(_) => {}
         Step::Confirm => rows.extend(why(front, look, shown)),
         Step::Secret(_) => {
-            rows.push(row().ours(
-                Style::Warning,
-                "It seems to ask for secrets, which do not belong into a form:",
-            ));
+            let words = "It seems to ask for secrets, which do not belong into a form:";
+            rows.extend(wrapped(row(), Style::Warning, words));
             if let Ask::Form { message, schema } = &front.question.ask {
                 for field in schema.secret_fields(message) {
                     let label = PeerText::from(field.label());
@@ -177,7 +175,7 @@ pub(super) fn body(
                 Step::Opened(_) if front.is_unfinished() => {
                     let words =
                         "The page is not finished yet. Finish it there, then press Enter again.";
-                    rows.push(row().ours(Style::Warning, words));
+                    rows.extend(wrapped(row(), Style::Warning, words));
                 }
                 Step::Opened(_) => {
                     let words = match front.goes_on() {
@@ -187,10 +185,8 @@ pub(super) fn body(
                     rows.push(row().ours(Style::Plain, words));
                 }
                 Step::Returning(_) => {
-                    rows.push(row().ours(
-                        Style::Plain,
-                        "Waiting for the browser. From another machine, paste the address it ends at:",
-                    ));
+                    let words = "Waiting for the browser. From another machine, paste the address it ends at:";
+                    rows.extend(wrapped(row(), Style::Plain, words));
                     rows.push(line("> "));
                 }
                 _ => {}
@@ -306,12 +302,8 @@ fn whole_of(label: &'static str, text: &str, style: Style, columns: usize) -> Ve
 /// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.
 fn warned(warning: &link::Warning, look: Look) -> Vec<Row> {
     let (words, of) = warning.words();
-    let mut rows = Vec::new();
-    let mut row = Row::new(look.columns).ours(Style::Warning, "! ");
-    for part in text::wrapped(words.as_str(), row.room().max(1)) {
-        rows.push(row.ours(Style::Warning, given(part.trim_end())));
-        row = Row::new(look.columns).to(2);
-    }
+    let begun = Row::new(look.columns).ours(Style::Warning, "! ");
+    let mut rows = wrapped(begun, Style::Warning, words);
     let Some(of) = of else { return rows };
     let whole = text::GUTTER
         .len()

@@ -6,11 +6,11 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::nested::{self, Group, Key, Kind, Row, Unfolded};
-use crate::{
-    text::{self, Clock, Words},
-    words,
+use super::{
+    nested::{self, Group, Key, Kind, Row, Unfolded},
+    options::marks,
 };
+use crate::text::{self, Clock, Words};
 
 /// What is wrong with a required field that is empty.
 pub fn missing(field: &Field) -> &'static str {
@@ -518,31 +518,6 @@ impl Draft {
         self.is_inner(index) || self.fields.get(index).is_some_and(is_json)
     }
 }
-/// The short marks by which the options of a list can be chosen: numbers, or letters where an
-/// option could be taken for a number, or none where it could be taken for a letter too.
-pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {
-    let any = |test: fn(&str) -> bool| {
-        options
-            .iter()
-            .any(|option| test(option.value.trim()) || test(option.label().trim()))
-    };
-    let is_number = |text: &str| text.parse::<f64>().is_ok();
-    let is_letter =
-        |text: &str| text.len() == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !any(is_number) {
-        return Some((1..=options.len()).map(|n| words!("{}", n)).collect());
-    }
-    (options.len() <= LETTERS.len() && !any(is_letter)).then(|| {
-        let letters = LETTERS.iter().take(options.len());
-        letters.map(|&letter| letter.into()).collect()
-    })
-}
-
-/// The letters that mark options.
-const LETTERS: [&str; 26] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
-    "t", "u", "v", "w", "x", "y", "z",
-];
 
 /// Says in the description of a field of JSON, behind the words of the server, why it is one, and its
 /// schema.

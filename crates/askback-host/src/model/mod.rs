@@ -12,6 +12,7 @@ mod ended;
 mod kept;
 pub mod link;
 mod nested;
+mod options;
 mod repeat;
 mod sampling;
 mod stage;
@@ -24,8 +25,9 @@ use askback_core::{
 };
 
 pub use desk::{Cause, Desk, Event, Front, Happened};
-pub use draft::{Draft, marks, missing, read_field};
+pub use draft::{Draft, missing, read_field};
 pub use ended::Ended;
+pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};
 pub use stance::Stance;

@@ -1,11 +1,14 @@
 //! The fields of a form in lines on a page.
 
-use askback_core::forms::{Field, FieldKind, FormSchema, Opt, TextField};
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema, Opt, TextField},
+    limits::Limits,
+};
 use serde_json::Value;
 
 use super::name;
 use crate::{
-    model::{Asker, Draft, Question, marks},
+    model::{Asker, Draft, Question, having, marks, options},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, Words},
     words,
@@ -13,6 +16,9 @@ use crate::{
 
 /// As much as is shown of what a server says about one field.
 const FIELD_SHOWN: usize = 2048;
+
+/// The most options of a field that are listed at once.
+const LISTED: usize = 30;
 
 /// Puts a field on the page that is to be filled in.
 pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
@@ -31,11 +37,7 @@ pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
     }
     excerpt.end(LEFT_OUT);
     let options = options(field);
-    let marks = marks(options).unwrap_or_default();
-    for (index, option) in options.iter().enumerate() {
-        let mark = marks.get(index).cloned().unwrap_or_default();
-        page.quote_line(words!("{} ", mark.right(3)), option.label());
-    }
+    listed(page, options, 0..options.len());
     if let FieldKind::Text(TextField {
         pattern: Some(pattern),
         ..
@@ -58,6 +60,29 @@ pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
     }
 }
 
+/// Puts the options on the page that have this in them, if there are so many that not all were shown.
+pub(crate) fn options_with(page: &mut Page, field: &Field, text: &str) {
+    let options = options(field);
+    if options.len() > LISTED {
+        let found = having(options, text.trim());
+        listed(page, options, found.into_iter());
+    }
+}
+
+/// Puts these options on the page, the first of them where they are many.
+fn listed(page: &mut Page, options: &[Opt], which: impl ExactSizeIterator<Item = usize>) {
+    let marks = marks(options).unwrap_or_default();
+    let more = which.len().saturating_sub(LISTED);
+    for index in which.take(LISTED) {
+        let mark = marks.get(index).cloned().unwrap_or_default();
+        page.quote_line(words!("{} ", mark.right(3)), options[index].label());
+    }
+    if more > 0 {
+        let words = words!("and {} more: type a part of one to see which have it", more);
+        page.say(Style::Dim, words);
+    }
+}
+
 /// A value in brackets, in a line of ours, where it can be said there without a word of the
 /// server's: yes and no, numbers and dates, and options by their marks.
 fn bracketed(field: &Field, value: &Value) -> Option<Words> {
@@ -77,14 +102,6 @@ fn bracketed(field: &Field, value: &Value) -> Option<Words> {
     });
     let chosen = chosen.collect::<Option<Vec<_>>>()?;
     Some(words!("[{}]", Words::join(chosen, ", ")))
-}
-
-fn options(field: &Field) -> &[Opt] {
-    match &field.kind {
-        FieldKind::Choice(choice) => &choice.options,
-        FieldKind::Choices(choices) => &choices.options,
-        _ => &[],
-    }
 }
 
 /// The words on what can be typed in a field.
@@ -134,7 +151,11 @@ pub(super) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
     schema.fields.iter().map(|field| {
         let optional = if field.required { "" } else { ", optional" };
         let default = field.default_value().map_or_else(String::new, |value| {
-            format!(" [{}]", text::line(&field.show(&value)))
+            let shown = text::line(&field.show(&value));
+            match field.check(&value, &Limits::default().forms) {
+                Ok(()) => format!(" [{shown}]"),
+                Err(_) => format!(", its default does not fit: {shown}"),
+            }
         });
         let mut hint = field.hint();
         for (index, option) in options(field).iter().enumerate() {

@@ -52,6 +52,71 @@ fn a_form_with_an_error_in_every_field_is_corrected() {
 }
 
 #[test]
+fn a_default_that_does_not_fit_is_shown_and_left_out() {
+    let fields = json!({
+        "seats": {"type": "integer", "title": "Seats", "maximum": 9, "default": 12},
+        "class": {"type": "string", "title": "Class", "enum": ["first", "second"], "default": "third"},
+    });
+    tell(&Story {
+        name: "a_default_that_does_not_fit",
+        server: Server::Asks(&[asks(&[form("q1", "How many?", &fields, &[])])]),
+        full: &[
+            Until("first ( ) second"),
+            See,
+            Press("\t"),
+            Until("| 12"),
+            See,
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        plain: "\n\n\n",
+        answers: "answers: [{accept: true}]",
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn an_option_of_many_is_found_by_a_part_of_it() {
+    let stations: Vec<_> = (1..=300)
+        .map(|number| format!("Station {number}"))
+        .collect();
+    let fields = json!({
+        "from": {"type": "string", "title": "From", "enum": stations},
+        "past": {"type": "array", "title": "Past", "items": {"enum": stations}},
+    });
+    tell(&Story {
+        name: "an_option_of_many",
+        server: Server::Asks(&[asks(&[form("q1", "Which way?", &fields, &["from"])])]),
+        full: &[
+            Until("type to find one"),
+            See,
+            Press("88"),
+            Until("3 of 300 have"),
+            Press("\x1b[C"),
+            Until("› (x) | Station 188"),
+            See,
+            Press("\t77"),
+            Until("› [ ] | Station 77"),
+            Press(" "),
+            Press("\x7f\x7f12"),
+            Until("› [ ] | Station 12"),
+            Press(" x"),
+            Until("0 of 300 have"),
+            See,
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        plain: "on 18\nStation 188\n12 77\n\n",
+        answers: "answers: [{accept: {from: Station 188, past: [Station 12, Station 77]}}]",
+        ..UNTOLD
+    });
+}
+
+#[test]
 fn questions_wait_in_a_queue() {
     let round = [
         booking("q1"),
