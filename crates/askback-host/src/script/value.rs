@@ -74,12 +74,12 @@ impl Values {
             };
             content.insert(name.clone(), value);
         }
-        for field in &schema.fields {
-            let default = field.default_value();
-            if let Some(default) = default.filter(|it| field.check(it, &limits.forms).is_ok()) {
-                content.entry(field.name.clone()).or_insert(default);
-            }
-        }
+        let mut content = schema.with_defaults(content);
+        // A default that does not fit is none.
+        content.retain(|name, value| {
+            let fits = |field: &Field| field.check(value, &limits.forms).is_ok();
+            self.given.contains_key(name) || schema.field(name).is_none_or(fits)
+        });
         if self.makes_rest {
             let needed = schema.fields.iter().filter(|field| field.required);
             for field in needed {
