@@ -5,7 +5,7 @@ use std::env;
 use askback_core::forms::Content;
 use askback_host::{
     page::{Page, Style},
-    text::given,
+    text::{Clock, given},
     words,
 };
 
@@ -50,8 +50,11 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
 
 /// The preset values.
 fn holiday() -> Content {
-    [("destination", "Barcelona"), ("depart", "2026-06-15")]
+    let depart = Clock::of_this_machine().day("in 1 month");
+    let depart = depart.map(|day| ("depart", day.to_string()));
+    [("destination", "Barcelona".to_owned())]
         .into_iter()
+        .chain(depart)
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect()
 }

@@ -44,7 +44,7 @@ impl Field {
                     .collect();
                 labels.join(", ")
             }
-            (FieldKind::Number(field), Value::Number(number)) if field.integer => {
+            (FieldKind::Number(_), Value::Number(number)) => {
                 number::whole(number).as_ref().unwrap_or(number).to_string()
             }
             // As it is read back.

@@ -31,6 +31,11 @@ impl Clock {
         (self.0)().date()
     }
 
+    /// Returns the day that these words of a person mean, as in `in 1 month`, if they mean one.
+    pub fn day(self, written: &str) -> Option<Date> {
+        day(written, self.today())
+    }
+
     /// Returns what a person wrote as a text of that format. None where it is not written as a person does, and may be one
     /// as it is.
     ///

@@ -94,4 +94,7 @@ fn a_whole_number_has_no_fraction_however_it_came() {
     assert_eq!(field.show(&json!(u64::MAX)), "18446744073709551615");
     let field = self::field(json!({"type": "number", "default": 4.0}));
     assert_eq!(field.default_value(), Some(json!(4.0)));
+    assert_eq!(field.show(&json!(4.0)), "4");
+    assert_eq!(field.show(&json!(4.5)), "4.5");
+    assert_eq!(field.show(&json!(1e300)), "1e+300");
 }
