@@ -52,6 +52,7 @@ use self::{
     line::{Command, HELP},
     lists::{Lists, Wanted},
     servers::{Learned, Other},
+    subscribe::Silent,
     tasks::{Background, Ended},
 };
 use crate::{
@@ -110,6 +111,8 @@ enum News {
     Files(Changes),
     /// These shared folders are gone, or there again.
     Folders(Vec<(Root, bool)>),
+    /// The server tells of some changes no more.
+    Silent(Silent),
 }
 
 /// Files have changed, for which the server may be started again.
@@ -237,7 +240,12 @@ impl<'a> Repl<'a> {
             let prompt = given(&self.session.host.desk().asker().name).short().into();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-            let there = &mut self.known.there;
+            let Known {
+                there,
+                changes,
+                watched,
+                ..
+            } = &mut self.known;
             let background = &mut self.background;
             let lists = self.session.host.changed();
             let news = async {
@@ -248,6 +256,7 @@ impl<'a> Repl<'a> {
                     ended = background.next() => News::Ended(ended),
                     changed = restart::changed(&mut self.files) => News::Files(changed),
                     changed = roots::changed(shared.unwrap_or_default(), there) => News::Folders(changed),
+                    silent = subscribe::silent(changes, watched) => News::Silent(silent),
                 }
             };
             match self.session.host.read_until(&prompt, news).await {
@@ -260,6 +269,7 @@ impl<'a> Repl<'a> {
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FilesChanged(changed)),
                 Err(News::Folders(changed)) => self.folders_changed(&changed),
+                Err(News::Silent(silent)) => self.fell_silent(silent),
             }
         }
     }

@@ -1,10 +1,45 @@
 //! Resources whose changes a conversation tells of.
 
+use std::{collections::BTreeMap, future::poll_fn, task::Poll};
+
+use askback::client::{ClientError, Subscription};
 use askback_core::protocol::SubscriptionFilter;
 use askback_host::page::Style;
 
 use super::{Repl, attend};
-use crate::{error::Error, session::Session};
+use crate::{
+    error::{Error, Kind},
+    session::{Session, failed},
+};
+
+/// The end of a subscription.
+pub(super) struct Silent {
+    /// The resource; without one, the lists.
+    uri: Option<String>,
+    /// Why it ended, where that was not the server's wish.
+    ended: Result<(), ClientError>,
+}
+
+/// Waits until one of these subscriptions has ended. It is not to be waited for again.
+pub(super) async fn silent(
+    changes: &mut Option<Subscription>,
+    watched: &mut BTreeMap<String, Subscription>,
+) -> Silent {
+    async fn ended(uri: Option<&String>, subscription: &mut Subscription) -> Silent {
+        let ended = subscription.ended().await;
+        let uri = uri.cloned();
+        Silent { uri, ended }
+    }
+    let lists = changes.iter_mut().map(|lists| (None, lists));
+    let resources = watched.iter_mut().map(|(uri, it)| (Some(uri), it));
+    let all = lists.chain(resources);
+    let mut all: Vec<_> = all.map(|(uri, it)| Box::pin(ended(uri, it))).collect();
+    poll_fn(|context| {
+        let mut ended = all.iter_mut().map(|ended| ended.as_mut().poll(context));
+        ended.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    })
+    .await
+}
 
 impl Repl<'_> {
     /// Has the server tell of changes of a resource.
@@ -44,6 +79,30 @@ impl Repl<'_> {
         let page = self.session.host.page();
         page.say(Style::Plain, "Its changes are no longer told.");
         Ok(())
+    }
+
+    /// Says that the server tells of changes no more. Where it is gone, that is told already.
+    pub(super) fn fell_silent(&mut self, silent: Silent) {
+        match &silent.uri {
+            Some(uri) => drop(self.known.watched.remove(uri)),
+            None => self.known.changes = None,
+        }
+        if self.known.is_down {
+            return;
+        }
+        let error = match silent.ended {
+            Ok(()) => Error::new(Kind::Connection, "the server ended a subscription"),
+            Err(error) => failed(error),
+        };
+        let page = self.session.host.page();
+        error.put_below(page);
+        match silent.uri {
+            Some(uri) => page.quote_line("Changes are told of no more of ", uri),
+            None => {
+                let words = "Changes of its lists are told of no more; /restart connects again.";
+                page.note(Style::Dim, words);
+            }
+        }
     }
 
     /// Subscribes again, for the server was started again.

@@ -44,6 +44,8 @@ pub(super) struct Call {
     /// Whether a subscription was opened again as soon as it began, for it may have been opened in
     /// another authorization context.
     pub(super) reopened: bool,
+    /// Since when a subscription that had begun is broken off.
+    pub(super) away: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -113,6 +115,7 @@ impl Call {
             overtaken: false,
             is_single: false,
             reopened: false,
+            away: None,
         }
     }
 

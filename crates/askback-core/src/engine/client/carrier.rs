@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     CallId, ClientError, Connection, State,
-    call::{Call, Stage},
+    call::{Call, Sent, Stage},
 };
 use crate::{jsonrpc::RequestId, revision::Era};
 
@@ -51,7 +51,9 @@ impl Connection {
     /// The transport will not bring a response to this request.
     ///
     /// It is sent again, with a new id, under the rules that hold for a transport that ends: if it
-    /// carries all the server needs to know, or is a subscription, and at most once in a row.
+    /// carries all the server needs to know, or is a subscription, and at most once in a row. A subscription
+    /// that had begun is opened again for as long as a server that is started again may take
+    /// ([`WireLimits::request`](crate::limits::WireLimits::request)).
     pub fn handle_lost(&mut self, id: &RequestId, lost: Lost, now: Duration) {
         if matches!(self.state, State::Opening(_)) {
             let error = match lost {
@@ -68,14 +70,17 @@ impl Connection {
             return;
         };
         match lost {
-            Lost::Broken(why) => self.lose_round(id, why, now),
+            Lost::Broken(why) => self.lose_round(id, ClientError::Crashed(why.into()), now),
             Lost::Returned => self.take_back(id, now),
+            Lost::Failed(error) if is_away(&error) && self.has_broken_off(id) => {
+                self.lose_round(id, error, now);
+            }
             Lost::Failed(error) => self.handle_result(id, Err(error), now),
         }
     }
 
     /// The answer to one round broke off.
-    fn lose_round(&mut self, id: CallId, why: String, now: Duration) {
+    fn lose_round(&mut self, id: CallId, error: ClientError, now: Duration) {
         let modern = self
             .greeting
             .as_ref()
@@ -85,13 +90,17 @@ impl Connection {
             return;
         };
         call.patience.pause(now);
-        if !modern || !call.survives_loss() {
-            return self.finish(id, Err(ClientError::Crashed(why.into())));
+        let is_told = call.away.is_some();
+        let survives = call.is_awaited(limits, now) || call.survives_loss();
+        if !modern || !survives {
+            return self.finish(id, Err(error));
         }
         call.restarted = true;
         let pause = call.reopening_pause(limits, now);
         let what = call.request.method();
-        self.note(format!("`{what}` broke off and is sent again: {why}"));
+        if let (false, ClientError::Crashed(why)) = (is_told, &error) {
+            self.note(format!("`{what}` broke off and is sent again: {why}"));
+        }
         match pause {
             Some(pause) => {
                 if let Some(call) = self.calls.get_mut(id) {
@@ -107,6 +116,11 @@ impl Connection {
         }
     }
 
+    /// Whether it is a subscription that had begun and broke off.
+    fn has_broken_off(&self, id: CallId) -> bool {
+        self.calls.get(id).is_some_and(|call| call.away.is_some())
+    }
+
     /// A round that nobody has taken up waits for the next session.
     fn take_back(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get_mut(id) else {
@@ -117,6 +131,16 @@ impl Connection {
             return self.finish(id, Err(ClientError::Crashed(SESSION_OVER.into())));
         }
         call.lose();
+    }
+}
+
+/// Whether a server that is started again may be there later.
+fn is_away(error: &ClientError) -> bool {
+    match error {
+        ClientError::Unreachable(_) => true,
+        // Of what stands before it.
+        ClientError::Http { status, .. } => matches!(status, 502..=504),
+        _ => false,
     }
 }
 
@@ -136,8 +160,20 @@ impl Call {
         }
     }
 
+    /// Whether it is a subscription that broke off, and the server may be there again. From then on it is one.
+    fn is_awaited(&mut self, limits: &crate::limits::Limits, now: Duration) -> bool {
+        if let Stage::Sent(Sent {
+            listening: Some(_), ..
+        }) = self.stage
+        {
+            self.away.get_or_insert(now);
+        }
+        let since = |since| now.saturating_sub(since) < limits.wire.request;
+        self.away.is_some_and(since)
+    }
+
     /// How long a subscription that broke off waits before it is opened again. One that lasted is
-    /// opened at once; one that keeps breaking off waits longer each time.
+    /// opened at once; one that keeps breaking off, or cannot be opened, waits longer each time.
     fn reopening_pause(
         &mut self,
         limits: &crate::limits::Limits,
@@ -146,9 +182,11 @@ impl Call {
         let Stage::Sent(sent) = &self.stage else {
             return None;
         };
-        let begun = sent.listening?;
-        if now.saturating_sub(begun) >= limits.http.stream_retry_most {
-            self.pauses = 0;
+        let lasted = |begun| now.saturating_sub(begun) >= limits.http.stream_retry_most;
+        match sent.listening {
+            Some(begun) if lasted(begun) => self.pauses = 0,
+            None if self.away.is_none() => return None,
+            _ => {}
         }
         let pauses = self.pauses;
         self.pauses += 1;

@@ -141,6 +141,7 @@ impl Connection {
             let is_stale = sent.context != self.authorization_context;
             call.patience.pause(now);
             call.restarted = false;
+            call.away = None;
             let has_reopened = core::mem::replace(&mut call.reopened, is_stale);
             self.out.push_back(Output::Granted(id, granted));
             // Nobody knows in which context it was opened. Once is enough: a server that wants

@@ -253,6 +253,31 @@ fn a_subscription_is_opened_again_ever_more_slowly() {
     transcript += &format!("\n! at 37000\n{}", broken(6));
     transcript += &begins(7);
     check(&modern(&transcript));
+    // While the server is away it is tried again, and told of once.
+    let mut transcript = String::from(
+        r#"! call 7 subscriptions/listen {"notifications":{"toolsListChanged":true}}"#,
+    );
+    transcript += &begins(2);
+    transcript += &format!("\n{}", broken(2));
+    for (id, until) in [(3, 1_000), (4, 3_000), (5, 7_000)] {
+        let lost = ["unreachable refused", "status 503"][id % 2];
+        transcript +=
+            &format!("\n>> {{\"id\":{id},{LISTEN}}}\n! lost {id} {lost}\n! until {until}");
+    }
+    check(&modern(&(transcript.clone() + &begins(6))));
+    // Another refusal ends it, and so does a server that stays away.
+    let ends = |text: &str, error: &str| {
+        let end = format!("\n>> {{\"id\":6,{LISTEN}}}\n{text}\n= failed 7: {error}");
+        check(&modern(&(transcript.clone() + &end)));
+    };
+    ends(
+        "! lost 6 status 404",
+        "the server answered with HTTP status 404: no message",
+    );
+    ends(
+        "! at 301000\n! lost 6 unreachable refused",
+        "the server cannot be reached: refused",
+    );
     // One that never began is tried again once.
     check(&modern(&format!(
         r#"
