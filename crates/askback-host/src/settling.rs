@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::model::{Ask, Cause, Desk, Front};
 
@@ -20,6 +20,8 @@ pub(crate) struct Settling {
     /// The question that is shown, and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
+    /// What would make a word of the letter that answered a question, and when the key before it came.
+    rest: Option<(&'static str, Instant)>,
 }
 
 impl Settling {
@@ -53,6 +55,28 @@ impl Settling {
     pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
         let is_new = seen(desk) != self.shown || self.goes_on();
         is_new && desk.front().is_some_and(|front| !is_of_person(&front))
+    }
+
+    /// Takes note of a letter that answered.
+    pub(crate) fn answered(&mut self, letter: char) {
+        let rest = match letter {
+            'y' => "es\n",
+            'n' => "o\n",
+            _ => return,
+        };
+        self.rest = Some((rest, Instant::now()));
+    }
+
+    /// Whether this belongs to a yes or no whose first letter was one already, so that it is meant for no line.
+    pub(crate) fn is_rest(&mut self, key: char) -> bool {
+        let Some((rest, before)) = self.rest.take() else {
+            return false;
+        };
+        let follows = before.elapsed() < SILENCE && (rest.starts_with(key) || key == '\n');
+        if let (true, Some(rest)) = (follows, rest.strip_prefix(key)) {
+            self.rest = Some((rest, Instant::now()));
+        }
+        follows
     }
 
     /// Whether a question stood where none is asked now, so that an Enter is meant for that.
@@ -160,6 +184,31 @@ mod tests {
         assert!(!settling.goes_on(), "it is over");
         settling.show(&desk, false);
         assert!(!settling.goes_on(), "nothing is new");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_of_a_yes_is_for_no_line() {
+        let check = async |pause: u64, typed: &str, left: &str| {
+            let mut settling = Settling::default();
+            settling.answered('y');
+            let mut taken = String::new();
+            for key in typed.chars() {
+                advance(Duration::from_millis(pause)).await;
+                taken.extend((!settling.is_rest(key)).then_some(key));
+            }
+            assert_eq!(taken, left, "{typed:?} at {pause}");
+        };
+        for (typed, left) in [
+            ("es\n", ""),
+            ("es\nes\n", "es\n"),
+            ("\n\n", "\n"),
+            ("e\n", ""),
+            ("exit\n", "xit\n"),
+            ("/call", "/call"),
+        ] {
+            check(100, typed, left).await;
+            check(700, typed, typed).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::run::{ASKBACK, Ran, Run};
+use crate::{
+    full::{CTRL_D, Terminal},
+    run::{ASKBACK, Ran, Run},
+};
 
 /// The revisions.
 const ALL: [&str; 5] = [
@@ -226,6 +229,27 @@ fn a_watch_of_the_newest_revision_ends_where_the_server_ends_it() {
     // Nothing is asked of a server that tells of nothing.
     let ran = watch("nothing", &json!({"tools": {}}));
     ran.expect(2).says("there is nothing to watch");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_conversation_says_that_changes_are_told_of_no_more() {
+    let capabilities = json!({"tools": {"listChanged": true}}).to_string();
+    let words = [
+        "open",
+        "--plain",
+        "--",
+        "sh",
+        "-c",
+        ENDING,
+        "sh",
+        &capabilities,
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("the server ended a subscription");
+    terminal.until("Changes of its lists are told of no more; /restart connects again.");
+    terminal.until("sh> ").press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
 }
 
 /// A server of 2026-07-28 that ends every subscription. Its first argument are its capabilities.

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Desk, Happened, link},
+    model::{Call, Cause, Desk, Happened, Step, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -274,7 +274,9 @@ impl Leaf for Full {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         let is_meant_for_another = match key {
-            Key::Enter if desk.front().is_none() => self.settling.follows(),
+            Key::Char(c) if desk.front().is_none() && self.settling.is_rest(c) => true,
+            Key::Enter if desk.front().is_none() && self.settling.is_rest('\n') => true,
+            Key::Enter | Key::Ctrl('d') if desk.front().is_none() => self.settling.follows(),
             _ if desk.front().is_none() => {
                 // Who goes on with the line has seen it.
                 self.settling.end();
@@ -289,6 +291,11 @@ impl Leaf for Full {
         if self.asks && desk.front().is_none() && self.prompt.is_some() && begins_a_line(&key) {
             self.asks = false;
             self.write(ATTRIBUTES);
+        }
+        if let (Key::Char(letter), Some(front)) = (&key, desk.front())
+            && takes_letters(&front.step)
+        {
+            self.settling.answered(*letter);
         }
         let did = self
             .screen
@@ -462,6 +469,14 @@ impl Drop for Full {
 /// Whether a key leads out of a question, or answers nothing.
 fn leaves(key: &Key) -> bool {
     matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
+}
+
+/// Whether a letter is an answer there, before the word is written out.
+fn takes_letters(step: &Step<'_>) -> bool {
+    matches!(
+        step,
+        Step::Secret(_) | Step::Confirm | Step::Sure(_) | Step::Folders(Some(_))
+    )
 }
 
 /// Whether more keys follow before anything comes of this one, so that an answer of the terminal is here
