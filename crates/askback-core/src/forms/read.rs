@@ -200,11 +200,11 @@ fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<Describ
 }
 
 /// An argument of a tool: a field of a form, or else one that is written as JSON.
-fn read_argument(keywords: Keywords, is_required: bool, limits: &FormLimits) -> Described {
-    let mut plain = keywords.clone();
+fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits) -> Described {
     if !is_required {
-        plain.leave_out_null();
+        keywords.leave_out_null();
     }
+    let mut plain = keywords.clone();
     plain.0.retain(|(name, format)| {
         let is_known = |name: &str| TextFormat::from_name(name).is_some();
         name != "format" || format.as_str().is_some_and(is_known)

@@ -519,12 +519,16 @@ impl Draft {
     }
 }
 
-/// Says in the description of a field of JSON, behind the words of the server, why it is one, and its
-/// schema.
+/// Says in the description of a field of JSON, behind the words of the server, its schema, and why it is one where
+/// that is not plain: objects and lists may have fields of their own.
 fn explain(field: &mut Field) {
     if let FieldKind::Json(json) = &field.kind {
         let schema = Value::from(json.schema.clone());
-        let why = format!("As JSON: {}. Its schema: {schema}", json.reason);
+        let is_nested = matches!(schema["type"].as_str(), Some("object" | "array"));
+        let why = match is_nested {
+            true => format!("As JSON. Its schema: {schema}"),
+            false => format!("As JSON: {}. Its schema: {schema}", json.reason),
+        };
         let description = field.description.take();
         let parts: Vec<_> = description.into_iter().chain([why]).collect();
         field.description = Some(parts.join(" "));

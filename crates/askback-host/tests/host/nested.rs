@@ -102,6 +102,14 @@ fn an_object_has_a_field_for_each_member() {
     let none = || json!({});
     let fields = "home.street home.floor home.at.lat";
     check(Filling::new(HOME, "", none()), &[], fields, none());
+    // So has one that may be null.
+    let nullable = r#""by":{"anyOf":[{"type":"object","properties":{"name":{"type":"string"}}},{"type":"null"}],"default":null}"#;
+    check(
+        Filling::new(nullable, "", none()),
+        &[("by.name", "Ada")],
+        "by.name",
+        json!({"by": {"name": "Ada"}}),
+    );
     // What must be given of it must be where anything is.
     check(
         Filling::new(HOME, "", none()),
