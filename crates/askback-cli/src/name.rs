@@ -47,6 +47,8 @@ const LAUNCHERS: &[Launcher] = &[
 /// Options of interpreters and package runners behind which there is a value.
 const VALUED: &[&str] = &[
     "-C",
+    "-W",
+    "-X",
     "-c",
     "-classpath",
     "-cp",
@@ -226,6 +228,7 @@ mod tests {
         check("/usr/bin/python3.12 -u zoo.py", "zoo.py");
         check("python3 -m mcp_server_fetch", "mcp_server_fetch");
         check("python3 -c pass", "python3");
+        check("python3 -W ignore -X dev zoo.py", "zoo.py");
         check(
             "npx -y @modelcontextprotocol/server-everything",
             "server-everything",

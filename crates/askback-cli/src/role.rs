@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use askback_core::revision::Revision;
-use askback_host::relay::Abilities;
+use askback_host::{relay::Abilities, text::Words};
 use serde::Deserialize;
 
 /// The client that is played.
@@ -120,6 +120,22 @@ impl Role {
         Ok(role)
     }
 
+    /// The words that make this client; none where it is ourselves.
+    pub fn played(self) -> Option<Words> {
+        let Abilities {
+            forms,
+            links,
+            sampling,
+            roots,
+        } = self.abilities;
+        let can = [forms, links, sampling, roots, self.tasks];
+        let less = LESS.iter().zip(can).filter(|(_, can)| !can);
+        let revision = self.revision.map(Revision::as_str);
+        let words = revision.into_iter().chain(less.map(|(word, _)| *word));
+        let words = Words::join(words.map(Words::from), ",");
+        (!words.as_str().is_empty()).then_some(words)
+    }
+
     fn play(&mut self, word: &str, known: &[KnownClient]) -> Result<(), String> {
         let abilities = &mut self.abilities;
         match word {
@@ -213,6 +229,11 @@ mod tests {
             [true, true, false, false],
             [false; 2],
         );
+        let played = |text: &str| Role::read(text).expect("it is one").played();
+        assert_eq!(Role::default().played(), None);
+        let codex = "2025-11-25,no-sampling,no-roots,no-tasks";
+        assert_eq!(played("codex,2025-11-25"), Some(codex.into()));
+        assert_eq!(Role::read(codex).map(Role::played), Ok(Some(codex.into())));
         for wrong in ["", "no-", "codex codex", "2025"] {
             let why = Role::read(wrong).expect_err("there is no such client");
             assert!(why.starts_with("there are claude-code, ") && why.contains("no-url"));

@@ -304,6 +304,11 @@ impl Session {
         Way::of(reach, authorization.as_ref(), bounds)
     }
 
+    /// Returns the client that is played.
+    pub fn role(&self) -> Role {
+        self.opener.role
+    }
+
     /// Plays this client from the next connection on.
     pub fn play(&mut self, role: Role) {
         self.opener.role = role;

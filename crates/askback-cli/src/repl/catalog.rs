@@ -151,6 +151,12 @@ impl Repl<'_> {
         if let Some(level) = self.known.log {
             say(words!("Log: {}", level));
         }
+        if let Some(played) = self.session.role().played() {
+            say(words!("Played: {}", played));
+        }
+        if let Some(answered) = self.session.host.desk().stance().words() {
+            say(words!("Questions: {}", answered));
+        }
         self.session.host.describe(said);
     }
 

@@ -44,7 +44,7 @@ pub(super) enum Command {
     /// Show the rest of the last result.
     More,
     /// Ask for log lines from this level on.
-    Log(LoggingLevel),
+    Log(Option<LoggingLevel>),
     /// Make the last call again.
     Again,
     /// Make the last call again as no client would; a state after so many seconds, too.
@@ -56,13 +56,13 @@ pub(super) enum Command {
     /// Talk to the server of this name.
     Server(String),
     /// Have every question answered so, or play another client.
-    As(String),
+    As(Option<String>),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
     /// Edit the request of this number, and send it again.
     Resend(u64),
     /// Say how far the server may have a model reply.
-    Sampling(Permission),
+    Sampling(Option<Permission>),
     /// Show the instructions that the server has for models.
     Instructions,
     /// A command that lacks its word.
@@ -186,13 +186,14 @@ impl Command {
             | Self::Read(_)
             | Self::Resend(_)
             | Self::Subscribe(_)
-            | Self::Log(_)
+            | Self::Log(Some(_))
             | Self::Trouble(_)
             | Self::Again => true,
             Self::Nothing
             | Self::Help
             | Self::Quit
             | Self::Roots(_)
+            | Self::Log(None)
             | Self::Sampling(_)
             | Self::Restart(_)
             | Self::Servers
@@ -267,8 +268,7 @@ pub(super) fn parse(line: &str) -> Command {
         "instructions" => Command::Instructions,
         "again" => Command::Again,
         "more" => Command::More,
-        "as" => one("/as decline, cancel, timeout, me or a CLIENT such as no-url")
-            .map_or_else(|lacks| lacks, Command::As),
+        "as" => Command::As(words.next()),
         "restart" => Command::Restart(words.next()),
         "servers" => Command::Servers,
         "server" => one("/server NAME").map_or_else(|lacks| lacks, Command::Server),
@@ -303,11 +303,12 @@ pub(super) fn parse(line: &str) -> Command {
         },
         "read" => one("/read URI").map_or_else(|lacks| lacks, Command::Read),
         "sampling" => match words.next().as_deref() {
-            Some("ask") => Command::Sampling(Permission::Ask),
-            Some("session") => Command::Sampling(Permission::Session),
-            Some("always") => Command::Sampling(Permission::Always),
-            Some("never") => Command::Sampling(Permission::Never),
-            _ => Command::Lacks("/sampling ask, session, always or never"),
+            None => Command::Sampling(None),
+            Some("ask") => Command::Sampling(Some(Permission::Ask)),
+            Some("session") => Command::Sampling(Some(Permission::Session)),
+            Some("always") => Command::Sampling(Some(Permission::Always)),
+            Some("never") => Command::Sampling(Some(Permission::Never)),
+            Some(_) => Command::Lacks("/sampling ask, session, always or never"),
         },
         "save" => match (words.next(), words.next().map(|number| number.parse())) {
             (Some(file), None) => Command::Save(file, None),
@@ -318,10 +319,11 @@ pub(super) fn parse(line: &str) -> Command {
         "unsubscribe" => Command::Unsubscribe(words.next()),
         "log" => match words
             .next()
-            .and_then(|level| serde_json::from_value(level.into()).ok())
+            .map(|level| serde_json::from_value(level.into()))
         {
-            Some(level) => Command::Log(level),
-            None => Command::Lacks(
+            None => Command::Log(None),
+            Some(Ok(level)) => Command::Log(Some(level)),
+            Some(Err(_)) => Command::Lacks(
                 "/log debug, info, notice, warning, error, critical, alert or emergency",
             ),
         },
@@ -432,7 +434,7 @@ mod tests {
         check("/servers", Command::Servers);
         check("/server b", Command::Server("b".to_owned()));
         check("/server", Command::Lacks("/server NAME"));
-        check("/as no-url", Command::As("no-url".to_owned()));
+        check("/as no-url", Command::As(Some("no-url".to_owned())));
         check("/find", Command::Lacks("/find TEXT"));
         check("/find a  b", Command::Find("a b".to_owned()));
         check("/call", Command::Lacks("/call TOOL"));
@@ -471,7 +473,7 @@ mod tests {
         );
         check("/subscribe a://b", Command::Subscribe("a://b".to_owned()));
         check("/unsubscribe", Command::Unsubscribe(None));
-        check("/log warning", Command::Log(LoggingLevel::Warning));
+        check("/log warning", Command::Log(Some(LoggingLevel::Warning)));
         check("/roots", Command::Roots(Change::Show));
         check("/roots exclude", Command::Lacks(ROOTS));
         check("/trouble", Command::Trouble(None));

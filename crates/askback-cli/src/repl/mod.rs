@@ -342,11 +342,10 @@ impl<'a> Repl<'a> {
             Command::Read(uri) => return self.read_resource(uri).await,
             Command::Roots(change) => return self.roots(&change),
             Command::Sampling(permission) => {
-                self.session.host.permit(permission).map_err(Error::usage)?;
-                self.tell(match permission {
-                    Permission::Session => "It holds until the conversation ends.",
-                    _ => "It is kept for this server.",
-                });
+                if let Some(permission) = permission {
+                    self.session.host.permit(permission).map_err(Error::usage)?;
+                }
+                self.tell(permitted(self.session.host.desk().permission()));
             }
             Command::Resend(number) => return self.resend(number).await,
             Command::Wire(what) => return self.wire(what),
@@ -355,17 +354,23 @@ impl<'a> Repl<'a> {
             Command::Subscribe(uri) => return self.subscribe(uri).await,
             Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()).await,
             Command::Log(level) => {
-                let Session { client, host, .. } = &mut *self.session;
-                attend(host, client.set_log_level(level)).await?;
-                self.known.log = Some(remarks::level(level).trim_end());
-                self.tell("It is asked for from now on.");
+                if let Some(level) = level {
+                    let Session { client, host, .. } = &mut *self.session;
+                    attend(host, client.set_log_level(level)).await?;
+                    self.known.log = Some(remarks::level(level).trim_end());
+                }
+                self.tell(match self.known.log {
+                    Some(level) => words!("Log lines from {} on are asked for.", level),
+                    None => "No level of log lines was asked for; /log LEVEL does.".into(),
+                });
             }
             Command::Again => return self.again().await,
             Command::Trouble(lapse) => return self.trouble(lapse).await,
             Command::Restart(name) => return self.restart_named(name.as_deref()).await,
             Command::Servers => self.list_servers(),
             Command::Server(name) => return self.talk_to(&name).await,
-            Command::As(who) => return self.play(&who).await,
+            Command::As(Some(who)) => return self.play(&who).await,
+            Command::As(None) => self.tell_role(),
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),
@@ -517,7 +522,7 @@ impl<'a> Repl<'a> {
     }
 
     /// Puts a line of ours on the page.
-    pub fn tell(&mut self, words: &'static str) {
+    pub fn tell(&mut self, words: impl Into<Words>) {
         let page = self.session.host.page();
         page.blank();
         page.say(Style::Plain, words);
@@ -547,6 +552,20 @@ impl<'a> Repl<'a> {
         };
         error.put_below(self.session.host.page());
         Ok(())
+    }
+}
+
+/// The words on how far a model may reply to the server.
+fn permitted(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Ask => "Each of its requests to a model is shown to you first.",
+        Permission::Session => {
+            "Its requests to a model run without asking, until the conversation ends."
+        }
+        Permission::Always => {
+            "Its requests to a model run without asking, also in later conversations."
+        }
+        Permission::Never => "Its requests to a model are declined, also in later conversations.",
     }
 }
 

@@ -6,6 +6,23 @@ use super::Repl;
 use crate::{error::Error, role::Role};
 
 impl Repl<'_> {
+    /// Says which client is played, and how questions are answered.
+    pub(super) fn tell_role(&mut self) {
+        let played = self.session.role().played();
+        let answered = self.session.host.desk().stance().words();
+        let page = self.session.host.page();
+        match played {
+            Some(played) => page.note(Style::Plain, words!("Played: {}.", played)),
+            None => page.note(Style::Plain, "No other client is played."),
+        }
+        match answered {
+            Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
+            None => page.note(Style::Plain, "You are asked."),
+        }
+        let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
+        page.note(Style::Dim, words);
+    }
+
     /// Has every question answered so from now on, or connects again as another client.
     pub(super) async fn play(&mut self, who: &str) -> Result<(), Error> {
         let (stance, told) = match who {

@@ -77,7 +77,13 @@ impl Repl<'_> {
             }
         }
         let page = self.session.host.page();
-        page.say(Style::Plain, "Its changes are no longer told.");
+        page.say(
+            Style::Plain,
+            match uri {
+                Some(_) => "Its changes are told of no more.",
+                None => "Changes of resources are told of no more.",
+            },
+        );
         Ok(())
     }
 

@@ -94,7 +94,7 @@ fn what_a_server_tells_unasked_is_asked_for() {
         "/subscribe a://b\n/unsubscribe a://b\n/unsubscribe\n",
     )
     .expect(0)
-    .says("Its changes are no longer told.");
+    .says("Its changes are told of no more.");
     run("unknown", ALL, "/unsubscribe a://b\n")
         .expect(2)
         .says("there is no subscription to this resource");

@@ -87,8 +87,10 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
             .on_travel()
     };
     alone().expect(0).prints("Reply 3.");
-    open("never", "/sampling ask\nCALL\n/never\n")
+    open("never", "/sampling\n/sampling ask\nCALL\n/never\n")
         .expect(3)
+        .says("run without asking, also in later conversations.")
+        .says("Each of its requests to a model is shown to you first.")
         .says("Declined.");
     alone().expect(3).says("you said never");
 }

@@ -50,12 +50,14 @@ fn a_client_that_nobody_knows_is_refused() {
 #[test]
 fn a_conversation_plays_other_clients_and_comes_back() {
     let lines = "/as decline\n/call tailor_trip destination=Rome\n/as no-questions,2025-03-26\n\
-                 /as me\n/wire all\n/as nobody\n";
+                 /as\n/as me\n/as\n/wire all\n/as nobody\n";
     let run = Run::new("as-in-turn", &["open"]).input(lines);
     let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(2);
     let ran = ran
         .says("Every question is declined; /as me ends that.")
         .says("askback · declined (/as decline) | ")
+        .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  Every question is declined.\n")
+        .says("No other client is played.\n  You are asked.\n")
         .says("nobody is no client that can be played");
     // As ourselves, as the other, and as ourselves again.
     assert_eq!(

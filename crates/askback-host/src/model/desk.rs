@@ -261,6 +261,11 @@ impl Desk {
         self.muted = false;
     }
 
+    /// How questions are answered.
+    pub fn stance(&self) -> Stance {
+        self.stance
+    }
+
     /// Begins a call that the person makes. If it is the one before again, the questions that were
     /// answered in that are answered as they were, and how they end now counts in place of how they did.
     pub fn begin_call(&mut self, is_repeated: bool) {

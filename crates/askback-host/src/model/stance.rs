@@ -17,6 +17,16 @@ pub enum Stance {
 }
 
 impl Stance {
+    /// What becomes of each question, as the end of a sentence; none where the person answers it.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Person => None,
+            Self::Decline => Some("declined"),
+            Self::Cancel => Some("cancelled"),
+            Self::Silence => Some("left without an answer"),
+        }
+    }
+
     /// The reply to a question, if it gets one; none where the person answers it.
     pub(super) fn reply(self) -> Option<Option<Reply>> {
         match self {

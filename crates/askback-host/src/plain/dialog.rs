@@ -146,9 +146,14 @@ impl Dialog {
         let Some(front) = desk.front() else {
             return Vec::new();
         };
-        let is_text = matches!(front.step, Step::Write(_) | Step::Rewrite(..));
-        if line.contains('\n') && (is_text || self.lines.is_some()) {
-            return self.hear_paste(&front.step, line);
+        if let Some((first, rest)) = line.split_once('\n') {
+            let is_text = matches!(front.step, Step::Write(_) | Step::Rewrite(..));
+            if is_text || self.lines.is_some() {
+                return self.hear_paste(&front.step, line);
+            }
+            if matches!(heard(&front.step, first), Heard::Lines) {
+                return self.hear_paste(&front.step, rest);
+            }
         }
         if let (true, Typed::Text(text)) = (self.lines.is_some(), command::typed(line)) {
             return self.hear_more(&front.step, &text);
