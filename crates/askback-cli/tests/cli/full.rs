@@ -263,6 +263,7 @@ fn wide(columns: u16) -> NonZero<u16> {
     NonZero::new(columns).expect("it has columns")
 }
 
+// Shows TO-40.
 #[test]
 fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let mut terminal = Terminal::open(&[], 80);

@@ -36,6 +36,7 @@ fn open(name: &str, lines: &str) -> Run {
     run
 }
 
+// Shows RO-12.
 #[test]
 fn a_server_that_is_told_of_a_change_sees_the_folders_as_they_are_then() {
     let lines = [

@@ -292,13 +292,14 @@ macro_rules! screens {
 }
 
 screens! {
-    // Shows EL-03, EL-13, EL-27, EL-30.
+    // Shows EL-03, EL-13, EL-27, EL-28, EL-30.
     a_booking: 80, [
         Asks(booking()), See, Type("y"), Press(Key::Enter), See, Type("a"), Press(Key::Ctrl('s')), See,
         Press(Key::Enter),
     ];
     a_form_on_a_narrow_screen: 40, [Asks(everything()), Press(Key::Tab), See];
     a_form_on_a_wide_screen: 120, [Asks(everything()), Press(Key::Tab), See];
+    // Shows EL-05.
     an_error_in_every_field_and_its_correction: 80, [
         Asks(everything()),
         Press(Key::Ctrl('u')), Type("x"), Press(Key::Tab), Type("abc"), Press(Key::Tab), Type("ada@"),
@@ -325,7 +326,7 @@ screens! {
             "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Holiday", "Never"]}"#, "")),
         Type("h"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
-    // Shows EL-04, EL25-17.
+    // Shows EL-04, EL-29, EL25-17.
     declined_with_a_reason: 80, [
         Asks(booking()), Press(Key::Ctrl('d')), Type("too dear"), See, Press(Key::Enter),
     ];
@@ -441,6 +442,7 @@ screens! {
     a_long_conversation_shows_what_is_new: 80, [
         Model, Asks(talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,
     ];
+    // Shows EL-16.
     a_link_whose_page_is_not_finished: 80, [
         Asks(unfinished("https://login.example.com/c?id=7")), See, Type("o"), See, Press(Key::Enter),
     ];
@@ -449,6 +451,7 @@ screens! {
         NoBrowser, Asks(going_on()), Type("o"), See, Type("o"), Press(Key::Esc), Asks(going_on()), Type("o"),
         Press(Key::Enter), Asks(link("https://example.com/")), Type("o"), See, Press(Key::Enter),
     ];
+    // Shows EL-38.
     a_link_is_shown_whole: 40, [
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789")), See, Type("c"),
         Type("d"), Press(Key::Enter),

@@ -117,6 +117,7 @@ const OPENAI: &str = r#"{"id": "c", "object": "chat.completion", "model": "gpt-x
 const OLLAMA: &str = r#"{"model": "qwen3", "created_at": "", "done": true, "done_reason": "stop",
     "message": {"role": "assistant", "content": "Take the 08:10."}, "eval_count": 3}"#;
 
+// Shows SA-16.
 #[tokio::test]
 async fn a_request_is_written_as_each_provider_reads_it() {
     for (name, answer, line, key, body) in [

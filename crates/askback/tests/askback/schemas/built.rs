@@ -23,7 +23,7 @@ fn takes_any() -> Tool {
     Tool::new("takes", async |_: Serde<Value>| -> Result<()> { Ok(()) })
 }
 
-// Shows BA-32, BA-70, TO-10.
+// Shows BA-31, BA-32, BA-34, BA-70, TO-10.
 #[test]
 fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
     let input = |input: &Value| builder().tool(takes_any().input_schema(schema(input)));
