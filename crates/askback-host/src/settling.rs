@@ -20,7 +20,7 @@ pub(crate) struct Settling {
     /// The question that is shown, and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
-    /// What would make a word of the letter that answered a question, and when the key before it came.
+    /// The rest of the word that began with the letter of an answer, and when the key before it came.
     rest: Option<(&'static str, Instant)>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Choices<'a> {
     pub(super) index: usize,
     /// The option at which the person is, if they are at the field.
     pub(super) at: Option<usize>,
-    /// What is typed to find an option.
+    /// The text that is typed to find an option.
     pub(super) sought: &'a str,
 }
 

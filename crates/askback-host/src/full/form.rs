@@ -1,39 +1,21 @@
 //! A form on the screen: a row for each field, and what stands below the one that has the focus.
 
+mod rows;
+
 use askback_core::forms::{Field, FieldKind, Opt, TextFormat};
 use jiff::civil::Date;
 
 use super::{
     calendar::{Calendar, Picked},
-    choices::{Choices, chosen, is_chosen_from, is_long, is_partly_chosen},
+    choices::{is_chosen_from, is_long},
     editor::Editor,
-    frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
     key::Key,
-    question,
     suggested::SuggestedView,
 };
 use crate::{
     command::{self, Typed},
     model::{Draft, Front, Said, having, options},
-    page::{Look, Page, Style},
-    text::{self, PeerText, Words},
-    words,
 };
-
-/// The most rows that are seen of a text of several lines.
-const LINES: usize = 8;
-
-/// The most rows that are seen of what the server says of a field.
-const DESCRIBED: usize = 3;
-
-/// The most characters of a label or a description that are laid out, of which as many are seen as fit.
-const LAID_OUT: usize = 1024;
-
-/// The fewest columns for a part of a note.
-const ASIDE: usize = 16;
-
-/// The fewest columns of a screen on which a note stands beside its field.
-const WIDE: usize = 64;
 
 /// The most characters of a paste that are looked for among options.
 const SOUGHT: usize = 256;
@@ -49,7 +31,7 @@ pub(super) struct FormView {
     editor: Editor,
     /// The option at which the person is.
     option: usize,
-    /// What is typed to find an option among many.
+    /// The text that is typed to find an option among many.
     sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
@@ -365,229 +347,6 @@ impl FormView {
             true => Vec::new(),
             false => vec![Said::Choose { field, option }],
         })
-    }
-
-    /// The rows of the form, and which of them has the focus.
-    pub(super) fn rows(
-        &mut self,
-        front: &Front<'_>,
-        draft: &Draft,
-        columns: usize,
-    ) -> (Vec<Row>, usize) {
-        self.load(draft);
-        let label = (0..draft.fields().len())
-            .map(|index| text::columns(&text::line(label(draft, index))).saturating_add(2))
-            .max()
-            .unwrap_or_default()
-            .min(label_room(columns));
-        let mut rows = Vec::new();
-        let mut focused = 0;
-        for index in 0..draft.fields().len() {
-            if index == self.focus {
-                focused = rows.len();
-            }
-            self.field(draft, index, label, columns, &mut rows);
-            if index == self.focus {
-                let written = self.editor.text();
-                let begun = Row::new(columns).to(MARKS);
-                rows.extend(self.suggested.rows(front, index, written, &begun));
-            }
-        }
-        (rows, focused)
-    }
-
-    fn field(
-        &self,
-        draft: &Draft,
-        index: usize,
-        label: usize,
-        columns: usize,
-        rows: &mut Vec<Row>,
-    ) {
-        let field = &draft.fields()[index];
-        let has_focus = index == self.focus;
-        let mark = if has_focus { "›" } else { " " };
-        let number = words!("{}", index.saturating_add(1)).right(3);
-        let begins = MARKS.saturating_add(label).saturating_add(2);
-        let is_wide = columns >= WIDE;
-        let room = columns.saturating_sub(begins).saturating_sub(1);
-        let room = if is_wide { room / 2 } else { room };
-        let style = if has_focus {
-            Style::Strong
-        } else {
-            Style::Plain
-        };
-        let row = Row::new(columns)
-            .ours(Style::Strong, mark)
-            .to(1)
-            .ours(Style::Dim, number)
-            .to(MARKS)
-            .peer(style, &shown_label(draft, index, label), label);
-        let row = match field.required {
-            true => row.ours(Style::Strong, "*"),
-            false => row,
-        };
-        let row = row.to(begins);
-        let list = options(field);
-        let choices = Choices {
-            draft,
-            index,
-            at: has_focus.then_some(self.option),
-            sought: &self.sought,
-        };
-        let inline = choices.inline(row.clone(), room);
-        let listed = inline.is_none();
-        let row = match inline {
-            Some(row) => row,
-            None if list.is_empty() => self.text(draft, index, row, room, has_focus),
-            None => chosen(draft, index, row, room),
-        };
-        let note = self.note(draft, index);
-        let aside = begins.saturating_add(room).saturating_add(1);
-        let beside = row.clone().ours(Style::Plain, "  ").to(aside);
-        // What is wrong is said beside its field as far as it can be, and whole at the focus.
-        let fits = note.as_ref().is_some_and(|(style, note)| {
-            let whole = beside.room() >= text::columns(note.as_str());
-            let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;
-            is_wide && (whole || cut)
-        });
-        match (&note, fits) {
-            (Some((style, note)), true) => rows.push(beside.ours(*style, note.clone())),
-            _ => rows.push(row),
-        }
-        if !has_focus {
-            return;
-        }
-        let below = || Row::new(columns).to(MARKS);
-        if let (Some((style, note)), false) = (note, fits) {
-            rows.extend(wrapped(below(), style, note));
-        }
-        if listed && list.is_empty() && self.editor.text().contains('\n') {
-            // A default is the server's, until the person writes another text.
-            let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
-            let text = self.editor.text();
-            let at = text[..self.editor.at()].matches('\n').count();
-            let first = at.saturating_sub(LINES / 2);
-            let first = first.min(lines.len().saturating_sub(LINES));
-            rows.extend(lines.into_iter().skip(first).take(LINES));
-        }
-        if let Some(description) = &field.description {
-            rows.extend(described(description, columns));
-        }
-        if let Some((default, issue)) = draft.dropped(index) {
-            let words = words!("! the server's default does not fit ({}):", issue);
-            rows.extend(wrapped(below(), Style::Warning, words));
-            let text = PeerText::from(field.show(default));
-            rows.push(below().peer(Style::Dim, &text, columns));
-        }
-        if let FieldKind::Text(text) = &field.kind
-            && let Some(pattern) = &text.pattern
-        {
-            let row = below().ours(Style::Dim, "pattern ");
-            rows.push(row.peer(Style::Dim, &PeerText::from(pattern), columns));
-        }
-        if let Some(calendar) = &self.calendar {
-            rows.extend(calendar.rows(columns, begins));
-        }
-        if listed && !list.is_empty() {
-            choices.list(&below(), rows);
-        }
-    }
-
-    /// The text of a field.
-    fn text(&self, draft: &Draft, index: usize, row: Row, room: usize, has_focus: bool) -> Row {
-        let text = self.editor.text();
-        if has_focus && text.contains('\n') {
-            return row.ours(Style::Dim, words!("{} lines", text.split('\n').count()));
-        }
-        if has_focus {
-            return row.written(text, Some(self.editor.at()), room);
-        }
-        match (draft.written(index), draft.value(index)) {
-            (Some(written), _) => row.written(written, None, room),
-            (_, Some(value)) => {
-                let shown = draft.fields()[index].show(value);
-                let shown = PeerText::from(shown.replace('\n', LINE_BREAK));
-                row.more(Style::Plain, &shown, room)
-            }
-            _ => row.ours(Style::Dim, "·"),
-        }
-    }
-
-    /// The note beside a field: what is wrong, or what is wanted.
-    fn note(&self, draft: &Draft, index: usize) -> Option<(Style, Words)> {
-        let field = &draft.fields()[index];
-        let has_focus = index == self.focus;
-        if has_focus && let Typed::Command(name, _) = command::typed(self.editor.text()) {
-            let words = words!("Enter runs /{}; // for a text", text::given(name));
-            return Some((Style::Warning, words));
-        }
-        let is_empty = draft.value(index).is_none() && draft.written(index).is_none();
-        match draft.issue(index) {
-            Some(issue) if !is_empty || self.is_tried || is_partly_chosen(draft, index) => {
-                Some((Style::Warning, words!("× {}", issue)))
-            }
-            _ if has_focus && is_date(field) => {
-                Some((Style::Dim, words!("{} · ↓ calendar", text::hint(field))))
-            }
-            _ if has_focus || is_empty => Some((Style::Dim, hint(field))),
-            _ => None,
-        }
-    }
-}
-
-/// The first rows of what the server says of a field.
-fn described(description: &str, columns: usize) -> Vec<Row> {
-    let look = Look {
-        columns,
-        styled: false,
-    };
-    let mut page = Page::new(look);
-    let (head, cut) = text::head(description, LAID_OUT);
-    page.quote_at(Words::default().padded(MARKS), head);
-    let rows = page.take();
-    let mut frame = Frame::default();
-    frame.put(&rows.first(DESCRIBED));
-    let more = rows.to_string().lines().count().saturating_sub(DESCRIBED);
-    let words = match (more, cut) {
-        (0, 0) => None,
-        (more, 0) => Some(words!("{} more rows; F4 shows the whole", more)),
-        (_, _) => Some("more; F4 shows the whole".into()),
-    };
-    if let Some(words) = words {
-        let row = Row::new(columns).to(MARKS);
-        frame.push(row.ours(Style::Dim, words));
-    }
-    frame.into_rows()
-}
-
-/// As much of the label of a field as is laid out.
-fn label(draft: &Draft, index: usize) -> &str {
-    let label = draft.fields()[index].label();
-    match draft.is_inner(index) {
-        true => text::fitted_end(label, LAID_OUT),
-        false => text::head(label, LAID_OUT).0,
-    }
-}
-
-/// The label of a field. Of a member of an object, whose label is longer, the end is shown: it tells
-/// the members apart.
-fn shown_label(draft: &Draft, index: usize, columns: usize) -> PeerText {
-    let label = label(draft, index);
-    let most = columns.saturating_sub(text::columns(text::GUTTER));
-    let fits = text::columns(&text::line(label)) <= most;
-    if fits || !draft.is_inner(index) {
-        return label.into();
-    }
-    let label = text::line(label);
-    let end = text::fitted_end(&label, most.saturating_sub(text::columns("…")));
-    format!("…{end}").into()
-}
-
-fn hint(field: &Field) -> Words {
-    match field.required {
-        true => text::hint(field),
-        false => words!("{}, optional", text::hint(field)),
     }
 }
 

@@ -27,13 +27,14 @@ use super::{
     keys::Keys,
     pager::{Pager, Put},
     picture::{ATTRIBUTES, Pictures},
+    reading,
     region::Region,
     screen::{Screen, Size},
 };
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Desk, Happened, Step, link},
+    model::{Call, Cause, Desk, Happened, link},
     offer::Offer,
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -282,18 +283,18 @@ impl Leaf for Full {
                 self.settling.end();
                 false
             }
-            _ => self.settling.is_unseen(desk) && !leaves(&key),
+            _ => self.settling.is_unseen(desk) && !key.leaves(),
         };
         if is_meant_for_another {
             self.settling.pressed();
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        if self.asks && desk.front().is_none() && self.prompt.is_some() && begins_a_line(&key) {
+        if self.asks && desk.front().is_none() && self.prompt.is_some() && key.begins_a_line() {
             self.asks = false;
             self.write(ATTRIBUTES);
         }
         if let (Key::Char(letter), Some(front)) = (&key, desk.front())
-            && takes_letters(&front.step)
+            && reading::takes_letters(&front.step)
         {
             self.settling.answered(*letter);
         }
@@ -464,25 +465,6 @@ impl Drop for Full {
         self.write(&text);
         restore();
     }
-}
-
-/// Whether a key leads out of a question, or answers nothing.
-fn leaves(key: &Key) -> bool {
-    matches!(key, Key::Esc | Key::Ctrl('c') | Key::F(_))
-}
-
-/// Whether a letter is an answer there, before the word is written out.
-fn takes_letters(step: &Step<'_>) -> bool {
-    matches!(
-        step,
-        Step::Secret(_) | Step::Confirm | Step::Sure(_) | Step::Folders(Some(_))
-    )
-}
-
-/// Whether more keys follow before anything comes of this one, so that an answer of the terminal is here
-/// before the program can have ended.
-fn begins_a_line(key: &Key) -> bool {
-    !matches!(key, Key::Ctrl(_) | Key::F(_) | Key::Enter | Key::Esc)
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -119,6 +119,14 @@ pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
     }
 }
 
+/// Whether a letter is an answer there, before the word is written out.
+pub(super) fn takes_letters(step: &Step<'_>) -> bool {
+    matches!(
+        step,
+        Step::Secret(_) | Step::Confirm | Step::Sure(_) | Step::Folders(Some(_))
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ pub enum Stance {
 }
 
 impl Stance {
-    /// What becomes of each question, as the end of a sentence; none where the person answers it.
+    /// The fate of each question, as the end of a sentence; none where the person answers it.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Person => None,

@@ -1,0 +1,113 @@
+//! The rows of the screen.
+
+use super::{Screen, Size};
+use crate::{
+    full::{
+        frame::{Frame, Row},
+        question,
+    },
+    model::{Desk, Front, Step},
+    page::{Look, Style},
+    text::Words,
+};
+
+impl Screen {
+    /// The screen, as it is now. `prompt` is that of the line that is wanted, `waiting` says for
+    /// what is waited where nothing is. What is settling says so, and a question shows no keys then.
+    pub fn frame(
+        &mut self,
+        desk: &Desk,
+        prompt: Option<&Words>,
+        waiting: Option<&Words>,
+        size: Size,
+        styled: bool,
+        is_settling: bool,
+    ) -> Frame {
+        self.look(desk);
+        let mut frame = Frame::default();
+        let columns = size.columns;
+        match (desk.front(), prompt) {
+            (Some(front), _) => {
+                let look = Look { columns, styled };
+                self.question(desk, &front, size, look, is_settling, &mut frame);
+            }
+            (None, Some(prompt)) => {
+                for row in self.home.rows(prompt, columns) {
+                    frame.push(row);
+                }
+                if is_settling {
+                    frame.push(moment(columns));
+                }
+            }
+            (None, None) => {
+                if let Some(waiting) = waiting {
+                    let row = Row::new(columns).ours(Style::Dim, waiting.clone());
+                    frame.push(row.ours(Style::Dim, " Ctrl-C stops it."));
+                }
+            }
+        }
+        // One row stays for what is above.
+        frame.fit(size.rows.saturating_sub(1).max(1));
+        frame
+    }
+
+    fn question(
+        &mut self,
+        desk: &Desk,
+        front: &Front<'_>,
+        size: Size,
+        look: Look,
+        is_settling: bool,
+        frame: &mut Frame,
+    ) {
+        let columns = size.columns;
+        // Where a call is written, the request was read.
+        let is_calling = front.called.is_some() || matches!(front.step, Step::Pick(_));
+        let rows = if is_calling { 0 } else { size.rows / 3 };
+        let head = question::head(desk, front, look, self.shown, rows);
+        let (body, focused) = match front.step {
+            Step::Filling(draft) => {
+                let (rows, focused) = self.form.rows(front, draft, columns);
+                (rows, Some(focused))
+            }
+            Step::Pick(sampling) => {
+                let (rows, focused) = self.pick.rows(sampling, look);
+                (rows, Some(focused))
+            }
+            Step::Replied(sampling) => {
+                let call = self.checkpoint.at(sampling);
+                (question::replied(desk.asker(), sampling, call, look), None)
+            }
+            _ => {
+                let rows = question::body(desk.asker(), front, &self.text, look, self.shown);
+                let typed_at = rows.iter().position(Row::is_typed_in);
+                (rows, typed_at)
+            }
+        };
+        let mut foot = Vec::new();
+        let issue = self.issue.map(Words::from).or(front.issue.cloned());
+        if let Some(issue) = issue {
+            foot.extend(question::issue(&issue, columns));
+        }
+        // What settles takes as many rows, so that nothing is seen then that is not seen later.
+        let keys = question::keys(front, self.is_helping, columns);
+        match is_settling {
+            true => {
+                foot.push(moment(columns));
+                foot.extend(keys.iter().skip(1).map(|_| Row::new(columns)));
+            }
+            false => foot.extend(keys),
+        }
+        *frame = head;
+        let room = size.rows.saturating_sub(1).saturating_sub(foot.len());
+        self.reading.put(frame, body, focused, room, columns);
+        for row in foot {
+            frame.push(row);
+        }
+    }
+}
+
+/// The row below what takes no keys yet.
+fn moment(columns: usize) -> Row {
+    Row::new(columns).ours(Style::Dim, "One moment…")
+}
