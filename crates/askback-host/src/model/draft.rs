@@ -12,7 +12,7 @@ use super::{
 };
 use crate::text::{self, Clock, Words};
 
-/// What is wrong with a required field that is empty.
+/// The fault of a required field that is empty.
 pub fn missing(field: &Field) -> &'static str {
     match field.kind {
         FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "Please choose",

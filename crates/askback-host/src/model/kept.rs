@@ -1,4 +1,4 @@
-//! What the person had written when its question went away.
+//! The answers that a person had begun when their question went away.
 
 use askback_core::{forms::Content, limits::Limits};
 
