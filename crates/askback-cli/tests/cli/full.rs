@@ -280,7 +280,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let called = rows.iter().find(|row| row.starts_with("Called "));
     assert!(
         called.is_some_and(|row| row.contains("| /call book_holiday depart=20")
-            && row.ends_with(" destination=Barcelona")),
+            && row.contains(" destination=Barcelona")),
         "{}",
         rows.join("\n")
     );

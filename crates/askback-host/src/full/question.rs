@@ -348,7 +348,7 @@ fn is_read(step: &Step<'_>) -> bool {
     matches!(step, Step::Request(_) | Step::Confirm | Step::Review(_))
 }
 
-/// What the server says of a question, at most `shown` characters of it.
+/// The words of the server on a question, at most `shown` characters of it.
 fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
     let mut page = Page::new(look);
     question::why(&mut page, front.question, shown, REST);

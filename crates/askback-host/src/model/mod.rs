@@ -153,9 +153,9 @@ pub enum Ask {
     },
     /// Say whether a call whose connection was lost is made again: asked by ourselves.
     Retry {
-        /// What happened, in a sentence of ours.
+        /// A sentence of ours on what happened.
         why: Words,
-        /// What the other side says of it.
+        /// The words of the other side on it.
         quoted: Option<PeerText>,
     },
     /// Agree that this client becomes known to an authorization server, so that the person can sign in
