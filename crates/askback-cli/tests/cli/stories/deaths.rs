@@ -1,10 +1,12 @@
 //! Stories of a server that dies, in each state in which the command can be.
 
+use std::slice::from_ref;
+
 use serde_json::{Value, json};
 
 use super::{
     Do::{Kill, Press, See, Until},
-    Server, Story, UNTOLD, asks, form, link, request, tell,
+    Server, Story, UNTOLD, asks, by_a_file, form, in_lines, link, request, tell,
 };
 use crate::full::{CTRL_D, ENTER, REVIEW};
 
@@ -43,20 +45,33 @@ fn a_server_dies_in_a_call() {
 
 #[test]
 fn a_server_dies_while_the_person_answers() {
-    let asked = [asks(&[name()])];
-    let killed = |name: &str, server: Server<'_>, full: &[_]| {
+    let killed = |name: &str, question: &Value, full: &[_]| {
         let left = [full, &[Until("[Enter] Call again"), See, Press("\x1b")]].concat();
+        let round = asks(from_ref(question));
         tell(&Story {
             name,
-            server,
+            server: Server::Asks(from_ref(&round)),
             full: &left,
             exit: 4,
             ..UNTOLD
         });
+        // Where lines or a file answer, it goes by itself.
+        let round = round + "gone\n";
+        let story = Story {
+            name,
+            server: Server::Asks(from_ref(&round)),
+            plain: "Ada\n\n",
+            answers: "{answers: [{accept: {name: Ada}, after: 10s}], sampling: [{reply: The red one.}]}",
+            exit: 4,
+            ..UNTOLD
+        };
+        for heard in [in_lines(&story), by_a_file(&story)] {
+            assert_eq!(heard.as_deref(), Some(""), "{name}");
+        }
     };
     killed(
         "dies_in_a_form",
-        Server::Asks(&asked),
+        &name(),
         &[Until("Full name"), Press("Ada"), Until("Ada"), Kill],
     );
     let wishes = json!({
@@ -65,12 +80,12 @@ fn a_server_dies_while_the_person_answers() {
     });
     killed(
         "dies_while_a_reply_is_written",
-        Server::Asks(&[asks(&[request("q1", "sampling/createMessage", &wishes)])]),
+        &request("q1", "sampling/createMessage", &wishes),
         &[Until("^S look"), Press("The red"), Until("The red"), Kill],
     );
     killed(
         "dies_in_a_review",
-        Server::Asks(&asked),
+        &name(),
         &[
             Until("Full name"),
             Press("Ada"),
@@ -80,8 +95,25 @@ fn a_server_dies_while_the_person_answers() {
         ],
     );
     killed(
+        "dies_at_a_reason",
+        &name(),
+        &[
+            Until("Full name"),
+            Press(CTRL_D),
+            Until("Why not?"),
+            Press("too dear"),
+            Until("dear"),
+            Kill,
+        ],
+    );
+    killed(
+        "dies_at_the_folders",
+        &request("q1", "roots/list", &json!({})),
+        &[Until("which folders"), Kill],
+    );
+    killed(
         "dies_at_a_link",
-        Server::Asks(&[asks(&[link("q1", "https://example.com/")])]),
+        &link("q1", "https://example.com/"),
         &[Until("[o] Open"), Kill],
     );
 }

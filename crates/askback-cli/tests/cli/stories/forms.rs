@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Do::{Gone, Paste, Press, Resize, See, Until},
-    Server, Story, UNTOLD, WIDTHS, asks, form, link, on_the_screen, tell,
+    Server, Story, UNTOLD, WIDTHS, asks, by_a_file, form, in_lines, link, on_the_screen, tell,
 };
 use crate::full::{CTRL_C, CTRL_D, ENTER, ESC, REVIEW};
 
@@ -237,6 +237,8 @@ fn a_flood_of_questions_is_capped_and_muted() {
             See,
             Press(ENTER),
         ],
+        plain: "/mute\n",
+        answers: "answers: [{decline: true}]",
         exit: 6,
         ..UNTOLD
     };
@@ -246,6 +248,9 @@ fn a_flood_of_questions_is_capped_and_muted() {
         assert_eq!(screens.matches("asks too much").count(), 2, "{screens}");
         assert!(screens.contains("question 1 of 17"), "{screens}");
         assert_eq!(heard.lines().count(), 1000, "{heard}");
+    }
+    for heard in [in_lines(&story), by_a_file(&story)] {
+        assert_eq!(heard.map(|it| it.lines().count()), Some(1000));
     }
 }
 
@@ -302,6 +307,7 @@ fn a_long_paste_is_one_value_and_whole() {
             See,
             Press(ENTER),
         ],
+        plain: &format!("/lines\n{longest}\n.\n\n"),
         answers: &json!({"answers": [{"accept": {"note": longest}}]}).to_string(),
         ..UNTOLD
     });

@@ -1,6 +1,6 @@
 # A server of 2025-11-25 with one tool, `t`. A call of it sends the files `round-1`, `round-2`, … of the
-# working directory, each once all requests of the one before are answered. A round that says only
-# `gone` ends the server, with code 7. The file `greeting` is its answer to `initialize`. It keeps what
+# working directory, each once all requests of the one before are answered. The line `gone` at the end
+# of a round ends the server, with code 7. The file `greeting` is its answer to `initialize`. It keeps what
 # it hears in the file `heard`, and its process in the file `pid`.
 
 say() { printf '%s\n' "$1"; }
@@ -22,8 +22,8 @@ while hear; do
     *'"method":"tools/call"'*)
         call=$line
         for round in round-*; do
-            if [ "$(cat "$round")" = gone ]; then exit 7; fi
-            cat "$round"
+            grep -v '^gone$' "$round"
+            if grep -q '^gone$' "$round"; then exit 7; fi
             asked=$(grep -c '"id":"q' "$round")
             while [ "$asked" -gt 0 ]; do
                 hear || exit
