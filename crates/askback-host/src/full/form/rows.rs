@@ -71,10 +71,19 @@ impl FormView {
     ) {
         let field = &draft.fields()[index];
         let has_focus = index == self.focus;
-        let mark = if has_focus { "›" } else { " " };
-        let number = words!("{}", index.saturating_add(1)).right(3);
-        let begins = MARKS.saturating_add(label).saturating_add(2);
+        let note = self.note(draft, index);
+        let is_wrong = matches!(note, Some((Style::Warning, _)));
         let is_wide = columns >= WIDE;
+        let (mark_style, mark) = match has_focus {
+            true => (Style::Strong, "›"),
+            // What is wrong stands beside it on a wide screen.
+            false if is_wrong && !is_wide => (Style::Warning, "×"),
+            false => (Style::Plain, " "),
+        };
+        // The mark of what is wrong takes two columns on some terminals.
+        let number = words!("{}", index.saturating_add(1));
+        let number = number.right(MARKS.saturating_sub(1).saturating_sub(text::columns(mark)));
+        let begins = MARKS.saturating_add(label).saturating_add(2);
         let room = columns.saturating_sub(begins).saturating_sub(1);
         let room = if is_wide { room / 2 } else { room };
         let style = if has_focus {
@@ -83,7 +92,7 @@ impl FormView {
             Style::Plain
         };
         let row = Row::new(columns)
-            .ours(Style::Strong, mark)
+            .ours(mark_style, mark)
             .to(1)
             .ours(Style::Dim, number)
             .to(MARKS)
@@ -107,7 +116,6 @@ impl FormView {
             None if list.is_empty() => self.text(draft, index, row, room, has_focus),
             None => chosen(draft, index, row, room),
         };
-        let note = self.note(draft, index);
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
         // What is wrong is said beside its field as far as it can be, and whole at the focus.
