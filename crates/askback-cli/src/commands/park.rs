@@ -67,6 +67,9 @@ struct Asked {
     site: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
+    /// The other sites to which the link says that it leads on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    leads_on: Vec<String>,
     /// Why the link is never opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
@@ -82,6 +85,12 @@ impl<'a> Shown<'a> {
             Some(_) => "",
             None => " --key KEY",
         };
+        let is_link =
+            |request: &InputRequest| matches!(request, InputRequest::Elicit(ElicitParams::Url(_)));
+        let ways = match questions.iter().all(|(_, request)| is_link(request)) {
+            true => "--accept (or --decline, --cancel)",
+            false => "FIELD=VALUE… (or --accept, --decline, --cancel)",
+        };
         Ok(Self {
             id,
             server: &call.server,
@@ -91,9 +100,7 @@ impl<'a> Shown<'a> {
                 .into_iter()
                 .map(|(key, request)| Asked::of(call, key, request))
                 .collect(),
-            answer: format!(
-                "askback answer {id}{key} FIELD=VALUE… (or --accept, --decline, --cancel)"
-            ),
+            answer: format!("askback answer {id}{key} {ways}"),
         })
     }
 }
@@ -109,6 +116,7 @@ impl Asked {
             url: None,
             site: None,
             warnings: None,
+            leads_on: Vec::new(),
             refused: None,
         };
         if let InputRequest::Elicit(params) = request {
@@ -125,6 +133,7 @@ impl Asked {
                             let warnings = link.warnings.iter();
                             asked.warnings = Some(warnings.map(warning).collect());
                             asked.site = Some(link.host().to_owned());
+                            asked.leads_on = link.leads_on;
                             asked.url = Some(link.url);
                         }
                         Err(refusal) => {

@@ -500,6 +500,14 @@ fn a_link_tells_its_site_and_warns_where_it_is_agreed_to() {
     assert_eq!(parked["questions"][0]["warnings"], serde_json::json!([]));
     let ran = user.run(&["answer", id(&parked), "--accept"]).expect(0, "");
     assert_eq!(ran.stderr, "");
+    let answer = parked["answer"].as_str().expect("a command line");
+    assert!(
+        answer.ends_with(" --accept (or --decline, --cancel)"),
+        "{answer}"
+    );
+    let parked = ask("https://login.example.com/?next=https://elsewhere.example/");
+    let leads_on = serde_json::json!(["elsewhere.example"]);
+    assert_eq!(parked["questions"][0]["leads_on"], leads_on);
     let parked = ask("http://a.example/");
     let warning = "The connection is not encrypted (http): others can read along.";
     assert_eq!(parked["questions"][0]["warnings"][0], warning);
