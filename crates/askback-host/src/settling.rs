@@ -20,6 +20,8 @@ pub(crate) struct Settling {
     /// The question that is shown, and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
+    /// Whether the question that was shown went away, and nothing was taken since: what is typed is meant for that.
+    is_gone: bool,
     /// The rest of the word that began with the letter of an answer, and when the key before it came.
     rest: Option<(&'static str, Instant)>,
 }
@@ -29,18 +31,21 @@ impl Settling {
     /// model, is.
     pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) {
         let now = seen(desk);
+        self.is_gone |= cause == Cause::Gone && self.shown.is_some() && now.is_none();
         if cause == Cause::Person && now.map(|(id, _)| id) == self.shown.map(|(id, _)| id) {
             self.shown = now;
         }
     }
 
-    /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too.
+    /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too, and whatever
+    /// is typed where the question went away by itself.
     pub(crate) fn show(&mut self, desk: &Desk, has_begun: bool) {
         let now = seen(desk);
         if now != self.shown {
             self.shown = now;
             let front = desk.front();
-            let settles = front.map_or(has_begun, |front| !is_of_person(&front));
+            self.is_gone &= front.is_none();
+            let settles = front.map_or(has_begun || self.is_gone, |front| !is_of_person(&front));
             self.silence = settles.then(|| Box::pin(sleep(SILENCE)));
         }
     }
@@ -79,6 +84,11 @@ impl Settling {
         follows
     }
 
+    /// Whether a key is still meant for a question that went away.
+    pub(crate) fn is_for_what_is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Whether a question stood where none is asked now, so that an Enter is meant for that.
     pub(crate) fn follows(&self) -> bool {
         self.shown.is_some() || self.goes_on()
@@ -86,7 +96,7 @@ impl Settling {
 
     /// Ends it before its time.
     pub(crate) fn end(&mut self) {
-        (self.shown, self.silence) = (None, None);
+        (self.shown, self.silence, self.is_gone) = (None, None, false);
     }
 
     /// Takes note of a key that was not taken.
@@ -108,7 +118,7 @@ impl Settling {
             None => Poll::Pending,
         };
         if over.is_ready() {
-            self.silence = None;
+            (self.silence, self.is_gone) = (None, false);
         }
         over
     }
@@ -233,6 +243,36 @@ mod tests {
         settling.show(&desk, true);
         settling.end();
         assert!(!settling.follows(), "the person goes on with the line");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_for_a_question_that_went_away_is_for_nothing_else() {
+        let (mut desk, mut settling) = seat();
+        desk.update(asks(1, sample()));
+        settling.show(&desk, false);
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        let happened = desk.update(Event::Withdrawn(1));
+        settling.happened(&desk, happened.cause);
+        assert!(
+            settling.is_for_what_is_gone(),
+            "before it is seen to be gone"
+        );
+        settling.show(&desk, false);
+        for _ in 0..100 {
+            advance(Duration::from_millis(500)).await;
+            assert!(settling.is_for_what_is_gone());
+            settling.pressed();
+        }
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        assert!(!settling.is_for_what_is_gone());
+        // What the person ended is gone by their wish.
+        desk.update(asks(2, sample()));
+        settling.show(&desk, false);
+        assert!(is_over(&mut settling, SILENCE * 2).await);
+        let happened = desk.update(Event::Said(Said::Cancel));
+        settling.happened(&desk, happened.cause);
+        settling.show(&desk, false);
+        assert!(!settling.is_for_what_is_gone());
     }
 
     #[tokio::test(start_paused = true)]

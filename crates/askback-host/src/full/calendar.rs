@@ -2,8 +2,14 @@
 
 use jiff::{Span, civil::Date};
 
-use super::{frame::Row, key::Key};
+use super::{
+    frame::{Row, wrapped},
+    key::Key,
+};
 use crate::{page::Style, words};
+
+/// The days of a week.
+const WEEK: &str = "Mo Tu We Th Fr Sa Su";
 
 /// A day, and the month around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +52,13 @@ impl Calendar {
 
     /// The rows of the month, from a column.
     pub(super) fn rows(&self, columns: usize, from: usize) -> Vec<Row> {
+        // Further to the left where a week would not fit.
+        let from = from.min(columns.saturating_sub(WEEK.len()).saturating_sub(2));
         let row = || Row::new(columns).to(from);
         let title = words!("{}-{}", i64::from(self.0.year()), two(self.0.month()));
         let mut rows = vec![
             row().ours(Style::Strong, title),
-            row().ours(Style::Dim, "Mo Tu We Th Fr Sa Su"),
+            row().ours(Style::Dim, WEEK),
         ];
         let first = self.0.first_of_month();
         let mut column = first.weekday().to_monday_zero_offset();
@@ -78,10 +86,8 @@ impl Calendar {
         if column > 0 {
             rows.push(week);
         }
-        rows.push(row().ours(
-            Style::Dim,
-            "arrows · PgUp PgDn month · Home End year · Enter · Esc",
-        ));
+        let keys = "arrows · PgUp PgDn month · Home End year · Enter · Esc";
+        rows.extend(wrapped(row(), Style::Dim, keys));
         rows
     }
 }

@@ -51,6 +51,10 @@ const SILENT: Duration = Duration::from_secs(1);
 /// sure.
 static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
+/// The number of the row of the cursor in what is drawn below the scrollback, for an end from elsewhere; nought where
+/// nothing is.
+static ROW: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether the terminal shows its other screen, on which a text is looked through.
 static IS_PAGING: AtomicBool = AtomicBool::new(false);
 
@@ -136,7 +140,7 @@ impl Full {
     /// Lets the person write a text in an editor.
     fn leave(&mut self, text: &str) {
         let above = self.page.take().to_string().replace('\n', "\r\n");
-        let leave = self.region.leave() + &above;
+        let leave = self.left() + &above;
         self.write(&leave);
         self.keys.shut();
         restore();
@@ -155,7 +159,7 @@ impl Full {
     #[cfg(unix)]
     fn suspend(&mut self) {
         use rustix::process::{Signal, getpid, kill_process};
-        let leave = self.region.leave();
+        let leave = self.left();
         self.write(&leave);
         restore();
         // Where no shell would have it go on, the system does not stop it.
@@ -193,6 +197,12 @@ impl Full {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
         }
+    }
+
+    /// Returns what is to be written for the region to go.
+    fn left(&mut self) -> String {
+        ROW.store(0, Ordering::Relaxed);
+        self.region.leave()
     }
 
     fn write(&mut self, text: &str) {
@@ -275,6 +285,7 @@ impl Leaf for Full {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         let is_meant_for_another = match key {
+            _ if desk.front().is_none() && self.settling.is_for_what_is_gone() => !key.leaves(),
             Key::Char(c) if desk.front().is_none() && self.settling.is_rest(c) => true,
             Key::Enter if desk.front().is_none() && self.settling.is_rest('\n') => true,
             Key::Enter | Key::Ctrl('d') if desk.front().is_none() => self.settling.follows(),
@@ -382,6 +393,7 @@ impl Leaf for Full {
         );
         let above = self.page.take();
         let text = self.region.draw(&above, &frame, self.styled);
+        ROW.store(self.region.row().saturating_add(1), Ordering::Relaxed);
         self.write(&text);
     }
 
@@ -395,7 +407,7 @@ impl Leaf for Full {
         }
         self.close_pager();
         let above = self.page.take();
-        let text = self.region.leave();
+        let text = self.left();
         self.write(&text);
         for rows in [above, rows] {
             let text = rows.to_string().replace('\n', "\r\n");
@@ -413,14 +425,14 @@ impl Leaf for Full {
         let pictures = Pictures::of(variable).or_else(sixels);
         if let Some(codes) = pictures.and_then(|pictures| pictures.codes(picture)) {
             self.close_pager();
-            let leave = self.region.leave();
+            let leave = self.left();
             self.write(&leave);
             self.write(&codes);
         }
     }
 
     fn view(&mut self, put: Put) -> bool {
-        let leave = self.region.leave();
+        let leave = self.left();
         self.write(&leave);
         self.close_pager();
         IS_PAGING.store(true, Ordering::Relaxed);
@@ -461,7 +473,7 @@ impl Leaf for Full {
 impl Drop for Full {
     fn drop(&mut self) {
         self.close_pager();
-        let text = self.region.leave();
+        let text = self.left();
         self.write(&text);
         restore();
     }
@@ -533,11 +545,14 @@ fn take() -> io::Result<()> {
     execute!(out::stderr(), EnableBracketedPaste, EnableFocusChange)
 }
 
-/// Leaves the terminal as it was.
+/// Leaves the terminal as it was. What is drawn below the scrollback goes.
 fn restore() {
     let mut out = out::stderr();
     if IS_PAGING.swap(false, Ordering::Relaxed) {
         let _ = out.write_all(OTHER_SCREEN[1].as_bytes());
+    }
+    if let Some(row) = ROW.swap(0, Ordering::Relaxed).checked_sub(1) {
+        let _ = out.write_all(Region::leave_from(row).as_bytes());
     }
     let _ = execute!(
         out,

@@ -1,6 +1,8 @@
 //! A question on the screen: its head, its body where that is no form, the keys, and what the
 //! scrollback keeps of it.
 
+use std::ops::Range;
+
 use super::{
     editor::Editor,
     frame::{Frame, Row, wrapped},
@@ -154,11 +156,13 @@ pub(super) fn body(
         }
         Step::Review(draft) => {
             rows.extend(why(front, look, shown));
-            rows.extend(review::rows(draft, columns));
+            rows.extend(review::rows(draft, front.suggests(), columns));
         }
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             // Nothing of it is cut, and what it leads to comes before an address of any length.
-            rows.extend(whole_of("Site    ", link.host(), Style::Strong, columns));
+            let host = link.host();
+            let domain = host.len().saturating_sub(link.domain.len())..host.len();
+            rows.extend(whole_of("Site    ", host, domain, columns));
             for warning in &link.warnings {
                 rows.extend(warned(warning, look));
             }
@@ -166,11 +170,16 @@ pub(super) fn body(
                 rows.extend(whole_of(
                     "May send you on to ",
                     host,
-                    Style::Strong,
+                    0..host.len(),
                     columns,
                 ));
             }
-            rows.extend(whole_of("Address ", &link.url, Style::Plain, columns));
+            rows.extend(whole_of(
+                "Address ",
+                &link.url,
+                link.domain.clone(),
+                columns,
+            ));
             match front.step {
                 Step::Opened(_) if front.is_unfinished() => {
                     let words =
@@ -285,16 +294,27 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// The rows of ASCII text of a peer behind a label, of which nothing is cut.
-fn whole_of(label: &'static str, text: &str, style: Style, columns: usize) -> Vec<Row> {
+/// The rows of a host or a link behind a label, of which nothing is cut. The domain, whose owner pays for it, stands out.
+fn whole_of(label: &'static str, text: &str, domain: Range<usize>, columns: usize) -> Vec<Row> {
     let indent = text::columns(label).min(columns / 4);
     let mut rows = Vec::new();
-    let (mut rest, mut row) = (text, Row::new(columns).ours(Style::Strong, label));
-    while !rest.is_empty() {
+    let (mut begins, mut row) = (0, Row::new(columns).ours(Style::Strong, label));
+    while begins < text.len() {
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
-        let (part, after) = rest.split_at(rest.len().min(room));
-        rows.push(row.peer(style, &PeerText::from(part), columns));
-        (rest, row) = (after, Row::new(columns).to(indent));
+        let ends = begins.saturating_add(room).min(text.len());
+        row = row.peer(Style::Dim, &PeerText::from(""), columns);
+        for (style, part) in [
+            (Style::Dim, 0..domain.start),
+            (Style::Strong, domain.clone()),
+            (Style::Dim, domain.end..text.len()),
+        ] {
+            let part = text.get(part.start.max(begins)..part.end.min(ends));
+            if let Some(part) = part.filter(|part| !part.is_empty()) {
+                row = row.more(style, &PeerText::from(part), columns);
+            }
+        }
+        rows.push(row);
+        (begins, row) = (ends, Row::new(columns).to(indent));
     }
     rows
 }

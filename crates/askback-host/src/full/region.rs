@@ -126,6 +126,19 @@ impl Region {
         out
     }
 
+    /// The row of the cursor, from that where the region begins.
+    pub(super) fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Returns what is to be written where a region ends in whose row of this number the cursor is.
+    pub(super) fn leave_from(row: usize) -> String {
+        match row {
+            0 => "\r\x1b[J".to_owned(),
+            row => format!("\r\x1b[{row}A\x1b[J"),
+        }
+    }
+
     fn up(&mut self, out: &mut String) {
         self.go_to(out, 0);
         out.push('\r');

@@ -11,7 +11,9 @@ use crate::{
 };
 
 /// Every value that will be sent. Of a text that is the person's alone the beginning is seen; of anything else the whole.
-pub(super) fn rows(draft: &Draft, columns: usize) -> Vec<Row> {
+///
+/// Where values are suggested, or words stand for a day, it is not.
+pub(super) fn rows(draft: &Draft, is_suggested: bool, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &Field)| {
         let value = match draft.value(index) {
             Some(value) => field.show(value).replace('\n', LINE_BREAK),
@@ -24,7 +26,8 @@ pub(super) fn rows(draft: &Draft, columns: usize) -> Vec<Row> {
         let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
         // What the server proposed may be within what the person wrote.
-        let is_theirs = matches!(field.kind, FieldKind::Text(_)) && field.default_value().is_none();
+        let is_text = matches!(&field.kind, FieldKind::Text(text) if text.format.is_none());
+        let is_theirs = is_text && !is_suggested && field.default_value().is_none();
         let parts = match is_theirs {
             true => vec![shown],
             false => text::wrapped(&shown, room),

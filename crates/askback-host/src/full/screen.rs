@@ -61,10 +61,19 @@ pub struct Screen {
     copied: Option<String>,
     /// A text that the person wants in an editor.
     editing: Option<String>,
-    /// The question that a text in the editor is for, and its turn.
-    edits: Option<(u64, u64)>,
+    /// The question that a text in the editor is for.
+    edits: Option<Edits>,
     /// The messages that the person wants to see.
     wire: Option<Shown>,
+}
+
+/// The question that a text in the editor is for.
+#[derive(Debug, Clone, Copy)]
+struct Edits {
+    /// Its number, and its turn.
+    of: (u64, u64),
+    /// Whether it seems to ask for secrets.
+    is_secret: bool,
 }
 
 /// Something that the person wants to see whole, in the scrollback.
@@ -136,12 +145,16 @@ impl Screen {
         let edits = self.edits.take();
         let front = desk
             .front()
-            .filter(|front| edits == Some((front.id, front.turn)));
+            .filter(|front| edits.is_some_and(|edits| edits.of == (front.id, front.turn)));
         match front.map(|front| front.step) {
             Some(Step::Filling(_)) => return self.form.edited(text),
             Some(step @ (Step::Write(_) | Step::Rewrite(..))) => {
                 self.text = Editor::new(text);
                 return self.draft(&step).into_iter().collect();
+            }
+            _ if edits.is_some_and(|edits| edits.is_secret) => {
+                let words = "The question that you wrote this for is gone; nobody was sent it, and it is not kept.";
+                page.say(Style::Warning, words);
             }
             _ => {
                 let words = "The question that you wrote this for is gone; nobody was sent it:";
@@ -313,7 +326,10 @@ impl Screen {
                     Step::Write(_) | Step::Rewrite(..) => Some(self.text.text().to_owned()),
                     _ => None,
                 };
-                self.edits = self.editing.as_ref().map(|_| (front.id, front.turn));
+                self.edits = self.editing.as_ref().map(|_| Edits {
+                    of: (front.id, front.turn),
+                    is_secret: front.question.ask.asks_for_secrets(),
+                });
                 return Vec::new();
             }
             Key::Ctrl('d') if front.step != Step::Reason => return vec![Said::Decline(None)],

@@ -29,10 +29,9 @@ impl Kept {
 fn written(ask: &Ask, stage: Stage, limits: &Limits) -> Option<Stage> {
     match (ask, stage) {
         (_, Stage::Reason(before)) => written(ask, *before, limits),
-        (Ask::Form { message, schema }, Stage::Filling(draft) | Stage::Review(draft)) => {
-            let is_secret = schema.secret_fields(message).next().is_some();
+        (Ask::Form { schema, .. }, Stage::Filling(draft) | Stage::Review(draft)) => {
             let empty = || Draft::new(schema.clone(), &Content::new(), limits.clone());
-            (!is_secret && draft != empty()).then_some(Stage::Filling(draft))
+            (!ask.asks_for_secrets() && draft != empty()).then_some(Stage::Filling(draft))
         }
         (Ask::Sample(asked), Stage::Request(sampling) | Stage::Running(sampling)) => {
             (sampling.request != **asked || sampling.has_kept()).then_some(Stage::Request(sampling))

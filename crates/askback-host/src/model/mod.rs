@@ -307,6 +307,14 @@ impl Ask {
         }
     }
 
+    /// Whether it is a form that seems to ask for secrets.
+    pub fn asks_for_secrets(&self) -> bool {
+        match self {
+            Self::Form { message, schema } => schema.secret_fields(message).next().is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether we ask it ourselves, so that there is nobody to decline to.
     pub fn is_ours(&self) -> bool {
         matches!(self, Self::Arguments { .. } | Self::Retry { .. }) || self.signs_in()

@@ -32,9 +32,7 @@ impl Repeats {
     /// Keeps an answer of the person.
     pub(super) fn keep(&mut self, question: &Question, reply: &Reply) {
         let is_kept = match (&question.ask, reply) {
-            (Ask::Form { message, schema }, Reply::Form(_)) => {
-                schema.secret_fields(message).next().is_none()
-            }
+            (Ask::Form { .. }, Reply::Form(_)) => !question.ask.asks_for_secrets(),
             (Ask::Sample(_), Reply::Text(_)) => true,
             (Ask::Sample(_), Reply::Sampled(reply)) => is_by_hand(reply),
             _ => false,

@@ -129,9 +129,9 @@ impl Stage {
             Draft::new(schema, preset, limits.clone()).with_clock(clock)
         };
         Ok(match ask {
-            Ask::Form { message, schema } => {
+            Ask::Form { schema, .. } => {
                 let draft = draft(schema.clone(), &Content::new());
-                if schema.secret_fields(message).next().is_some() {
+                if ask.asks_for_secrets() {
                     Self::Secret(draft)
                 } else {
                     Self::filling(draft)

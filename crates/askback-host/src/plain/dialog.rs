@@ -72,14 +72,15 @@ impl Dialog {
         let Some(front) = desk.front() else {
             return false;
         };
-        let is_text = matches!(
-            front.step,
-            Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Pick(_) | Step::Reason
-        );
         match self.seen {
-            Some((id, turn, _)) if id == front.id => !is_text && turn != front.turn,
+            Some((id, turn, _)) if id == front.id => !is_text(&front.step) && turn != front.turn,
             _ => true,
         }
+    }
+
+    /// Whether a line sends, opens or allows something at the step that is about to be shown, which is another than before.
+    pub fn begins_to_send(&self, desk: &Desk) -> bool {
+        self.is_new(desk) && desk.front().is_some_and(|front| !is_text(&front.step))
     }
 
     /// Says that what was typed was not taken for an answer to the question in front.
@@ -90,7 +91,7 @@ impl Dialog {
 
     /// Says that a line came cut from the terminal, and was not taken.
     pub fn ask_for_less(&mut self) {
-        let words = "The terminal passes on at most 4095 bytes of a line: nothing of it was taken. /lines takes several lines.";
+        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000: nothing of it was taken. /lines takes several lines.";
         self.page.item("× ", Style::Warning, words);
         self.again = true;
     }
@@ -374,6 +375,14 @@ impl Dialog {
         }
         question::ask(&mut self.page, &front, self.at);
     }
+}
+
+/// Whether a text is written at a step.
+fn is_text(step: &Step<'_>) -> bool {
+    matches!(
+        step,
+        Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Pick(_) | Step::Reason
+    )
 }
 
 /// Whether something else says already what became of the question: that too many wait, or that no more are wanted, is

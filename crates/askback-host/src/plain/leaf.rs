@@ -52,6 +52,14 @@ impl Plain {
         }
     }
 
+    /// Whether a line is not meant for what stands there now.
+    fn takes_none(&self, desk: &Desk) -> bool {
+        match desk.front() {
+            Some(_) => self.settling.is_unseen(desk) || self.settling.goes_on(),
+            None => self.settling.is_for_what_is_gone(),
+        }
+    }
+
     /// Leaves the prompt behind, where something else is to be shown.
     fn leave_prompt(&mut self) {
         if std::mem::take(&mut self.is_prompted) {
@@ -102,7 +110,7 @@ impl Leaf for Plain {
             self.echo(&input);
         }
         Poll::Ready(match input {
-            Input::Line(_) if self.lines.typed() && self.settling.is_unseen(desk) => {
+            Input::Line(_) if self.lines.typed() && self.takes_none(desk) => {
                 self.settling.pressed();
                 self.was_early = true;
                 Did::Said(Vec::new())
@@ -172,9 +180,15 @@ impl Leaf for Plain {
                 Remarks::put(self.dialog.page(), &name, remark);
             }
         }
-        let was_early = self.dialog.is_new(desk) && self.lines.forget();
+        let is_new = self.dialog.is_new(desk);
+        let begins_to_send = self.dialog.begins_to_send(desk);
+        let was_early = (is_new || self.settling.is_for_what_is_gone()) && self.lines.forget();
         if self.lines.typed() {
             self.settling.show(desk, false);
+            if begins_to_send {
+                // A paste may come in parts, and the next one would send.
+                self.settling.begin();
+            }
         }
         match self.settling.goes_on() {
             true => self.was_early |= was_early,
@@ -182,7 +196,8 @@ impl Leaf for Plain {
             false => {}
         }
         self.dialog.show(desk, self.settling.goes_on());
-        if let (Some(prompt), None, false) = (prompt, desk.front(), self.is_prompted) {
+        let is_prompted = self.is_prompted || self.settling.goes_on();
+        if let (Some(prompt), None, false) = (prompt, desk.front(), is_prompted) {
             // Asked alone, so that what stands above is wrapped before it.
             out::tell(self.dialog.page());
             self.dialog.page().prompt(prompt.clone());

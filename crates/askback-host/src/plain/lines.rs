@@ -18,8 +18,11 @@ use tokio::sync::mpsc;
 
 use crate::host::Input;
 
-/// The most lines read before they are wanted, and the most of one paste.
+/// The most lines read before they are wanted.
 const AHEAD: usize = 1024;
+
+/// The most lines of one paste.
+const PASTE: usize = 10_000;
 
 /// The longest pause between two lines of one paste. Nobody types a line in that time, and a key that is held comes
 /// again later.
@@ -116,9 +119,11 @@ impl Lines {
         was_any
     }
 
-    /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest.
+    /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest. Whether a paste is
+    /// longer than what is taken of one, too.
     pub(super) fn was_cut(&self, line: &str) -> bool {
-        self.typed && line.split('\n').any(|line| line.len() >= PASSED)
+        let is_cut = |line: &str| line.len() >= PASSED;
+        self.typed && (line.split('\n').any(is_cut) || line.split('\n').count() > PASTE)
     }
 
     /// Whether a line has a key in it that a terminal which edits lines does not know: Esc, or an arrow.
@@ -199,14 +204,15 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
         };
         let mut input = line(&mut stdin);
         if let (Input::Line(pasted), true) = (&mut input, typed) {
-            for _ in 1..AHEAD {
-                if !is_line_there(Patience::Paste) {
-                    break;
-                }
+            let mut lines = 1_usize;
+            while is_line_there(Patience::Paste) {
                 match line(&mut stdin) {
+                    // Of one that is not taken no more is kept than what tells that it is too long.
+                    Input::Line(_) if lines > PASTE => {}
                     Input::Line(next) => pasted.extend(["\n", &next]),
                     Input::End | Input::Interrupt => break,
                 }
+                lines = lines.saturating_add(1);
             }
         }
         // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
@@ -236,19 +242,27 @@ mod tests {
 
     #[test]
     fn a_line_that_the_terminal_cut_is_found() {
-        #[track_caller]
-        fn check(typed: bool, length: usize, cut: bool) {
-            let lines = Lines {
+        fn lines(typed: bool) -> Lines {
+            Lines {
                 lines: mpsc::channel(AHEAD).1,
                 pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
                 reading: Arc::default(),
                 typed,
-            };
-            assert_eq!(lines.was_cut(&"x".repeat(length)), cut);
+            }
+        }
+        #[track_caller]
+        fn check(typed: bool, length: usize, cut: bool) {
+            assert_eq!(lines(typed).was_cut(&"x".repeat(length)), cut);
+        }
+        #[track_caller]
+        fn check_paste(count: usize, cut: bool) {
+            assert_eq!(lines(true).was_cut(&vec![""; count].join("\n")), cut);
         }
         check(true, 4094, false);
         check(true, 4095, true);
         check(false, 6000, false);
+        check_paste(PASTE, false);
+        check_paste(PASTE + 1, true);
     }
 }

@@ -707,6 +707,26 @@ fn a_text_of_the_editor_goes_where_it_was_meant() {
 }
 
 #[test]
+fn a_secret_of_the_editor_is_not_kept() {
+    let mut seat = Seat::new(80);
+    let question = form("Sign in.", r#""password": {"type": "string"}"#, "");
+    seat.happen(Event::Asked(1, question));
+    seat.press(&Key::Char('y'));
+    seat.press(&Key::Ctrl('g'));
+    assert!(seat.screen.take_editing().is_some());
+    seat.happen(Event::Withdrawn(1));
+    seat.log.clear();
+    let said = seat
+        .screen
+        .edited(&seat.desk, "hunter2".to_owned(), &mut seat.page);
+    assert_eq!(said, []);
+    let log = seat.page.take().to_string();
+    let words =
+        "The question that you wrote this for is gone; nobody was sent it, and it is not\nkept.\n";
+    assert_eq!(log, words);
+}
+
+#[test]
 fn what_is_picked_stands_behind_the_gutter() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
