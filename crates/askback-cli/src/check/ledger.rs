@@ -168,6 +168,14 @@ impl Ledger {
         }
     }
 
+    /// Notes why a requirement was tried at no call, unless a better reason is known.
+    pub fn tried_nowhere(&mut self, rule: Rule, why: &'static str) {
+        let entry = self.entries.get(rule.id);
+        if entry.is_none_or(|entry| entry.untried.is_none()) {
+            self.untried(rule, why);
+        }
+    }
+
     /// The requirements that were broken, the strongest first.
     pub fn findings(&self) -> Vec<&Finding> {
         let entries = self.entries.values();

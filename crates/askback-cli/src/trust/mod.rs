@@ -121,7 +121,7 @@ impl Found {
             return Err(Error::usage(words!(
                 "{} was found and not named, and nobody has agreed to what it says of {}:",
                 shown.clone(),
-                given(&target.name)
+                given(&target.name).short()
             ))
             .quoting(does(target, names))
             .hint(words!(
@@ -157,11 +157,11 @@ impl Found {
         page.say(
             Style::Plain,
             words!(
-                "{} was found here, and says of {}:",
-                given(self.path.display()),
-                given(&target.name)
+                "{} was found here, and says of this server:",
+                given(self.path.display())
             ),
         );
+        page.quote_row("", &target.name);
         page.quote(does(target, names));
         if let Reach::Start(command) = &target.reach {
             page.say(
@@ -175,15 +175,13 @@ impl Found {
         // What is above may be longer than the terminal is high: what is agreed to stands beside
         // the prompt again.
         let file = given(self.path.display());
-        let name = given(&target.name).short();
         let what = match &target.reach {
             Reach::Start(command) => {
                 page.say(
                     Style::Plain,
                     words!(
-                        "{} says of {} to start this (arguments above: {}, variables: {}):",
+                        "{} says of this server to start this (arguments above: {}, variables: {}):",
                         file,
-                        name,
                         command.args.len(),
                         command.env.len()
                     ),
@@ -194,15 +192,15 @@ impl Found {
                 page.say(
                     Style::Plain,
                     words!(
-                        "{} says of {} to connect to this (headers above: {}):",
+                        "{} says of this server to connect to this (headers above: {}):",
                         file,
-                        name,
                         address.headers.len()
                     ),
                 );
                 &address.url
             }
         };
+        page.quote_row("", &target.name);
         let (what, more) = PeerText::from(text::line(what)).cut(REPEATED);
         page.quote(what);
         if more > 0 {
@@ -404,7 +402,13 @@ mod tests {
             let question = String::from_utf8(out).expect("it writes text");
             let last: Vec<_> = question.lines().rev().take(7).collect();
             let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
-            for says in ["/project/mcp.json", "says of it", "| /bin/sh", "yes or no"] {
+            for says in [
+                "/project/mcp.json",
+                "says of this server",
+                "| it",
+                "| /bin/sh",
+                "yes or no",
+            ] {
                 assert!(
                     last.contains(says),
                     "{says} is not in the end of\n{question}"
@@ -538,7 +542,7 @@ mod tests {
             let (ours, theirs) = question.split_once('\n').expect("there are two lines");
             assert_eq!(
                 ours,
-                "/a<U+001B>[2J/mcp.json was found here, and says of it<U+000A>:"
+                "/a<U+001B>[2J/mcp.json was found here, and says of this server:"
             );
             let starts = matches!(target.reach, Reach::Start(_));
             assert_eq!(theirs.contains("\n! It is a program"), starts, "{theirs}");

@@ -48,7 +48,10 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             if fills && is_plain {
                 terminal.until("1 of 2").press("ada").press(ENTER);
                 terminal.until("2 of 2").press("hush").press(ENTER);
-                terminal.until("changes that field").until("> ").press(ENTER);
+                terminal
+                    .until("changes that field")
+                    .until("> ")
+                    .press(ENTER);
             } else if fills {
                 terminal.until("Tab next").press("ada").press(TAB);
                 terminal.press("hush").press(REVIEW);

@@ -151,13 +151,33 @@ fn has_any(words: &str, secrets: &[&str]) -> bool {
     false
 }
 
+/// A letter as a person reads it: none where nothing is seen of it, and the Latin letter that it looks like.
+fn plain(c: char) -> Option<char> {
+    Some(match c {
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => return None,
+        // The wide forms of ASCII.
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0)?,
+        'а' => 'a',
+        'с' => 'c',
+        'е' => 'e',
+        'і' => 'i',
+        'к' => 'k',
+        'о' => 'o',
+        'р' => 'p',
+        'ѕ' => 's',
+        'у' => 'y',
+        'ԝ' => 'w',
+        _ => c,
+    })
+}
+
 /// The words of a name or sentence in lower case, one space before each and one after the last:
 /// `apiKey`, `API_KEY` and "API key" all give " api key ".
 fn spaced_words(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');
     let mut before = ' ';
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars().filter_map(plain).peekable();
     while let Some(c) = chars.next() {
         let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
         let word_begins =

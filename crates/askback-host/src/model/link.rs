@@ -153,16 +153,19 @@ fn domain(name: &str, host: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The hosts of other sites in the parameters of a link, each once.
+/// The hosts of other sites in the parameters and the path of a link, each once.
 fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let site = |name: &str| name[domain(name, 0..name.len())].to_owned();
     let here = site(name);
     let mut hosts = Vec::new();
     let in_fragment = url.fragment().unwrap_or_default();
     let in_fragment = url::form_urlencoded::parse(in_fragment.as_bytes());
-    for (_, value) in url.query_pairs().chain(in_fragment) {
-        // Browsers take two slashes for the beginning of an address, too.
-        let address = url.join(&value).ok().filter(|_| value.contains("//"));
+    let values = url.query_pairs().chain(in_fragment).map(|(_, value)| value);
+    let path = url.path();
+    let in_path = path.match_indices("http").map(|(at, _)| path[at..].into());
+    for value in values.chain(in_path) {
+        // As a browser reads it, to which slashes of both kinds are the same.
+        let address = url.join(&value).ok();
         let Some(host) = address.as_ref().and_then(Url::host_str) else {
             continue;
         };
@@ -348,6 +351,19 @@ mod tests {
         check("https://example.com/a?b=c", &[]);
         check("https://example.com/?to=https://login.example.com/x", &[]);
         check("https://example.com/?to=/a//b", &[]);
+        check(
+            "https://example.com/?to=/%5Cevil.example/x",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/?to=https:evil.example",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/r/https://evil.example/x",
+            &["evil.example"],
+        );
+        check("https://example.com/https/?to=b", &[]);
         check("https://a.co.uk/?to=https://b.co.uk/x", &["b.co.uk"]);
         check(
             "https://example.com/?to=https%3A%2F%2Fevil.example%2Fcb",

@@ -80,8 +80,12 @@ impl Script {
         Ok(self)
     }
 
-    /// Whether a rule calls tools in place of a model: then the client declares that it can.
+    /// Whether a rule calls tools in place of a model, or is for requests that offer them: then the client declares that
+    /// it can.
     pub fn calls_tools(&self) -> bool {
+        if self.sampling.iter().any(|rule| rule.when.tools.is_some()) {
+            return true;
+        }
         let steps = self.sampling.iter().flat_map(|rule| &rule.steps);
         let calls = |said: &Said| matches!(said, Said::Call { .. });
         steps

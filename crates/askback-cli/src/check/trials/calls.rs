@@ -38,7 +38,7 @@ impl Trials<'_> {
         }
         let why = "no tool says that it changes nothing; name one with --tool";
         for rule in [STRUCTURED, STRUCTURED_TEXT, UNDECLARED_QUESTIONS] {
-            self.ledger.untried(rule, why);
+            self.ledger.tried_nowhere(rule, why);
         }
     }
 

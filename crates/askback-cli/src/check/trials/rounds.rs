@@ -37,6 +37,9 @@ const ROUNDS: [Rule; 11] = [
     ASKED_AGAIN,
 ];
 
+/// Why nothing is known where a no and a refusal look the same.
+const ALIKE: &str = "the tool reports a no as an error, and this looks the same; name one that does not with --tool";
+
 /// A result that needs input.
 struct Round {
     state: Option<String>,
@@ -57,7 +60,7 @@ impl Trials<'_> {
             }
         }
         for rule in ROUNDS {
-            self.ledger.untried(
+            self.ledger.tried_nowhere(
                 rule,
                 "no tool that was called asked something; name one with --tool",
             );
@@ -201,22 +204,27 @@ impl Trials<'_> {
         answers: &Value,
     ) {
         let round = again(&Some(state.to_owned()), answers);
-        for changed in changed(state) {
+        let no = self.declined(talk, tool).await;
+        let changed = changed(state);
+        if changed.is_empty() {
+            self.untried(Kind::Tampered, "the state is too short to be changed");
+        }
+        for changed in changed {
             let more = again(&Some(changed), answers);
             let seen = self.call(talk, tool, more).await;
-            self.tried(Kind::Tampered, seen);
+            self.tried_beside(no.as_ref(), Kind::Tampered, seen);
         }
         match with_other_arguments(tool) {
             Some(other) => {
                 let seen = self.call(talk, &other, round.clone()).await;
-                self.tried(Kind::OtherArguments, seen);
+                self.tried_beside(no.as_ref(), Kind::OtherArguments, seen);
             }
             None => self.untried(Kind::OtherArguments, "no argument of the call is a text"),
         }
         match others.iter().find(|other| other.name != tool.name) {
             Some(other) => {
                 let seen = self.call(talk, other, round.clone()).await;
-                self.tried(Kind::OtherTool, seen);
+                self.tried_beside(no.as_ref(), Kind::OtherTool, seen);
             }
             None => self.untried(Kind::OtherTool, "no other tool may be called"),
         }
@@ -224,7 +232,7 @@ impl Trials<'_> {
             Some(other) => match self.begin_at(other, asked_everything()).await {
                 Some(mut talk) => {
                     let seen = self.call(&mut talk, tool, round.clone()).await;
-                    self.tried(Kind::OtherPrincipal, seen);
+                    self.tried_beside(no.as_ref(), Kind::OtherPrincipal, seen);
                     talk.probe.close().await;
                 }
                 None => self.untried(Kind::OtherPrincipal, "the other principal is not let in"),
@@ -238,12 +246,35 @@ impl Trials<'_> {
             Some(lapse) => {
                 tokio::time::sleep(lapse).await;
                 let seen = self.call(talk, tool, round).await;
-                self.tried(Kind::Lapsed, seen);
+                self.tried_beside(no.as_ref(), Kind::Lapsed, seen);
             }
             None => self.untried(
                 Kind::Lapsed,
                 "nobody said after how many seconds a state has lapsed (--lapse, or /trouble SECONDS)",
             ),
+        }
+    }
+
+    /// Has the tool ask once more, and answers as a client would: the result of the no.
+    async fn declined(&mut self, talk: &mut Conversation, tool: &NamedTool) -> Option<Value> {
+        let asks = self.call(talk, tool, json!({})).await;
+        let round = self.round(&asks)?;
+        let more = again(&round.state, &json!(round.answers));
+        let seen = self.call(talk, tool, more).await;
+        seen.reply.result().cloned()
+    }
+
+    /// Notes what came of a state where it does not belong, beside the result of a plain no.
+    fn tried_beside(&mut self, no: Option<&Value>, kind: Kind, seen: Exchange) {
+        let is_error = |result: &Value| result["isError"] == true;
+        let result = seen.reply.result().filter(|result| is_error(result));
+        let alike = no.zip(result).is_some_and(|(no, result)| {
+            // Another tool has other words for a no.
+            is_error(no) && (kind == Kind::OtherTool || no["content"] == result["content"])
+        });
+        match alike {
+            true => self.untried(kind, ALIKE),
+            false => self.tried(kind, seen),
         }
     }
 

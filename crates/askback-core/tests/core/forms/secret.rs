@@ -58,6 +58,19 @@ fn secrets_are_seen_in_names() {
 }
 
 #[test]
+fn secrets_are_seen_as_a_person_reads_them() {
+    for title in [
+        "pаssword",
+        "Pass\u{ad}word",
+        "pass\u{200b}word",
+        "ｐａｓｓｗｏｒｄ",
+    ] {
+        let schema = json!({"type": "string", "title": title});
+        assert!(looks_secret("a", schema), "{title}");
+    }
+}
+
+#[test]
 fn secrets_are_seen_in_descriptions() {
     for description in [
         "Your GitHub password.",
