@@ -38,6 +38,9 @@ const FIRST: Duration = Duration::from_secs(10);
 /// The most pages of a list that are read.
 const PAGES: usize = 32;
 
+/// The number of entries of a list behind which no further page is read.
+const ENTRIES: usize = 10_000;
+
 /// Begins a conversation in the newest revision that works.
 pub(super) async fn greet(
     way: &Way,
@@ -244,7 +247,9 @@ pub(super) async fn lists(
             list.extend(page.iter().cloned());
             let next = reply.result().map(|page| page["nextCursor"].clone());
             match next {
-                Some(next) if next.is_string() => params = json!({"cursor": next}),
+                Some(next) if next.is_string() && list.len() < ENTRIES => {
+                    params = json!({"cursor": next})
+                }
                 _ => break,
             }
         }

@@ -356,7 +356,7 @@ mod tests {
             &["evil.example"],
         );
         check(
-            "https://example.com/?to=https:evil.example",
+            "https://example.com/?to=http:evil.example",
             &["evil.example"],
         );
         check(

@@ -62,6 +62,9 @@ const TEMPLATES: List = List {
 /// The most pages of a list that are read.
 const PAGES: usize = 32;
 
+/// The number of entries of a list behind which no further page is read.
+const ENTRIES: usize = 10_000;
+
 /// A name that nothing has.
 pub(super) const NOBODY: &str = "askback-no-such-name";
 
@@ -122,7 +125,9 @@ impl Trials<'_> {
             let result = seen.reply.result();
             let next = result.and_then(|result| result["nextCursor"].as_str());
             match next {
-                Some(next) if cursors.insert(next.to_owned()) => params = json!({"cursor": next}),
+                Some(next) if all.len() < ENTRIES && cursors.insert(next.to_owned()) => {
+                    params = json!({"cursor": next})
+                }
                 _ => break,
             }
         }
