@@ -220,7 +220,18 @@ impl FormView {
             Key::Ctrl('s') => return Pressed::Said(vec![Said::Submit]),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;
+                if is_chosen_from(field) && !self.editor.text().is_empty() {
+                    return Pressed::Said(Vec::new());
+                }
                 return Pressed::Said(vec![Said::Clear(at)]);
+            }
+            // A command is written beside the options.
+            key if is_chosen_from(field)
+                && (*key == Key::Char('/') || !self.editor.text().is_empty()) =>
+            {
+                if !self.editor.press(key) {
+                    return Pressed::Other;
+                }
             }
             key if is_long(options(field)) => return self.find(draft, field, key),
             key if is_chosen_from(field) => return self.choose(draft, field, key),

@@ -727,6 +727,29 @@ fn a_secret_of_the_editor_is_not_kept() {
 }
 
 #[test]
+fn a_command_is_written_at_a_choice() {
+    let mut seat = Seat::new(80);
+    let fields = r#""seat": {"type": "string", "enum": ["window", "aisle"]}"#;
+    seat.happen(Event::Asked(1, form("Where to sit?", fields, "")));
+    seat.press(&Key::Char('w'));
+    for key in "/decline".chars() {
+        seat.press(&Key::Char(key));
+    }
+    assert!(
+        seat.look().contains("Enter runs /decline"),
+        "{}",
+        seat.look()
+    );
+    seat.press(&Key::Ctrl('c'));
+    assert!(seat.look().contains("(x) window"), "{}", seat.look());
+    for key in "/decline".chars() {
+        seat.press(&Key::Char(key));
+    }
+    seat.press(&Key::Enter);
+    assert!(seat.look().contains("Why not?"), "{}", seat.look());
+}
+
+#[test]
 fn what_is_picked_stands_behind_the_gutter() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
