@@ -317,6 +317,10 @@ screens! {
         Press(Key::Down), See, Press(Key::PageDown), Press(Key::Down), Press(Key::Right), Press(Key::Enter), See,
         Press(Key::Enter), Press(Key::Enter),
     ];
+    a_day_is_picked_on_a_narrow_screen: 40, [
+        Asks(form("When?", r#""day": {"type": "string", "format": "date", "title": "Day of the journey"}"#, r#""day""#)),
+        Press(Key::Down), See, Press(Key::Esc),
+    ];
     dates_are_written_as_a_person_does: 80, [
         Asks(dates()), Type("tomorr"), See, Type("ow"), Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
         Press(Key::Ctrl('s')), See, Press(Key::Enter),
@@ -472,6 +476,10 @@ screens! {
         Suggest(0, "Ba", &["Barcelona", "Bath\x1b[2J", "Basel"]), See,
         Press(Key::Down), Press(Key::Down), Press(Key::Down), Press(Key::Up), See, Press(Key::Up), Press(Key::Enter), See,
         Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    what_is_suggested_is_reviewed_whole: 40, [
+        Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Barcelona, a flight there, a hotel, and all else that there is"]),
+        Press(Key::Down), Press(Key::Enter), Press(Key::Ctrl('s')), See, Press(Key::Esc),
     ];
     nothing_is_suggested_where_nobody_does: 80, [
         Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
