@@ -93,6 +93,25 @@ fn a_server_that_trusts_a_client_is_told_so() {
 }
 
 #[test]
+fn a_server_whose_no_looks_like_a_refusal_is_not_passed() {
+    let done = r#""resultType":"complete","content":[]"#;
+    let server = TRUSTFUL.replace(done, &format!(r#""isError":true,{done}"#));
+    let run = run(
+        "alike",
+        "2026-07-28",
+        "/call t to=Rome\n/cancel\n/trouble\n",
+    );
+    let ran = run.and(&["--", "sh", "-c", &server]).run();
+    for row in [
+        "- MR-07 MUST       the state with a character changed\n",
+        "- MR-10 SHOULD     the state with other arguments\n",
+        "the tool reports a no as an error, and this looks the same",
+    ] {
+        assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+}
+
+#[test]
 fn there_is_no_trouble_without_a_call_that_asks() {
     let ran = trustful("none", "2026-07-28", "/trouble\n");
     ran.expect(2)
