@@ -19,9 +19,10 @@ use crossterm::{
     execute,
     terminal::{disable_raw_mode, enable_raw_mode},
 };
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use super::{
+    attention::Attention,
     away::{Away, remove_texts},
     key::Key,
     keys::Keys,
@@ -64,9 +65,6 @@ const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
 /// How long the program goes on without its window: the questions in it are cancelled, and the server
 /// is told.
 const CLOSING: Duration = Duration::from_millis(500);
-
-/// How long a person who presses no key is taken to be before the terminal.
-const AWAY: Duration = Duration::from_secs(20);
 
 /// A terminal in which a whole form stands at once.
 ///
@@ -481,44 +479,6 @@ impl Drop for Full {
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-/// Where the person looks, as far as the terminal says.
-struct Attention {
-    /// Whether the window is in front; none where the terminal has not said so.
-    is_here: Option<bool>,
-    /// When a key was pressed last.
-    pressed: Instant,
-}
-
-impl Attention {
-    fn new() -> Self {
-        Self {
-            is_here: None,
-            pressed: Instant::now(),
-        }
-    }
-
-    /// Takes note of what happened at the terminal.
-    fn turn(&mut self, event: &Event) {
-        match event {
-            Event::FocusGained => self.is_here = Some(true),
-            Event::FocusLost => self.is_here = Some(false),
-            Event::Key(_) | Event::Paste(_) => self.pressed = Instant::now(),
-            _ => {}
-        }
-    }
-
-    /// Returns what calls the person who is elsewhere: a bell, and a notice on the desktop where the
-    /// window is known not to be in front and the terminal can show one.
-    fn call(&self, words: &Words) -> String {
-        match self.is_here {
-            Some(true) => String::new(),
-            Some(false) => format!("\x07\x1b]9;{}\x1b\\", words.as_str()),
-            None if self.pressed.elapsed() > AWAY => "\x07".to_owned(),
-            None => String::new(),
-        }
-    }
 }
 
 fn size(columns: u16, rows: u16) -> Size {

@@ -2,6 +2,7 @@
 //!
 //! [`Screen`] holds what is seen and what keys do, without a terminal. [`Full`] joins it to one.
 
+mod attention;
 mod away;
 mod calendar;
 mod checkpoint;
