@@ -113,25 +113,29 @@ impl Home {
                 self.picked = None;
                 self.is_searching = false;
             }
-            Key::Ctrl('r') => self.is_searching = true,
+            Key::Ctrl('r') if self.is_searching => self.pick_next(),
+            Key::Ctrl('r') => (self.is_searching, self.picked) = (true, Some(0)),
             Key::Tab => self.complete(),
             Key::Up if self.picked.is_some() => {
                 self.picked = self.picked.and_then(|picked| picked.checked_sub(1));
             }
             Key::Up => self.recall(true),
             Key::Down if self.back.is_some() => self.recall(false),
-            Key::Down => {
-                let count = self.fitting().len();
-                let next = self.picked.map_or(0, |picked| picked.saturating_add(1));
-                self.picked = Some(next).filter(|&next| next < count).or(self.picked);
-            }
+            Key::Down => self.pick_next(),
             key => {
                 if self.editor.press(key) {
-                    (self.picked, self.back) = (None, None);
+                    (self.picked, self.back) = (self.is_searching.then_some(0), None);
                 }
             }
         }
         Homed::Nothing
+    }
+
+    /// Goes on to the next of the lines that fit.
+    fn pick_next(&mut self) {
+        let count = self.fitting().len();
+        let next = self.picked.map_or(0, |picked| picked.saturating_add(1));
+        self.picked = Some(next).filter(|&next| next < count).or(self.picked);
     }
 
     /// Whether a line is begun.
@@ -482,6 +486,46 @@ mod tests {
         check("tools a=1", Some("tools a=1"), "", false);
         check("", None, "", false);
         check("  ", None, "", false);
+    }
+
+    #[test]
+    fn ctrl_r_goes_on_to_the_older_of_what_is_looked_for() {
+        #[track_caller]
+        fn check(keys: &[Key], line: &str) {
+            let mut home = Home::default();
+            home.remember(
+                ["/call a x=1", "/tools", "/call a x=2"]
+                    .map(str::to_owned)
+                    .into(),
+            );
+            for key in keys {
+                home.press(key);
+            }
+            let entered = match home.press(&Key::Enter) {
+                Homed::Line(line) | Homed::Picked(line) => line,
+                _ => String::new(),
+            };
+            assert_eq!(entered, line, "{keys:?}");
+        }
+        let search = Key::Ctrl('r');
+        check(&[search.clone()], "/call a x=2");
+        check(&[search.clone(), search.clone()], "/tools");
+        check(
+            &[search.clone(), Key::Char('a'), search.clone()],
+            "/call a x=1",
+        );
+        check(
+            &[search.clone(), search.clone(), Key::Char('x')],
+            "/call a x=2",
+        );
+        let many = [
+            search.clone(),
+            search.clone(),
+            search.clone(),
+            search.clone(),
+        ];
+        check(&many, "/call a x=1");
+        check(&[search, Key::Char('?')], "?");
     }
 
     #[test]
