@@ -549,63 +549,6 @@ fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_key_for_a_question_that_went_away_is_for_no_tool() {
-    let server = r#"
-say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-while read -r line; do
-    id=${line#*\"id\":}; id=${id%%[,\}]*}
-    case $line in
-    *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
-    *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"asks\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"deletes\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
-    *'"name":"deletes"'*) echo >deleted; say "\"id\":$id,\"result\":{\"content\":[]}" ;;
-    *'"tools/call"'*)
-        call=$id
-        say '"id":7,"method":"elicitation/create","params":{"message":"Where to?","requestedSchema":{"type":"object","properties":{"city":{"type":"string"}}}}'
-        until [ -e go ]; do sleep 0.05; done
-        say '"method":"notifications/cancelled","params":{"requestId":7}'
-        say "\"id\":$call,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"It ended.\"}]}" ;;
-    esac
-done"#;
-    let scratch = Scratch::new("full-gone");
-    let command = Command::new(ASKBACK)
-        .args([
-            "open",
-            "--protocol",
-            "2025-11-25",
-            "--name",
-            "zoo",
-            "--",
-            "sh",
-            "-c",
-            server,
-        ])
-        .current_dir(scratch.path("."))
-        .env("XDG_STATE_HOME", scratch.path("state"));
-    let mut terminal = Terminal::start(command, 80);
-    terminal.until("zoo> ").press("/call asks").press(ENTER);
-    terminal
-        .until("city")
-        .until("^S review")
-        .press("d")
-        .until("d");
-    scratch.file("go", "");
-    terminal
-        .until("withdrew its question")
-        .press("el\t")
-        .press("\x1b[B")
-        .press(ENTER);
-    terminal
-        .until("It ended.")
-        .until("Type to filter")
-        .until_not(SETTLING);
-    // Whoever has seen that it is gone goes on.
-    terminal.press("/tools").until("zoo> /tools");
-    assert!(!scratch.path("deleted").exists());
-    terminal.press(CTRL_C).press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
-#[test]
 fn f2_shows_the_messages_at_a_question_and_keeps_the_form() {
     let words = [
         "open",

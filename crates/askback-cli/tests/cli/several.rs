@@ -213,7 +213,7 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
     // So wide that no path breaks a row.
     let mut terminal = Terminal::run("sh", &["-c", &line], 250, &[("XDG_STATE_HOME", &state)]);
     for name in ["a", "b", "gone"] {
-        terminal.until(&format!("this server:\n| {name}\n"));
+        terminal.until(&format!("server:\n| {name}\n"));
         terminal.until("yes or no");
         for server in ["a", "b"] {
             let count = fs::read_to_string(scratch.path(&format!("{server}/count")));

@@ -26,9 +26,9 @@ use super::{
     away::{Away, remove_texts},
     key::Key,
     keys::Keys,
+    meant,
     pager::{Pager, Put},
     picture::{ATTRIBUTES, Pictures},
-    reading,
     region::Region,
     screen::{Screen, Size},
 };
@@ -282,30 +282,12 @@ impl Leaf for Full {
             }
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        let is_meant_for_another = match key {
-            _ if desk.front().is_none() && self.settling.is_for_what_is_gone() => !key.leaves(),
-            Key::Char(c) if desk.front().is_none() && self.settling.is_rest(c) => true,
-            Key::Enter if desk.front().is_none() && self.settling.is_rest('\n') => true,
-            Key::Enter | Key::Ctrl('d') if desk.front().is_none() => self.settling.follows(),
-            _ if desk.front().is_none() => {
-                // Who goes on with the line has seen it.
-                self.settling.end();
-                false
-            }
-            _ => self.settling.is_unseen(desk) && !key.leaves(),
-        };
-        if is_meant_for_another {
-            self.settling.pressed();
+        if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         if self.asks && desk.front().is_none() && self.prompt.is_some() && key.begins_a_line() {
             self.asks = false;
             self.write(ATTRIBUTES);
-        }
-        if let (Key::Char(letter), Some(front)) = (&key, desk.front())
-            && reading::takes_letters(&front.step)
-        {
-            self.settling.answered(*letter);
         }
         let did = self
             .screen

@@ -9,7 +9,7 @@ use askback_core::{
 };
 use askback_host::{
     model::{
-        Ask, Call, Desk, Effect, Ended, Event, Notice, Permission, Question, Reply, Said, Why,
+        Ask, Call, Desk, Effect, Ended, Event, Notice, Permission, Question, Reply, Said, Step, Why,
     },
     page::Look,
     plain::Dialog,
@@ -548,6 +548,13 @@ fn a_paste_ends_where_a_line_would_do_something() {
             if seat.dialog.is_new(&seat.desk) {
                 ended.push(index);
             }
+            // The first field of a question sends nothing.
+            let is_field = matches!(
+                seat.desk.front().map(|front| front.step),
+                Some(Step::Filling(_) | Step::Write(_))
+            );
+            let sends = seat.dialog.is_new(&seat.desk) && !is_field;
+            assert_eq!(seat.dialog.begins_to_send(&seat.desk), sends, "{line}");
             seat.screen();
             assert!(!seat.dialog.is_new(&seat.desk));
             seat.hear(line);

@@ -1,0 +1,126 @@
+//! The question, or the line, that a key is meant for.
+
+use super::{key::Key, reading::takes_letters};
+use crate::{model::Desk, settling::Settling};
+
+/// Whether a key is meant for what stands before the person now. What is not taken may be followed by more of it.
+pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
+    let Some(front) = desk.front() else {
+        let is_for_another = is_for_no_line(settling, key);
+        if is_for_another {
+            settling.pressed();
+        }
+        return !is_for_another;
+    };
+    if settling.is_unseen(desk) && !key.leaves() {
+        settling.pressed();
+        return false;
+    }
+    if let Key::Char(letter) = key
+        && takes_letters(&front.step)
+    {
+        settling.answered(*letter);
+    }
+    true
+}
+
+/// Whether a key was meant for a question, where none stands any more.
+fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
+    match key {
+        _ if settling.is_for_what_is_gone() => !key.leaves(),
+        Key::Char(c) if settling.is_rest(*c) => true,
+        Key::Enter if settling.is_rest('\n') => true,
+        Key::Enter | Key::Ctrl('d') => settling.follows(),
+        _ => {
+            // Who goes on with the line has seen it.
+            settling.end();
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, time::Duration};
+
+    use askback_core::limits::Limits;
+    use tokio::time::{advance, timeout};
+
+    use super::*;
+    use crate::model::{Ask, Asker, Event, Question, Reached, Said};
+
+    /// The keys of the person, a tenth of a second apart.
+    async fn taken(settling: &mut Settling, desk: &Desk, keys: &[Key]) -> Vec<Key> {
+        let mut taken = Vec::new();
+        for key in keys {
+            advance(Duration::from_millis(100)).await;
+            if is_for_what_is_shown(settling, desk, key) {
+                taken.push(key.clone());
+            }
+        }
+        taken
+    }
+
+    /// A desk with a question that was seen for long.
+    async fn asked(settling: &mut Settling) -> Desk {
+        let asker = Asker {
+            name: "zoo".to_owned(),
+            reached: Reached::Typed("zoo".to_owned()),
+            claims: None,
+        };
+        let mut desk = Desk::new(asker, None, None, Limits::default());
+        let question = Question {
+            call: None,
+            key: None,
+            ask: Ask::Roots,
+        };
+        let happened = desk.update(Event::Asked(1, question));
+        settling.happened(&desk, happened.cause);
+        settling.show(&desk, false);
+        wait(settling).await;
+        desk
+    }
+
+    async fn wait(settling: &mut Settling) {
+        let over = poll_fn(|context| settling.poll_over(context));
+        let _ = timeout(Duration::from_secs(2), over).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_for_a_question_that_went_away_do_nothing_at_the_line() {
+        let mut settling = Settling::default();
+        let mut desk = asked(&mut settling).await;
+        let happened = desk.update(Event::Withdrawn(1));
+        settling.happened(&desk, happened.cause);
+        let keys = [
+            Key::Char('e'),
+            Key::Tab,
+            Key::Down,
+            Key::Up,
+            Key::Enter,
+            Key::Paste("x".to_owned()),
+            Key::Ctrl('d'),
+        ];
+        assert_eq!(taken(&mut settling, &desk, &keys).await, []);
+        settling.show(&desk, false);
+        assert_eq!(taken(&mut settling, &desk, &keys).await, []);
+        // What leads away always does, and after a while all is meant for the line.
+        let leaves = [Key::Esc, Key::Ctrl('c'), Key::F(2)];
+        assert_eq!(taken(&mut settling, &desk, &leaves).await, leaves);
+        wait(&mut settling).await;
+        assert_eq!(taken(&mut settling, &desk, &keys).await, keys);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_behind_an_answer_takes_all_but_the_rest_of_a_yes() {
+        let mut settling = Settling::default();
+        let mut desk = asked(&mut settling).await;
+        let happened = desk.update(Event::Said(Said::Cancel));
+        settling.happened(&desk, happened.cause);
+        settling.show(&desk, false);
+        let keys = [Key::Char('e'), Key::Char('s'), Key::Enter];
+        assert_eq!(taken(&mut settling, &desk, &keys).await, keys);
+        settling.answered('y');
+        assert_eq!(taken(&mut settling, &desk, &keys).await, []);
+    }
+}
