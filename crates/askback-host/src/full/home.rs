@@ -508,7 +508,7 @@ mod tests {
             assert_eq!(entered, line, "{keys:?}");
         }
         let search = Key::Ctrl('r');
-        check(&[search.clone()], "/call a x=2");
+        check(std::slice::from_ref(&search), "/call a x=2");
         check(&[search.clone(), search.clone()], "/tools");
         check(
             &[search.clone(), Key::Char('a'), search.clone()],
