@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     check,
-    probe::{Bounds, Closed, End, Probe, Reply, Way, is_question},
+    probe::{Bounds, Closed, ENTRIES, End, PAGES, Probe, Reply, Way, is_question},
 };
 
 /// A conversation that was begun.
@@ -34,12 +34,6 @@ const SLOW: Duration = Duration::from_secs(3);
 /// How long the answer to the first request of all is waited for: servers of older revisions may have
 /// none.
 const FIRST: Duration = Duration::from_secs(10);
-
-/// The most pages of a list that are read.
-const PAGES: usize = 32;
-
-/// The number of entries of a list behind which no further page is read.
-const ENTRIES: usize = 10_000;
 
 /// Begins a conversation in the newest revision that works.
 pub(super) async fn greet(

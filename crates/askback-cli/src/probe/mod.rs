@@ -27,6 +27,12 @@ pub use patience::{Lost, Patience};
 use self::stdio::Process;
 use crate::target::Command;
 
+/// The most pages of a list that are read through a probe.
+pub const PAGES: usize = 32;
+
+/// The number of entries of a list behind which no further page is read.
+pub const ENTRIES: usize = 10_000;
+
 /// A way in which connections to a server are opened.
 #[derive(Debug, Clone)]
 pub enum Way {

@@ -43,7 +43,7 @@ pub(super) enum Command {
     Unsubscribe(Option<String>),
     /// Show the rest of the last result.
     More,
-    /// Ask for log lines from this level on.
+    /// Ask for log lines from this level on; without one, say which were asked for.
     Log(Option<LoggingLevel>),
     /// Make the last call again.
     Again,
@@ -55,13 +55,13 @@ pub(super) enum Command {
     Servers,
     /// Talk to the server of this name.
     Server(String),
-    /// Have every question answered so, or play another client.
+    /// Have every question answered so, or play another client; without a word, say what holds.
     As(Option<String>),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
     /// Edit the request of this number, and send it again.
     Resend(u64),
-    /// Say how far the server may have a model reply.
+    /// Change how far the server may have a model reply, or say what holds.
     Sampling(Option<Permission>),
     /// Show the instructions that the server has for models.
     Instructions,

@@ -103,7 +103,10 @@ impl Repl<'_> {
         let page = self.session.host.page();
         error.put_below(page);
         match silent.uri {
-            Some(uri) => page.quote_line("Changes are told of no more of ", uri),
+            Some(uri) => {
+                page.quote_line("Changes are told of no more of ", uri);
+                page.note(Style::Dim, "/subscribe asks for them again.");
+            }
             None => {
                 let words = "Changes of its lists are told of no more; /restart connects again.";
                 page.note(Style::Dim, words);

@@ -180,7 +180,7 @@ impl Found {
                 page.say(
                     Style::Plain,
                     words!(
-                        "{} says of this server to start this (arguments above: {}, variables: {}):",
+                        "{} names this server, and what it starts (arguments above: {}, variables: {}):",
                         file,
                         command.args.len(),
                         command.env.len()
@@ -192,7 +192,7 @@ impl Found {
                 page.say(
                     Style::Plain,
                     words!(
-                        "{} says of this server to connect to this (headers above: {}):",
+                        "{} names this server, and where it is (headers above: {}):",
                         file,
                         address.headers.len()
                     ),
@@ -404,7 +404,7 @@ mod tests {
             let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
             for says in [
                 "/project/mcp.json",
-                "says of this server",
+                "names this server",
                 "| it",
                 "| /bin/sh",
                 "yes or no",

@@ -157,16 +157,27 @@ fn plain(c: char) -> Option<char> {
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => return None,
         // The wide forms of ASCII.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0)?,
+        // Of Cyrillic those that no font tells apart. The whole table of such letters is too large for every server.
         'а' => 'a',
+        'А' => 'A',
         'с' => 'c',
+        'С' => 'C',
         'е' => 'e',
+        'Е' => 'E',
         'і' => 'i',
+        'І' => 'I',
         'к' => 'k',
+        'К' => 'K',
         'о' => 'o',
+        'О' => 'O',
         'р' => 'p',
+        'Р' => 'P',
         'ѕ' => 's',
+        'Ѕ' => 'S',
         'у' => 'y',
+        'У' => 'Y',
         'ԝ' => 'w',
+        'Ԝ' => 'W',
         _ => c,
     })
 }

@@ -227,7 +227,8 @@ impl FormView {
             }
             // A command is written beside the options.
             key if is_chosen_from(field)
-                && (*key == Key::Char('/') || !self.editor.text().is_empty()) =>
+                && (*key == Key::Char('/') && self.sought.is_empty()
+                    || !self.editor.text().is_empty()) =>
             {
                 if !self.editor.press(key) {
                     return Pressed::Other;

@@ -27,7 +27,8 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
 /// Whether a key was meant for a question, where none stands any more.
 fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
     match key {
-        _ if settling.is_for_what_is_gone() => !key.leaves(),
+        // A function key that shows something at a question calls something at the line.
+        _ if settling.is_for_what_is_gone() => !matches!(key, Key::Esc | Key::Ctrl('c')),
         Key::Char(c) if settling.is_rest(*c) => true,
         Key::Enter if settling.is_rest('\n') => true,
         Key::Enter | Key::Ctrl('d') => settling.follows(),
@@ -100,12 +101,13 @@ mod tests {
             Key::Enter,
             Key::Paste("x".to_owned()),
             Key::Ctrl('d'),
+            Key::F(5),
         ];
         assert_eq!(taken(&mut settling, &desk, &keys).await, []);
         settling.show(&desk, false);
         assert_eq!(taken(&mut settling, &desk, &keys).await, []);
         // What leads away always does, and after a while all is meant for the line.
-        let leaves = [Key::Esc, Key::Ctrl('c'), Key::F(2)];
+        let leaves = [Key::Esc, Key::Ctrl('c')];
         assert_eq!(taken(&mut settling, &desk, &leaves).await, leaves);
         wait(&mut settling).await;
         assert_eq!(taken(&mut settling, &desk, &keys).await, keys);

@@ -106,24 +106,15 @@ impl Region {
             false => 0,
         };
         let row = self.row.saturating_add(more);
-        let mut out = String::from("\r");
-        if row > 0 {
-            let _ = write!(out, "\x1b[{row}A");
-        }
-        out.push_str("\x1b[J");
         self.drawn.clear();
         self.row = 0;
-        out
+        Self::leave_from(row)
     }
 
     /// Returns what is to be written at the end: the region goes, and the cursor is seen.
     pub(super) fn leave(&mut self) -> String {
-        let mut out = String::new();
-        self.up(&mut out);
-        out.push_str("\x1b[J");
-        out.push_str(SHOW);
         self.drawn.clear();
-        out
+        Self::leave_from(std::mem::take(&mut self.row)) + SHOW
     }
 
     /// The row of the cursor, from that where the region begins.

@@ -11,8 +11,7 @@ use crate::{
 };
 
 /// Every value that will be sent. Of a text that is the person's alone the beginning is seen; of anything else the whole.
-///
-/// Where values are suggested, or words stand for a day, it is not.
+/// It is that nowhere in a form whose server suggests values, nor where words stand for a day.
 pub(super) fn rows(draft: &Draft, is_suggested: bool, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &Field)| {
         let value = match draft.value(index) {

@@ -89,10 +89,13 @@ impl Dialog {
         self.page.note(Style::Warning, words);
     }
 
-    /// Says that a line came cut from the terminal, and was not taken.
-    pub fn ask_for_less(&mut self) {
-        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000: nothing of it was taken. /lines takes several lines.";
+    /// Says that a line came cut from the terminal, and was not taken. A question takes longer texts in another way.
+    pub fn ask_for_less(&mut self, is_asking: bool) {
+        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: nothing of it was taken.";
         self.page.item("× ", Style::Warning, words);
+        if is_asking {
+            self.page.note(Style::Dim, "/lines takes several lines.");
+        }
         self.again = true;
     }
 

@@ -55,7 +55,7 @@ impl Plain {
     /// Whether a line is not meant for what stands there now.
     fn takes_none(&self, desk: &Desk) -> bool {
         match desk.front() {
-            Some(_) => self.settling.is_unseen(desk) || self.settling.goes_on(),
+            Some(_) => self.settling.goes_on() || self.settling.is_unseen(desk),
             None => self.settling.is_for_what_is_gone(),
         }
     }
@@ -115,8 +115,8 @@ impl Leaf for Plain {
                 self.was_early = true;
                 Did::Said(Vec::new())
             }
-            Input::Line(line) if is_asking && self.lines.was_cut(&line) => {
-                self.dialog.ask_for_less();
+            Input::Line(line) if self.lines.was_cut(&line) => {
+                self.dialog.ask_for_less(is_asking);
                 Did::Said(Vec::new())
             }
             Input::Line(line) if self.lines.has_key(&line) => {

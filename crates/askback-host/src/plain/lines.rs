@@ -203,6 +203,7 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
             false => None,
         };
         let mut input = line(&mut stdin);
+        let mut after = None;
         if let (Input::Line(pasted), true) = (&mut input, typed) {
             let mut lines = 1_usize;
             while is_line_there(Patience::Paste) {
@@ -210,15 +211,20 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
                     // Of one that is not taken no more is kept than what tells that it is too long.
                     Input::Line(_) if lines > PASTE => {}
                     Input::Line(next) => pasted.extend(["\n", &next]),
-                    Input::End | Input::Interrupt => break,
+                    end => {
+                        after = Some(end);
+                        break;
+                    }
                 }
                 lines = lines.saturating_add(1);
             }
         }
-        // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
-        let last = input == Input::End && !typed;
-        if sender.blocking_send(input).is_err() || last {
-            return;
+        for input in [Some(input), after].into_iter().flatten() {
+            // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
+            let last = input == Input::End && !typed;
+            if sender.blocking_send(input).is_err() || last {
+                return;
+            }
         }
     }
 }

@@ -325,6 +325,11 @@ screens! {
         Asks(dates()), Type("tomorr"), See, Type("ow"), Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
         Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
+    an_option_with_a_slash_is_found: 80, [
+        Asks(form("Where?", r#""zone": {"type": "string", "enum": ["Africa/Cairo", "America/Lima", "America/New_York",
+            "Asia/Dili", "Asia/Tokyo", "Europe/Oslo", "Europe/Paris", "Europe/Rome"]}"#, "")),
+        Type("europe/r"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
     a_long_list_is_seen_in_part: 80, [
         Asks(form("Which?", r#""day": {"type": "string", "title": "Day", "enum": [
             "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Holiday", "Never"]}"#, "")),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{super::rules::*, Conversation, Trials};
-use crate::probe::{Exchange, Sent};
+use crate::probe::{ENTRIES, Exchange, PAGES, Sent};
 
 /// A list of a server.
 struct List {
@@ -58,12 +58,6 @@ const TEMPLATES: List = List {
     listed: None,
     caching: TEMPLATES_CACHING,
 };
-
-/// The most pages of a list that are read.
-const PAGES: usize = 32;
-
-/// The number of entries of a list behind which no further page is read.
-const ENTRIES: usize = 10_000;
 
 /// A name that nothing has.
 pub(super) const NOBODY: &str = "askback-no-such-name";

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     CallId, ClientError, Connection, State,
-    call::{Call, Sent, Stage},
+    call::{Call, Stage},
 };
 use crate::{jsonrpc::RequestId, revision::Era};
 
@@ -91,6 +91,7 @@ impl Connection {
         };
         call.patience.pause(now);
         let is_told = call.away.is_some();
+        call.break_off(now);
         let survives = call.is_awaited(limits, now) || call.survives_loss();
         if !modern || !survives {
             return self.finish(id, Err(error));
@@ -160,16 +161,17 @@ impl Call {
         }
     }
 
-    /// Whether it is a subscription that broke off, and the server may be there again. From then on it is one.
-    fn is_awaited(&mut self, limits: &crate::limits::Limits, now: Duration) -> bool {
-        if let Stage::Sent(Sent {
-            listening: Some(_), ..
-        }) = self.stage
-        {
+    /// Takes note of when a subscription that had begun broke off.
+    fn break_off(&mut self, now: Duration) {
+        if self.sent().is_some_and(|sent| sent.listening.is_some()) {
             self.away.get_or_insert(now);
         }
-        let since = |since| now.saturating_sub(since) < limits.wire.request;
-        self.away.is_some_and(since)
+    }
+
+    /// Whether it is a subscription that broke off, and the server may be there again.
+    fn is_awaited(&self, limits: &crate::limits::Limits, now: Duration) -> bool {
+        let is_soon = |since| now.saturating_sub(since) < limits.wire.request;
+        self.away.is_some_and(is_soon)
     }
 
     /// How long a subscription that broke off waits before it is opened again. One that lasted is

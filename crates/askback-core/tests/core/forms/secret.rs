@@ -64,6 +64,7 @@ fn secrets_are_seen_as_a_person_reads_them() {
         "Pass\u{ad}word",
         "pass\u{200b}word",
         "ｐａｓｓｗｏｒｄ",
+        "РАSSWОRD",
     ] {
         let schema = json!({"type": "string", "title": title});
         assert!(looks_secret("a", schema), "{title}");
