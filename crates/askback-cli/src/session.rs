@@ -22,7 +22,7 @@ use askback_host::{
     full::Full,
     host::Host,
     leaf::Leaf,
-    model::Permission,
+    model::{Permission, Presence},
     page::{Look, LookSource, Style, out},
     plain::Plain,
     relay::{ServerId, claims},
@@ -323,14 +323,14 @@ impl Session {
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();
         self.host.attend(closing).await?;
-        self.host.begins_again();
+        self.host.note_presence(self.server, Presence::Down);
         if let Some(wire) = &self.wire {
             wire.lock().disconnected();
         }
         self.client = open(&self.opener, &mut self.host).await?;
-        self.host.is_back();
+        self.host.note_presence(self.server, Presence::There);
         let claims = self.client.server_info().map(claims);
-        self.host.desk_mut().meet(claims);
+        self.host.meet(self.server, claims);
         Ok(())
     }
 

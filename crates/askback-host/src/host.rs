@@ -1,6 +1,6 @@
 //! The pump: joins what arrives from a client, what the person does, and what is to be done.
 //!
-//! Everything passes through the [`Desk`]; a [`Leaf`] shows it and says what the person does, and
+//! Everything passes through the [`Conversation`]; a [`Leaf`] shows it and says what the person does, and
 //! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
 
 use std::{
@@ -13,7 +13,10 @@ use std::{
 };
 
 use askback::client;
-use askback_core::{limits::Limits, protocol::CreateMessageResult};
+use askback_core::{
+    limits::Limits,
+    protocol::{CreateMessageResult, LoggingLevel, Root},
+};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -25,15 +28,18 @@ use crate::{
     changed::ChangedLists,
     folder,
     leaf::{Did, Leaf},
-    model::{Asker, Desk, Effect, Ended, Event, Permission, Question, Reply, Said},
+    model::{
+        Asker, Call, Catalog, Change, Claims, Conversation, Desk, Effect, Ended, Event, Far,
+        Folders, Happened, How, Permission, Presence, Question, Reply, Said, Server, Stance,
+    },
     models::{Model, ModelError},
     offer::Offer,
     page::{Page, Rows, Style, out::Unwritten},
     relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
-    served::{Served, Servers},
+    served::{AllServed, Served},
     suggest::{Lookup, Suggest, Wanted},
-    text::Words,
+    text::{PeerText, Words},
     waited::{Aloud, waited},
     wire::Shown,
     words,
@@ -44,7 +50,8 @@ const OURS: u64 = u64::MAX;
 
 /// The questions of one server or several, before a front end.
 pub struct Host {
-    servers: Servers,
+    talk: Conversation,
+    served: AllServed,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     /// Where the replies to open questions go.
@@ -53,13 +60,9 @@ pub struct Host {
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
     limits: Limits,
-    /// Since when the person has a question in front.
-    asked_at: Option<Instant>,
-    /// The time in which the person had questions in front before.
-    answering: Duration,
     /// The servers whose lists have changed.
     changed: ChangedLists,
-    /// From when the time of remarks is counted.
+    /// From when time is counted.
     began: Instant,
     /// The reply to our own question.
     ours: Option<Reply>,
@@ -87,15 +90,14 @@ impl Host {
     /// A host of one server, from within the runtime.
     pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
-            servers: Servers::new(Served::new(desk, limits)),
+            talk: Conversation::new(Server::new(desk)),
+            served: AllServed::new(limits),
             leaf,
             arrivals,
             replies: HashMap::new(),
             asked: HashMap::new(),
             witness: None,
             limits: limits.clone(),
-            asked_at: None,
-            answering: Duration::ZERO,
             changed: ChangedLists::default(),
             began: Instant::now(),
             ours: None,
@@ -112,29 +114,44 @@ impl Host {
         if let Some(model) = &self.model {
             desk.ask_model(model.name().to_owned());
         }
-        let server = self.servers.add(Served::new(desk, &self.limits));
-        self.servers.choose(server);
-        server
+        self.served.add(&self.limits);
+        self.talk.add(Server::new(desk))
+    }
+
+    /// The servers, and all that is shown of them.
+    pub fn conversation(&self) -> &Conversation {
+        &self.talk
+    }
+
+    /// The server that the person talks to.
+    pub fn server(&self) -> &Server {
+        self.talk.chosen()
+    }
+
+    /// Takes in a change that is no event of a desk.
+    fn change(&mut self, change: Change) -> Option<Happened> {
+        self.talk.pass(self.began.elapsed());
+        self.talk.update(change)
     }
 
     /// Has the person talk to this server from now on: [`Host::desk`] is its desk.
     pub fn choose(&mut self, server: ServerId) {
-        self.servers.choose(server);
+        self.change(Change::Chosen(server));
     }
 
     /// The server that the person talks to.
     pub fn chosen(&self) -> ServerId {
-        self.servers.chosen_id()
+        self.talk.chosen_id()
     }
 
     /// The server of this number, as the person knows it.
     pub fn asker(&self, server: ServerId) -> &Asker {
-        self.servers.get(server).desk.asker()
+        self.talk.server(server).desk().asker()
     }
 
-    /// Whether the server went away, and was not heard of since.
-    pub fn is_gone(&self, server: ServerId) -> bool {
-        self.servers.get(server).is_gone
+    /// Whether the server of this number is there.
+    pub fn presence(&self, server: ServerId) -> Presence {
+        self.talk.server(server).presence()
     }
 
     /// The servers whose lists have changed, as they say so.
@@ -142,27 +159,70 @@ impl Host {
         self.changed.clone()
     }
 
-    /// Takes note that the server that the person talks to is there.
-    pub fn is_back(&mut self) {
-        self.served().is_gone = false;
-        self.served().remarks.open(false);
+    /// Takes note of whether a server is there.
+    pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
+        let is_opening = match presence {
+            Presence::There => Some(false),
+            Presence::Connecting | Presence::Down => Some(true),
+            Presence::Gone | Presence::Absent => None,
+        };
+        if let Some(is_opening) = is_opening {
+            self.served.of(server).remarks.open(is_opening);
+        }
+        self.change(Change::Presence(server, presence));
     }
 
-    /// Takes note that the server that the person talks to is being started again.
-    pub fn begins_again(&mut self) {
-        self.served().remarks.open(true);
+    /// Takes note of who a server says it is.
+    pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
+        self.change(Change::Met(server, claims));
+    }
+
+    /// Takes note of the lists of a server.
+    pub fn list(&mut self, server: ServerId, catalog: Catalog) {
+        self.change(Change::Listed(server, catalog));
+    }
+
+    /// Takes note of the level from which on log lines are asked for, of the server that the person talks to.
+    pub fn log(&mut self, level: LoggingLevel) {
+        self.change(Change::Log(self.talk.chosen_id(), level));
+    }
+
+    /// Shows these folders to the server that the person talks to, from now on and without asking. `chosen` is how
+    /// the person chose them.
+    pub fn share(&mut self, chosen: Folders, roots: Vec<Root>) {
+        self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
+    }
+
+    /// Answers the questions of the server that the person talks to so from now on, also where they wanted none.
+    pub fn answer_as(&mut self, stance: Stance) {
+        self.change(Change::Stance(self.talk.chosen_id(), stance));
+    }
+
+    /// Begins a call of the server that the person talks to. `line` is the one that is offered for it, where there is
+    /// one. If it is the call before again, the questions that were answered in that are answered as they were.
+    pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {
+        let server = self.talk.chosen_id();
+        self.change(Change::Called {
+            server,
+            call,
+            line,
+            is_repeated,
+        });
+    }
+
+    /// Ends the call of the server that the person talks to.
+    pub fn end_call(&mut self, how: How) {
+        self.change(Change::Ended(self.talk.chosen_id(), how));
     }
 
     fn served(&mut self) -> &mut Served {
-        self.servers.of(self.servers.chosen_id())
+        self.served.of(self.talk.chosen_id())
     }
 
     /// Has this model reply where a server wants that.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Model>) -> Self {
-        for (_, served) in self.servers.all_mut() {
-            served.desk.ask_model(model.name().to_owned());
-        }
+        self.talk.ask_model(model.name());
         self.model = Some(model);
         self
     }
@@ -180,9 +240,8 @@ impl Host {
         permission: Permission,
         keep: impl Fn(Permission) -> Result<(), Words> + 'static,
     ) {
-        let served = self.served();
-        served.desk.permit(permission);
-        served.keep = Some(Box::new(keep));
+        self.change(Change::Permission(self.talk.chosen_id(), permission));
+        self.served().keep = Some(Box::new(keep));
     }
 
     /// Changes how far the server that the person talks to may have a model reply without asking, now and beyond the session.
@@ -191,9 +250,8 @@ impl Host {
     ///
     /// Says why it is not kept.
     pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
-        let served = self.served();
-        served.desk.permit(permission);
-        match &served.keep {
+        self.change(Change::Permission(self.talk.chosen_id(), permission));
+        match &self.served().keep {
             Some(keep) => keep(permission),
             None => Ok(()),
         }
@@ -201,17 +259,13 @@ impl Host {
 
     /// The questions of the server that the person talks to.
     pub fn desk(&self) -> &Desk {
-        &self.servers.chosen().desk
-    }
-
-    /// Those questions, to be changed from outside of one.
-    pub fn desk_mut(&mut self) -> &mut Desk {
-        &mut self.served().desk
+        self.talk.chosen().desk()
     }
 
     /// How the questions of all servers ended so far, at worst.
     pub fn ended(&self) -> Ended {
-        let ended = self.servers.all().map(|served| served.desk.ended());
+        let servers = self.talk.servers();
+        let ended = servers.map(|server| server.desk().ended());
         ended.fold(self.leaf.ended(), Ended::max)
     }
 
@@ -259,34 +313,29 @@ impl Host {
 
     /// Takes note of what can be typed at the prompt.
     pub fn offer(&mut self, offers: Vec<Offer>) {
-        self.leaf.offer(offers);
+        self.change(Change::Offered(offers));
     }
 
     /// Takes note of what is said of the server at the prompt.
     pub fn describe(&mut self, words: Words) {
-        self.leaf.describe(words);
-    }
-
-    /// Takes note of how the last call of an offered line ended.
-    pub fn called(&mut self, line: &str, ended: Words) {
-        self.leaf.called(line, ended);
+        self.change(Change::Described(words));
     }
 
     /// The time in which the person had a question in front.
-    pub fn answering(&self) -> Duration {
-        let now = self.asked_at.map(|since| since.elapsed());
-        self.answering.saturating_add(now.unwrap_or_default())
+    pub fn answering(&mut self) -> Duration {
+        self.talk.pass(self.began.elapsed());
+        self.talk.answering()
     }
 
     /// Takes note of lines to go back to, oldest first, behind those that are known.
     pub fn remember(&mut self, lines: Vec<String>) {
-        self.leaf.remember(lines);
+        self.change(Change::Entered(lines));
     }
 
     /// Tells of changed lists from now on, and how a server that went away is started again: the
     /// person has commands for both.
     pub fn converse(&mut self) {
-        for (_, served) in self.servers.all_mut() {
+        for (_, served) in self.served.all_mut() {
             served.remarks.lists = true;
             served.remarks.can_restart = true;
         }
@@ -342,14 +391,14 @@ impl Host {
                 Aloud::Later => !self.leaf.shows_waiting(),
                 Aloud::Never => false,
             };
-            let is_silent = is_told && self.servers.seen().front().is_none();
+            let is_silent = is_told && self.talk.seen().front().is_none();
             tokio::select! {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
-                did = did(&mut *self.leaf, self.servers.seen()) => {
+                did = did(&mut *self.leaf, &self.talk) => {
                     match did {
-                        Did::Interrupt if self.servers.seen().front().is_none() => return Err(Interrupted),
+                        Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interrupted),
                         Did::Interrupt if self.is_signing_in() => {
-                            self.happen(self.servers.seen_id(), Event::Said(Said::Cancel));
+                            self.happen(self.talk.seen_id(), Event::Said(Said::Cancel));
                             return Err(Interrupted);
                         }
                         // The leaf is drawn again, and nobody did anything.
@@ -371,7 +420,7 @@ impl Host {
                     let words = match mem::replace(&mut aloud, Aloud::Later) {
                         Aloud::First(words) => words,
                         Aloud::Later | Aloud::Never => {
-                            words!("{} Ctrl-C stops it.", waited(self.servers.seen(), so_far))
+                            words!("{} Ctrl-C stops it.", waited(self.talk.seen(), so_far))
                         }
                     };
                     self.leaf.tell(words);
@@ -401,22 +450,25 @@ impl Host {
     ) -> Result<Input, T> {
         let mut end = std::pin::pin!(end);
         loop {
-            if self.servers.seen().front().is_none() {
+            if self.talk.seen().front().is_none() {
                 self.sum_up();
             }
-            self.leaf.show(self.servers.seen(), Some(prompt));
+            self.show(Some(prompt));
             tokio::select! {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
                 (server, reply) = self.at_work.replied() => self.replied(server, reply),
-                did = did(&mut *self.leaf, self.servers.seen()) => match did {
-                    did if self.servers.seen().front().is_some() => self.did(did),
-                    Did::Line(line) => return Ok(Input::Line(line)),
+                did = did(&mut *self.leaf, &self.talk) => match did {
+                    did if self.talk.seen().front().is_some() => self.did(did),
+                    Did::Line(line) => {
+                        self.change(Change::Entered(vec![line.clone()]));
+                        return Ok(Input::Line(line));
+                    }
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
                     Did::Said(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
                 // A person who has a question in front answers that first.
-                ended = &mut end, if self.servers.seen().front().is_none() => return Err(ended),
+                ended = &mut end, if self.talk.seen().front().is_none() => return Err(ended),
             }
         }
     }
@@ -424,7 +476,7 @@ impl Host {
     /// Lets the person fill in a form of our own, with values for its fields from `suggest`; none if
     /// that was cancelled.
     pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
-        let server = self.servers.chosen_id();
+        let server = self.talk.chosen_id();
         self.happen(server, Event::Asked(OURS, question));
         let mut lookup = Lookup::new(suggest);
         while self.ours.is_none() {
@@ -437,7 +489,7 @@ impl Host {
             tokio::select! {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
                 (server, reply) = self.at_work.replied() => self.replied(server, reply),
-                did = did(&mut *self.leaf, self.servers.seen()) => self.did(did),
+                did = did(&mut *self.leaf, &self.talk) => self.did(did),
                 found = lookup.found() => self.happen(server, Event::Suggested(found)),
             }
         }
@@ -448,7 +500,12 @@ impl Host {
 
     /// Brings what is seen up to date.
     pub fn flush(&mut self) {
-        self.leaf.show(self.servers.seen(), None);
+        self.show(None);
+    }
+
+    fn show(&mut self, prompt: Option<&Words>) {
+        self.talk.pass(self.began.elapsed());
+        self.leaf.show(&self.talk, prompt);
     }
 
     /// Tells what is left to tell at the end.
@@ -465,7 +522,7 @@ impl Host {
 
     /// Tells how much was left out of what each server said.
     fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
-        let servers = self.servers.all_mut();
+        let servers = self.served.all_mut();
         let remarks: Vec<_> = servers
             .filter_map(|(server, served)| Some((server, left_out(&mut served.remarks)?)))
             .collect();
@@ -485,8 +542,11 @@ impl Host {
 
     fn arrive(&mut self, server: ServerId, arrival: Arrival) {
         if matches!(arrival, Arrival::Asked { .. } | Arrival::Heard(_)) {
-            let is_gone = matches!(arrival, Arrival::Heard(client::Event::Disconnected(_)));
-            self.servers.of(server).is_gone = is_gone;
+            let is_end = matches!(arrival, Arrival::Heard(client::Event::Disconnected(_)));
+            self.change(match is_end {
+                true => Change::Left(server),
+                false => Change::Heard(server),
+            });
         }
         match arrival {
             Arrival::Asked {
@@ -495,7 +555,7 @@ impl Host {
                 question,
                 reply,
             } => {
-                self.servers.of(server).desk.meet(claims);
+                self.meet(server, claims);
                 self.replies.insert(id, reply);
                 if self.witness.is_some() {
                     self.asked.insert(id, Question::clone(&question));
@@ -520,7 +580,10 @@ impl Host {
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {
                 self.changed.hear(server, &event);
-                let remarks = &mut self.servers.of(server).remarks;
+                if let Some(far) = far(&event) {
+                    self.change(Change::Far(server, far));
+                }
+                let remarks = &mut self.served.of(server).remarks;
                 for remark in remarks.hear(event, self.began.elapsed()) {
                     self.remark(server, remark);
                 }
@@ -535,14 +598,14 @@ impl Host {
     }
 
     fn remark(&mut self, server: ServerId, remark: Remark) {
-        let served = self.servers.of(server);
-        if self.leaf.remark(&served.desk, remark).is_some() {
-            served.remarks.leave_out();
+        let desk = self.talk.server(server).desk();
+        if self.leaf.remark(desk, remark).is_some() {
+            self.served.of(server).remarks.leave_out();
         }
     }
 
     fn did(&mut self, did: Did) {
-        let server = self.servers.seen_id();
+        let server = self.talk.seen_id();
         match did {
             Did::Said(all) => {
                 for said in all {
@@ -552,7 +615,7 @@ impl Host {
             Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
             Did::Wire(shown) => {
                 let page = self.leaf.page();
-                let put = match &self.servers.of(server).wire {
+                let put = match &self.served.of(server).wire {
                     Some(show) => show(page, shown),
                     None => Err("the messages of this session are not kept".into()),
                 };
@@ -576,25 +639,17 @@ impl Host {
 
     /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.
     fn is_signing_in(&self) -> bool {
-        let front = self.servers.seen().front();
+        let front = self.talk.seen().front();
         front.is_some_and(|front| front.question.ask.signs_in())
     }
 
     fn happen(&mut self, server: ServerId, event: Event) {
-        let served = self.servers.of(server);
-        let happened = served.desk.update(event);
-        let at_work = self.at_work.look(server, &served.desk);
-        self.servers.settle();
-        match self.servers.seen().front() {
-            Some(_) => {
-                self.asked_at.get_or_insert_with(Instant::now);
-            }
-            None => {
-                self.answering = self.answering();
-                self.asked_at = None;
-            }
-        }
-        self.leaf.happened(&self.servers.of(server).desk, &happened);
+        let Some(happened) = self.change(Change::Desk(server, event)) else {
+            return;
+        };
+        let desk = self.talk.server(server).desk();
+        let at_work = self.at_work.look(server, desk);
+        self.leaf.happened(desk, &happened);
         for effect in happened.effects {
             match effect {
                 Effect::Answer(OURS, reply) => self.ours = Some(reply),
@@ -615,7 +670,7 @@ impl Host {
                     }
                 }
                 Effect::Remember(permission) => {
-                    let keep = &self.servers.of(server).keep;
+                    let keep = &self.served.of(server).keep;
                     let kept = keep.as_ref().map(|keep| keep(permission));
                     if let Some(Err(why)) = kept {
                         self.leaf
@@ -649,6 +704,23 @@ impl Host {
     }
 }
 
-async fn did(leaf: &mut dyn Leaf, desk: &Desk) -> Did {
-    poll_fn(|context| leaf.poll_did(desk, context)).await
+/// How far a server says that a call is.
+fn far(event: &client::Event) -> Option<Far> {
+    match event {
+        client::Event::Progress {
+            progress,
+            total,
+            message,
+            ..
+        } => Some(Far {
+            progress: *progress,
+            total: *total,
+            message: message.as_ref().map(PeerText::from),
+        }),
+        _ => None,
+    }
+}
+
+async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
+    poll_fn(|context| leaf.poll_did(talk, context)).await
 }

@@ -3,18 +3,17 @@
 use std::task::{Context, Poll};
 
 use crate::{
-    model::{Desk, Ended, Happened, Reply, Said},
-    offer::Offer,
+    model::{Conversation, Desk, Ended, Happened, Reply, Said},
     page::{Page, Rows, out, out::Unwritten},
     remarks::Remark,
     text::Words,
     wire::Shown,
 };
 
-/// A front end: it shows the desk, and says what the person does.
+/// A front end: it shows the conversation, and says what the person does.
 pub trait Leaf {
     /// Returns what the person does next. Nothing is lost where that is not waited for to the end.
-    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did>;
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did>;
 
     /// Shows what came of an event.
     fn happened(&mut self, desk: &Desk, happened: &Happened);
@@ -32,7 +31,7 @@ pub trait Leaf {
 
     /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
     /// wanted.
-    fn show(&mut self, desk: &Desk, prompt: Option<&Words>);
+    fn show(&mut self, talk: &Conversation, prompt: Option<&Words>);
 
     /// The page, for what is said outside questions.
     fn page(&mut self) -> &mut Page;
@@ -64,18 +63,6 @@ pub trait Leaf {
     fn shows_waiting(&self) -> bool {
         false
     }
-
-    /// Takes note of what can be typed at the prompt, where that is shown.
-    fn offer(&mut self, _: Vec<Offer>) {}
-
-    /// Takes note of what is said of the server at the prompt, where that is shown.
-    fn describe(&mut self, _: Words) {}
-
-    /// Takes note of how the last call of an offered line ended, where that is shown.
-    fn called(&mut self, _: &str, _: Words) {}
-
-    /// Takes note of lines, oldest first, where they can be gone back to.
-    fn remember(&mut self, _: Vec<String>) {}
 
     /// Whether a person is there who can try again, and not a file.
     fn is_person(&self) -> bool;

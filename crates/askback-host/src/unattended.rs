@@ -13,7 +13,10 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{
     leaf::{Did, Leaf},
-    model::{Ask, Asker, Desk, Effect, Ended, Happened, Notice, Question, Reply, Said, Step, Why},
+    model::{
+        Ask, Asker, Conversation, Desk, Effect, Ended, Happened, Notice, Question, Reply, Said,
+        Step, Why,
+    },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     remarks::{Remark, Remarks},
@@ -191,7 +194,8 @@ impl Unattended {
 }
 
 impl Leaf for Unattended {
-    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        let desk = talk.seen();
         if let Poll::Ready(Ok(())) = self.interrupted.as_mut().poll(context) {
             self.interrupted = Box::pin(tokio::signal::ctrl_c());
             return Poll::Ready(Did::Interrupt);
@@ -271,7 +275,7 @@ impl Leaf for Unattended {
         false
     }
 
-    fn show(&mut self, _: &Desk, _: Option<&Words>) {
+    fn show(&mut self, _: &Conversation, _: Option<&Words>) {
         // Who cannot be told cannot be helped.
         let _ = self.page.take().write_to(&mut self.out);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback::client::{Client, ClientError};
-use askback_host::model::{Ask, Call, Question};
+use askback_host::model::{Ask, Call, How, Question};
 
 use crate::{
     error::Error,
@@ -23,10 +23,13 @@ pub(super) async fn attended<T>(
 ) -> Result<Result<T, ClientError>, Error> {
     let mut is_again = false;
     loop {
-        session.host.desk_mut().begin_call(is_again);
+        session.host.begin_call(call.clone(), None, is_again);
         let Session { client, host, .. } = &mut *session;
         let made = host.attend(make(client)).await;
-        host.desk_mut().end_call();
+        host.end_call(match &made {
+            Ok(Ok(_)) => How::Done,
+            Ok(Err(_)) | Err(_) => How::Failed,
+        });
         match made.map_err(Error::cancelled)? {
             Err(error) if is_lost(&error) && was_asked(session) => {
                 if !wants_again(session, &call, failed(error.clone())).await {
@@ -48,7 +51,7 @@ fn is_lost(error: &ClientError) -> bool {
     }
 }
 
-fn was_asked(session: &Session) -> bool {
+fn was_asked(session: &mut Session) -> bool {
     session.host.is_person() && session.host.answering() > Duration::ZERO
 }
 

@@ -1,13 +1,15 @@
 //! The last call of a conversation, made again.
 
-use std::{
-    collections::BTreeMap,
-    time::{Instant, SystemTime},
-};
+use std::{collections::BTreeMap, time::SystemTime};
 
 use askback::client::{self, ClientError};
 use askback_core::protocol::{CallToolResult, Tool};
-use askback_host::{content, diff, page::Style, text::PeerText, words};
+use askback_host::{
+    content, diff,
+    model::{self, How},
+    page::Style,
+    text::PeerText,
+};
 use serde_json::{Map, Value};
 
 use super::{Repl, attend, offered, resource::Resource, shown::Shown};
@@ -60,31 +62,24 @@ impl Repl<'_> {
     pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
         let before = self.known.last.take().filter(|_| is_repeated);
         let before = before.and_then(|last| last.result);
-        self.session.host.desk_mut().begin_call(is_repeated);
-        let (began, answered) = (Instant::now(), self.session.host.answering());
-        let began_at = SystemTime::now();
+        let address = self.address(call.name());
+        let line = address.and_then(|address| call.offered(&address));
+        self.session
+            .host
+            .begin_call(call.asked(), line, is_repeated);
+        let (began, answered) = (SystemTime::now(), self.session.host.answering());
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
-        self.session.host.desk_mut().end_call();
+        self.session.host.end_call(match &outcome {
+            Ok(received) if !received.failed => How::Done,
+            Ok(_) => How::Error,
+            Err(_) => How::Failed,
+        });
         if let Some(files) = &mut self.files {
             files.worked(AtWork {
-                began: began_at,
+                began,
                 ended: SystemTime::now(),
                 has_asked: self.session.host.answering() > answered,
             });
-        }
-        let address = self.address(call.name());
-        if let Some(line) = address.and_then(|address| call.offered(&address)) {
-            // The time of the person is not the tool's.
-            let answering = self.session.host.answering().saturating_sub(answered);
-            let took = began.elapsed().saturating_sub(answering);
-            let ended = match &outcome {
-                Ok(received) if !received.failed => "ok",
-                Ok(_) => "error",
-                Err(_) => "failed",
-            };
-            let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
-            let words = words!("{}.{} s {}", seconds, tenths, ended);
-            self.session.host.called(&line, words);
         }
         let last = self.known.last.insert(LastCall::new(call));
         let received = match outcome {
@@ -208,6 +203,15 @@ impl Call {
                 let recorder = recorder.map(|recorder| (recorder, request));
                 received(read, recorder, |result| (content::resource(result), false))
             }
+        }
+    }
+
+    /// The call, as the host knows it.
+    fn asked(&self) -> model::Call {
+        match self {
+            Self::Tool(tool, _) => model::Call::Tool(tool.name.clone()),
+            Self::Prompt(name, _) => model::Call::Prompt(name.clone()),
+            Self::Read(resource) => model::Call::Resource(resource.shown().to_owned()),
         }
     }
 

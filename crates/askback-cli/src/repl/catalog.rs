@@ -2,9 +2,11 @@
 
 use askback::client::{Client, ClientError};
 use askback_host::{
+    model::{Catalog, Presence},
     offer::{About, Offer},
     page::{Page, Style, out},
     plain::catalog,
+    remarks,
     text::{Words, given},
     words,
 };
@@ -13,7 +15,7 @@ use tokio::task::JoinSet;
 use super::{
     Repl, attend,
     line::HELP,
-    lists::{Lists, Wanted},
+    lists::{self, Wanted},
     offered,
     servers::Other,
 };
@@ -49,20 +51,18 @@ impl Repl<'_> {
     }
 
     /// The lists that are known, with the server that each is of.
-    fn listed(&self) -> Vec<(String, &Lists)> {
-        let host = &self.session.host;
-        let own = (self.session.server(), &self.known);
-        let others = self.others.iter();
-        let others = others.map(|other| (other.connection.server, &other.known));
-        let listed = [own].into_iter().chain(others);
-        let listed = listed.filter_map(|(server, known)| {
-            Some((host.asker(server).name.clone(), known.lists.as_ref()?))
-        });
+    fn listed(&self) -> Vec<(String, &Catalog)> {
+        let talk = self.session.host.conversation();
+        let others = self.others.iter().map(|other| other.connection.server);
+        let servers = [self.session.server()].into_iter().chain(others);
+        let listed = servers
+            .map(|server| talk.server(server))
+            .filter_map(|server| Some((server.desk().asker().name.clone(), server.catalog()?)));
         listed.collect()
     }
 
     /// The lines that can be typed for what a server has.
-    fn offers(&self, server: &str, lists: &Lists) -> Vec<Offer> {
+    fn offers(&self, server: &str, lists: &Catalog) -> Vec<Offer> {
         let addresses = self.addresses();
         let address = |name: &str| addresses.write(server, name);
         let about = |title: Option<&String>, description: Option<&String>| {
@@ -133,7 +133,7 @@ impl Repl<'_> {
         if !failed.is_empty() {
             say(words!("Not there: {}", given(failed).short()));
         }
-        if let Some(lists) = &self.known.lists {
+        if let Some(lists) = self.session.host.server().catalog() {
             let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
             let folders: Words = match shared {
                 0 => "none".into(),
@@ -148,8 +148,8 @@ impl Repl<'_> {
                 folders
             ));
         }
-        if let Some(level) = self.known.log {
-            say(words!("Log: {}", level));
+        if let Some(level) = self.session.host.server().log() {
+            say(words!("Log: {}", remarks::level(level)));
         }
         if let Some(played) = self.session.role().played() {
             say(words!("Played: {}", played));
@@ -177,7 +177,7 @@ impl Repl<'_> {
     pub(super) async fn list_all(&mut self, wanted: Wanted) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, Lists::read(client, wanted)).await?;
+        let own = attend(host, lists::read(client, wanted)).await?;
         self.list(|page| put(page, &own, wanted))?;
         let others = self.session.host.attend(others).await?;
         for (server, listed) in others {
@@ -205,7 +205,7 @@ impl Repl<'_> {
     pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
         let others = self.ask_others(Wanted::All);
         let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, Lists::read(client, Wanted::All)).await?;
+        let own = attend(host, lists::read(client, Wanted::All)).await?;
         let home = self.session.host.desk().asker().name.clone();
         let mut found = self.offers(&home, &own);
         let others = self.session.host.attend(others).await?;
@@ -245,14 +245,14 @@ impl Repl<'_> {
     fn ask_others(
         &self,
         wanted: Wanted,
-    ) -> impl Future<Output = Vec<(String, Result<Lists, ClientError>)>> + use<> {
+    ) -> impl Future<Output = Vec<(String, Result<Catalog, ClientError>)>> + use<> {
         let mut asking = JoinSet::new();
         for other in &self.others {
             let server = other.connection.server;
             if let Some(client) = self.there(other) {
                 let client = client.clone();
                 let name = self.session.host.asker(server).name.clone();
-                asking.spawn(async move { (server, name, Lists::read(&client, wanted).await) });
+                asking.spawn(async move { (server, name, lists::read(&client, wanted).await) });
             }
         }
         async move {
@@ -265,10 +265,12 @@ impl Repl<'_> {
 
     /// The client of another server that is there.
     pub(super) fn there<'a>(&self, other: &'a Other) -> Option<&'a Client> {
-        let is_away = self.session.host.is_gone(other.connection.server) || other.known.is_down;
-        match &other.connection.state {
-            State::Open(client) if !is_away => Some(client),
-            State::Open(_) | State::Connecting | State::Failed(_) => None,
+        match (
+            &other.connection.state,
+            self.session.host.presence(other.connection.server),
+        ) {
+            (State::Open(client), Presence::There) => Some(client),
+            _ => None,
         }
     }
 
@@ -296,7 +298,7 @@ impl Repl<'_> {
     }
 
     /// Lists in which each name is written as it is typed; what cannot be typed stays as it is.
-    fn addressed(&self, server: &str, mut lists: Lists) -> Lists {
+    fn addressed(&self, server: &str, mut lists: Catalog) -> Catalog {
         let addresses = self.addresses();
         let name = |name: &mut String| {
             if let Some(address) = addresses.write(server, name) {
@@ -339,7 +341,7 @@ impl Repl<'_> {
 }
 
 /// Puts lists on the page.
-fn put(page: &mut Page, lists: &Lists, wanted: Wanted) {
+fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
     if matches!(wanted, Wanted::All | Wanted::Tools) {
         catalog::tools(page, &lists.tools);
     }

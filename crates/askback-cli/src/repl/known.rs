@@ -4,29 +4,21 @@ use std::collections::BTreeMap;
 
 use askback::client::Subscription;
 
-use super::{again::LastCall, lists::Lists, roots::Folders, shown::Shown};
+use super::{again::LastCall, shown::Shown};
 
-/// The part of a conversation that belongs to one server, and to no other.
+/// The part of a conversation that belongs to one server, beside what the host knows of it.
 #[derive(Default)]
 pub(super) struct Known {
     /// The last call.
     pub(super) last: Option<LastCall>,
     /// Its result, as it is shown.
     pub(super) shown: Option<Shown>,
-    /// The level from which on log lines were asked for.
-    pub(super) log: Option<&'static str>,
-    /// The lists of the server, as far as they are known.
-    pub(super) lists: Option<Lists>,
     /// Has the server tell of changed lists, for as long as it lives.
     pub(super) changes: Option<Subscription>,
     /// The resources whose changes the server tells of, by their URIs.
     pub(super) watched: BTreeMap<String, Subscription>,
     /// The person has talked to the server, or had it called.
     pub(super) is_met: bool,
-    /// The server could not be started again.
-    pub(super) is_down: bool,
-    /// The folders that the person chose with `/roots`.
-    pub(super) folders: Folders,
     /// The shared folders by their URIs, as far as they were looked at: whether each is there.
     pub(super) there: BTreeMap<String, bool>,
     /// Requests that were edited and not answered, by the numbers of those that they were.

@@ -3,24 +3,15 @@
 use std::collections::BTreeMap;
 
 use askback::client::{Client, ClientError};
-use askback_core::protocol::{Prompt, Resource, ResourceTemplate, Tool};
 use askback_host::{
     diff,
+    model::Catalog,
     page::{Page, Style},
     text::PeerText,
     words,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-/// The lists of a server.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    pub(super) tools: Vec<Tool>,
-    pub(super) prompts: Vec<Prompt>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) templates: Vec<ResourceTemplate>,
-}
 
 /// The lists of a server that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,56 +29,54 @@ pub(super) enum Wanted {
 /// The most names of one kind that are told.
 const NAMES: usize = 20;
 
-impl Lists {
-    /// Lists what a server has of what is wanted; the other lists are empty.
-    ///
-    /// # Errors
-    ///
-    /// As all calls: see [`ClientError`].
-    pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Self, ClientError> {
-        let mut lists = Self::default();
-        if matches!(wanted, Wanted::All | Wanted::Tools) {
-            lists.tools = client.tools().await?;
-        }
-        if matches!(wanted, Wanted::All | Wanted::Prompts) {
-            lists.prompts = client.prompts().await?;
-        }
-        if matches!(wanted, Wanted::All | Wanted::Resources) {
-            lists.resources = client.resources().await?;
-            lists.templates = client.resource_templates().await?;
-        }
-        Ok(lists)
+/// Lists what a server has of what is wanted; the other lists are empty.
+///
+/// # Errors
+///
+/// As all calls: see [`ClientError`].
+pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
+    let mut catalog = Catalog::default();
+    if matches!(wanted, Wanted::All | Wanted::Tools) {
+        catalog.tools = client.tools().await?;
     }
+    if matches!(wanted, Wanted::All | Wanted::Prompts) {
+        catalog.prompts = client.prompts().await?;
+    }
+    if matches!(wanted, Wanted::All | Wanted::Resources) {
+        catalog.resources = client.resources().await?;
+        catalog.templates = client.resource_templates().await?;
+    }
+    Ok(catalog)
+}
 
-    /// Puts on the page what is new, gone or another since.
-    pub(super) fn compare(&self, now: &Self, page: &mut Page) {
-        let mut same = true;
-        let mut kind = |noun: &'static str, before: Vec<(&str, Value)>, now: Vec<(&str, Value)>| {
-            same &= !changed(page, noun, &before, &now);
-        };
-        kind(
-            "tool",
-            named(&self.tools, |tool| &tool.name),
-            named(&now.tools, |tool| &tool.name),
-        );
-        kind(
-            "prompt",
-            named(&self.prompts, |prompt| &prompt.name),
-            named(&now.prompts, |prompt| &prompt.name),
-        );
-        kind(
-            "resource",
-            named(&self.resources, |resource| &resource.uri),
-            named(&now.resources, |resource| &resource.uri),
-        );
-        kind(
-            "template",
-            named(&self.templates, |template| &template.uri_template),
-            named(&now.templates, |template| &template.uri_template),
-        );
-        if same {
-            page.note(Style::Dim, "It has the same as before.");
-        }
+/// Puts on the page what is new, gone or another since.
+pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
+    let mut same = true;
+    let mut kind = |noun: &'static str, before: Vec<(&str, Value)>, now: Vec<(&str, Value)>| {
+        same &= !changed(page, noun, &before, &now);
+    };
+    kind(
+        "tool",
+        named(&before.tools, |tool| &tool.name),
+        named(&now.tools, |tool| &tool.name),
+    );
+    kind(
+        "prompt",
+        named(&before.prompts, |prompt| &prompt.name),
+        named(&now.prompts, |prompt| &prompt.name),
+    );
+    kind(
+        "resource",
+        named(&before.resources, |resource| &resource.uri),
+        named(&now.resources, |resource| &resource.uri),
+    );
+    kind(
+        "template",
+        named(&before.templates, |template| &template.uri_template),
+        named(&now.templates, |template| &template.uri_template),
+    );
+    if same {
+        page.note(Style::Dim, "It has the same as before.");
     }
 }
 

@@ -35,7 +35,7 @@ use askback_core::{
 };
 use askback_host::{
     host::{Host, Input},
-    model::Permission,
+    model::{Permission, Presence},
     page::{Style, out},
     relay::ServerId,
     remarks,
@@ -50,7 +50,7 @@ use self::{
     history::History,
     known::Known,
     line::{Command, HELP},
-    lists::{Lists, Wanted},
+    lists::Wanted,
     servers::{Learned, Other},
     subscribe::Silent,
     tasks::{Background, Ended},
@@ -282,10 +282,13 @@ impl<'a> Repl<'a> {
             self.take_up_here();
         }
         let are_wanted = self.session.host.shows_offers() || self.files.is_some();
-        if are_wanted && self.known.lists.is_none() {
+        if are_wanted && self.session.host.server().catalog().is_none() {
+            let server = self.session.server();
             let Session { client, host, .. } = &mut *self.session;
             // Without the lists there is only less to pick from, and to compare with.
-            self.known.lists = attend(host, Lists::read(client, Wanted::All)).await.ok();
+            if let Ok(lists) = attend(host, lists::read(client, Wanted::All)).await {
+                host.list(server, lists);
+            }
             self.is_offered = false;
         }
         Ok(())
@@ -310,7 +313,8 @@ impl<'a> Repl<'a> {
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
-        if self.known.is_down && command.needs_server() {
+        let presence = self.session.host.server().presence();
+        if presence == Presence::Down && command.needs_server() {
             let error = Error::new(Kind::Connection, "the server is not there");
             return Err(error.hint("/restart starts it."));
         }
@@ -357,10 +361,12 @@ impl<'a> Repl<'a> {
                 if let Some(level) = level {
                     let Session { client, host, .. } = &mut *self.session;
                     attend(host, client.set_log_level(level)).await?;
-                    self.known.log = Some(remarks::level(level).trim_end());
+                    host.log(level);
                 }
-                self.tell(match self.known.log {
-                    Some(level) => words!("Log lines from {} on are asked for.", level),
+                self.tell(match self.session.host.server().log() {
+                    Some(level) => {
+                        words!("Log lines from {} on are asked for.", remarks::level(level))
+                    }
                     None => "No level of log lines was asked for; /log LEVEL does.".into(),
                 });
             }
@@ -473,7 +479,7 @@ impl<'a> Repl<'a> {
 
     /// Whether the server is known to have a tool of this name.
     fn has_tool(&self, name: &str) -> bool {
-        let lists = self.known.lists.iter();
+        let lists = self.session.host.server().catalog().into_iter();
         lists
             .flat_map(|lists| &lists.tools)
             .any(|tool| tool.name == name)

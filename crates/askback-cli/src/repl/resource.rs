@@ -76,7 +76,7 @@ impl Repl<'_> {
     async fn written(&mut self, uri: String) -> Result<Resource, Error> {
         let Session { client, host, .. } = &mut *self.session;
         let is_kept = host.is_person() || self.recorder.is_some();
-        let templates = match &self.known.lists {
+        let templates = match host.server().catalog() {
             Some(lists) => lists.templates.clone(),
             None if is_kept && client.capabilities().resources.is_some() => {
                 // Without them there is only less that is known to be a secret.

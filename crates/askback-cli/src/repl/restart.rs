@@ -2,11 +2,11 @@
 
 use std::future::pending;
 
-use askback_host::{page::Style, text::given, words};
+use askback_host::{model::Presence, page::Style, text::given, words};
 
 use super::{
     Repl, attend,
-    lists::{Lists, Wanted},
+    lists::{self, Wanted},
 };
 use crate::{
     error::Error,
@@ -22,9 +22,10 @@ impl Repl<'_> {
         let page = self.session.host.page();
         page.note(Style::Dim, words!("Starting {} again.", name));
         self.known.changes = None;
-        self.known.is_down = true;
+        let server = self.session.server();
+        self.session.host.note_presence(server, Presence::Down);
         // What is being read of it is of before.
-        self.reading.remove(&self.session.server());
+        self.reading.remove(&server);
         let hint = match self.files {
             Some(_) => "It is started again when a file changes; /restart does so now.",
             None => "/restart tries again.",
@@ -34,19 +35,19 @@ impl Repl<'_> {
             files.started();
         }
         restarted.map_err(|error| error.hint(hint))?;
-        self.known.is_down = false;
         self.known.changes = self.listen().await?;
         self.known.is_met = true;
         self.take_up_here();
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
-        let now = attend(host, Lists::read(client, Wanted::All)).await?;
-        let page = self.session.host.page();
-        match &self.known.lists {
-            Some(before) => before.compare(&now, page),
+        let now = attend(host, lists::read(client, Wanted::All)).await?;
+        let before = host.server().catalog().cloned();
+        let page = host.page();
+        match before {
+            Some(before) => lists::compare(&before, &now, page),
             None => page.note(Style::Plain, "It is there again."),
         }
-        self.known.lists = Some(now);
+        host.list(server, now);
         self.is_offered = false;
         Ok(())
     }

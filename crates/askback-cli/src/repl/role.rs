@@ -50,7 +50,7 @@ impl Repl<'_> {
                 return self.restart().await;
             }
         };
-        self.session.host.desk_mut().answer_as(stance);
+        self.session.host.answer_as(stance);
         self.session.host.page().note(Style::Plain, told);
         if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
             self.session.play(Role::default());

@@ -16,6 +16,7 @@ use std::{
 use askback_core::protocol::Root;
 use askback_host::{
     folder,
+    model::Folders,
     page::Style,
     text::{Words, given},
     words,
@@ -39,13 +40,6 @@ pub(super) enum Change {
     Remove(Vec<String>),
     /// Leave these out of the folders they are in.
     Exclude(Vec<String>),
-}
-
-/// The folders that were chosen, and those that are left out of them.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Folders {
-    chosen: Vec<PathBuf>,
-    excluded: Vec<PathBuf>,
 }
 
 /// How `/roots` is written.
@@ -78,106 +72,66 @@ impl Change {
     }
 }
 
-impl Folders {
-    /// Changes the choice.
-    ///
-    /// # Errors
-    ///
-    /// Says which folder is none, is not shared, or is in none that is.
-    pub(super) fn change(&mut self, change: &Change) -> Result<(), Words> {
-        match change {
-            Change::Show => {}
-            Change::Set(paths) => {
-                self.chosen = all(paths)?;
-                self.excluded.clear();
-            }
-            Change::Add(paths) => {
-                for path in all(paths)? {
-                    self.excluded.retain(|excluded| *excluded != path);
-                    if !self.chosen.contains(&path) {
-                        self.chosen.push(path);
-                    }
-                }
-            }
-            Change::Remove(paths) => {
-                for path in paths {
-                    // One that is no longer there can be removed, too.
-                    let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-                    let Some(at) = self.chosen.iter().position(|chosen| *chosen == path) else {
-                        let shown = given(path.display());
-                        return Err(match self.holder(&path) {
-                            Some(holder) => words!(
-                                "{} is shared with {}: /roots exclude leaves it out",
-                                shown,
-                                given(holder.display())
-                            ),
-                            None => words!("{} is not shared", shown),
-                        });
-                    };
-                    self.chosen.remove(at);
-                }
-            }
-            Change::Exclude(paths) => {
-                if self.chosen.is_empty() {
-                    return Err("no folder is shared that one could be left out of".into());
-                }
-                for path in all(paths)? {
-                    let before = self.chosen.len();
-                    self.chosen.retain(|chosen| !chosen.starts_with(&path));
-                    if self.holder(&path).is_some() {
-                        if !self.excluded.contains(&path) {
-                            self.excluded.push(path);
-                        }
-                    } else if self.chosen.len() == before {
-                        return Err(words!("{} is in no shared folder", given(path.display())));
-                    }
-                }
+/// Changes the choice.
+///
+/// # Errors
+///
+/// Says which folder is none, is not shared, or is in none that is.
+fn choose(folders: &mut Folders, change: &Change) -> Result<(), Words> {
+    match change {
+        Change::Show => {}
+        Change::Set(paths) => *folders = Folders::of(all(paths)?),
+        Change::Add(paths) => all(paths)?.into_iter().for_each(|path| folders.add(path)),
+        Change::Remove(paths) => {
+            for path in paths {
+                // One that is no longer there can be removed, too.
+                let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+                folders.remove(&path)?;
             }
         }
-        Ok(())
-    }
-
-    /// The chosen folder that a folder is in.
-    fn holder(&self, path: &Path) -> Option<&PathBuf> {
-        let mut chosen = self.chosen.iter();
-        chosen.find(|chosen| path.starts_with(chosen))
-    }
-
-    /// The folders to be listed: the chosen ones, and instead of one that holds an excluded folder,
-    /// those in it that do not.
-    ///
-    /// # Errors
-    ///
-    /// Says which folder cannot be read, or that there are too many.
-    pub(super) fn listed(&self) -> Result<Vec<PathBuf>, Words> {
-        let mut listed = Vec::new();
-        let mut instead = 0_usize;
-        for chosen in &self.chosen {
-            let mut open = vec![chosen.clone()];
-            while let Some(folder) = open.pop() {
-                if self.excluded.contains(&folder) {
-                    continue;
-                }
-                let holds = |excluded: &PathBuf| excluded.starts_with(&folder);
-                if self.excluded.iter().any(holds) {
-                    let inside = inside(&folder)
-                        .map_err(|error| words!("{}: {}", given(folder.display()), given(error)))?;
-                    open.extend(inside.into_iter().rev());
-                } else if !listed.contains(&folder) {
-                    instead = instead.saturating_add(usize::from(folder != *chosen));
-                    listed.push(folder);
-                }
-                if instead.max(open.len()) > INSTEAD {
-                    return Err(words!(
-                        "more than {} folders would be listed instead of {}",
-                        INSTEAD,
-                        given(chosen.display())
-                    ));
-                }
+        Change::Exclude(paths) => {
+            for path in all(paths)? {
+                folders.exclude(path)?;
             }
         }
-        Ok(listed)
     }
+    Ok(())
+}
+
+/// The folders to be listed: the chosen ones, and instead of one that holds an excluded folder,
+/// those in it that do not.
+///
+/// # Errors
+///
+/// Says which folder cannot be read, or that there are too many.
+fn listed(folders: &Folders) -> Result<Vec<PathBuf>, Words> {
+    let mut listed = Vec::new();
+    let mut instead = 0_usize;
+    for chosen in folders.chosen() {
+        let mut open = vec![chosen.clone()];
+        while let Some(folder) = open.pop() {
+            if folders.excluded().contains(&folder) {
+                continue;
+            }
+            let holds = |excluded: &PathBuf| excluded.starts_with(&folder);
+            if folders.excluded().iter().any(holds) {
+                let inside = inside(&folder)
+                    .map_err(|error| words!("{}: {}", given(folder.display()), given(error)))?;
+                open.extend(inside.into_iter().rev());
+            } else if !listed.contains(&folder) {
+                instead = instead.saturating_add(usize::from(folder != *chosen));
+                listed.push(folder);
+            }
+            if instead.max(open.len()) > INSTEAD {
+                return Err(words!(
+                    "more than {} folders would be listed instead of {}",
+                    INSTEAD,
+                    given(chosen.display())
+                ));
+            }
+        }
+    }
+    Ok(listed)
 }
 
 /// Waits until a shared folder is gone, or one that was gone is there again (2026-07-28, client/roots, implementation
@@ -257,26 +211,23 @@ impl Repl<'_> {
     /// Shows the folders the server may work in, or chooses others and tells the server.
     pub(super) fn roots(&mut self, change: &Change) -> Result<(), Error> {
         if *change != Change::Show {
-            let mut folders = match self.session.host.desk().shared() {
+            let server = self.session.host.server();
+            let mut folders = match server.desk().shared() {
                 // A yes to the question chose them.
-                Some(shared) if self.known.folders.listed().ok() != Some(paths(shared)) => {
-                    Folders {
-                        chosen: paths(shared),
-                        excluded: Vec::new(),
-                    }
+                Some(shared) if listed(server.folders()).ok() != Some(paths(shared)) => {
+                    Folders::of(paths(shared))
                 }
-                _ => self.known.folders.clone(),
+                _ => server.folders().clone(),
             };
-            folders.change(change).map_err(Error::usage)?;
-            let listed = folders.listed().map_err(Error::usage)?;
+            choose(&mut folders, change).map_err(Error::usage)?;
+            let listed = listed(&folders).map_err(Error::usage)?;
             let roots = listed.iter().map(|path| folder::root(path));
             let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
-            self.known.folders = folders;
-            self.session.host.desk_mut().share(roots);
+            self.session.host.share(folders, roots);
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-        let excluded = &self.known.folders.excluded;
+        let excluded = self.session.host.server().folders().excluded().to_vec();
         let page = self.session.host.page();
         match shared.as_deref() {
             None => page.say(
@@ -290,7 +241,7 @@ impl Repl<'_> {
                 }
             }
         }
-        for path in excluded {
+        for path in &excluded {
             page.note(Style::Plain, words!("not {}", given(path.display())));
         }
         if !excluded.is_empty() {
@@ -381,12 +332,12 @@ mod tests {
         };
         let mut folders = Folders::default();
         let mut check = |change: Change, expected: Result<&str, &str>| {
-            let changed = folders.change(&change);
+            let changed = choose(&mut folders, &change);
             match expected {
                 Ok(expected) => {
                     assert_eq!(changed, Ok(()), "{change:?}");
                     let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
-                    assert_eq!(folders.listed(), Ok(expected), "{change:?}");
+                    assert_eq!(listed(&folders), Ok(expected), "{change:?}");
                 }
                 Err(why) => {
                     let error = changed.expect_err(why);
@@ -427,10 +378,10 @@ mod tests {
             fs::create_dir_all(base.join(format!("home/many{number}"))).expect("it is ours");
         }
         let mut folders = Folders::default();
-        let set = folders.change(&Change::Set(words("home")));
-        let excluded = folders.change(&Change::Exclude(words("home/b")));
+        let set = choose(&mut folders, &Change::Set(words("home")));
+        let excluded = choose(&mut folders, &Change::Exclude(words("home/b")));
         assert_eq!((set, excluded), (Ok(()), Ok(())));
-        let error = folders.listed().expect_err("they are too many");
+        let error = listed(&folders).expect_err("they are too many");
         assert!(
             error.as_str().contains("more than 64"),
             "{}",

@@ -3,14 +3,20 @@
 use std::{collections::BTreeSet, mem};
 
 use askback::client::{Client, ClientError};
-use askback_host::{page::Style, relay::ServerId, text::given, words};
+use askback_host::{
+    model::{Catalog, Presence},
+    page::Style,
+    relay::ServerId,
+    text::given,
+    words,
+};
 
 use super::{
     Repl,
     address::Addresses,
     known::Known,
     line::Command,
-    lists::{Lists, Wanted},
+    lists::{self, Wanted},
 };
 use crate::{
     error::{Error, Kind},
@@ -25,7 +31,7 @@ pub(super) struct Other {
 }
 
 /// The lists of a server as a reading of this number found them, or why they are not known.
-pub(super) type Learned = (ServerId, u64, Result<Lists, ClientError>);
+pub(super) type Learned = (ServerId, u64, Result<Catalog, ClientError>);
 
 impl Repl<'_> {
     /// Has these servers beside the one that the person talks to; some are being connected to.
@@ -63,11 +69,11 @@ impl Repl<'_> {
     pub fn list_servers(&mut self) {
         let chosen = self.session.server();
         let revision = self.session.client.revision();
-        let mut rows = vec![(chosen, Ok(Some((revision, self.known.is_down))))];
+        let mut rows = vec![(chosen, Ok(Some(revision)))];
         for other in &self.others {
             let state = match &other.connection.state {
                 State::Connecting => Ok(None),
-                State::Open(client) => Ok(Some((client.revision(), other.known.is_down))),
+                State::Open(client) => Ok(Some(client.revision())),
                 State::Failed(error) => Err(error.clone()),
             };
             rows.push((other.connection.server, state));
@@ -82,15 +88,15 @@ impl Repl<'_> {
             };
             let (style, state, quoted) = match state {
                 Ok(None) => (Style::Plain, "connecting".into(), None),
-                Ok(Some((_, true))) => {
+                Ok(_) if host.presence(server) == Presence::Down => {
                     let failed = "could not be started again";
                     (Style::Warning, failed.into(), None)
                 }
-                Ok(_) if host.is_gone(server) => {
+                Ok(_) if host.presence(server) == Presence::Gone => {
                     let ended = "ended; the next command starts it again";
                     (Style::Plain, ended.into(), None)
                 }
-                Ok(Some((revision, false))) => {
+                Ok(Some(revision)) => {
                     let connected = words!("connected, {}", given(revision));
                     (Style::Plain, connected, None)
                 }
@@ -207,7 +213,7 @@ impl Repl<'_> {
         let number = self.last_reading;
         self.reading.insert(server, number);
         self.learning.spawn(async move {
-            let lists = Lists::read(&client, Wanted::All).await;
+            let lists = lists::read(&client, Wanted::All).await;
             (server, number, lists)
         });
     }
@@ -220,7 +226,10 @@ impl Repl<'_> {
         for server in servers {
             let client = match server == self.session.server() {
                 // One that went away is started by a command alone.
-                true => (!self.session.host.is_gone(server)).then_some(&self.session.client),
+                true => {
+                    let is_gone = self.session.host.presence(server) == Presence::Gone;
+                    (!is_gone).then_some(&self.session.client)
+                }
                 false => {
                     let mut others = self.others.iter();
                     let other = others.find(|other| other.connection.server == server);
@@ -243,16 +252,8 @@ impl Repl<'_> {
             return;
         }
         self.reading.remove(&server);
-        let known = match server == self.session.server() {
-            true => Some(&mut self.known),
-            false => {
-                let mut others = self.others.iter_mut();
-                let other = others.find(|other| other.connection.server == server);
-                other.map(|other| &mut other.known)
-            }
-        };
-        if let (Some(known), Ok(lists)) = (known, lists) {
-            known.lists = Some(lists);
+        if let Ok(lists) = lists {
+            self.session.host.list(server, lists);
             self.is_offered = false;
         }
     }
@@ -332,12 +333,13 @@ impl Repl<'_> {
 
     /// Does what a line says, at a server that may have gone away.
     async fn do_there(&mut self, command: Command) -> Result<(), Error> {
-        let was_gone = self.session.host.is_gone(self.session.server());
+        let server = self.session.server();
+        let was_gone = self.session.host.presence(server) == Presence::Gone;
         let was_gone = was_gone && command.needs_server();
         let done = self.carry_out(command).await;
         if was_gone && done.is_ok() {
             // It was started again for the command.
-            self.session.host.is_back();
+            self.session.host.note_presence(server, Presence::There);
         }
         done
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, future::poll_fn, task::Poll};
 
 use askback::client::{ClientError, Subscription};
 use askback_core::protocol::SubscriptionFilter;
-use askback_host::page::Style;
+use askback_host::{model::Presence, page::Style};
 
 use super::{Repl, attend};
 use crate::{
@@ -93,7 +93,7 @@ impl Repl<'_> {
             Some(uri) => drop(self.known.watched.remove(uri)),
             None => self.known.changes = None,
         }
-        if self.known.is_down {
+        if self.session.host.server().presence() == Presence::Down {
             return;
         }
         let error = match silent.ended {

@@ -6,7 +6,7 @@ use askback::client::{Client, Event};
 use askback_core::{limits::Limits, protocol::Root};
 use askback_host::{
     host::Host,
-    model::{Asker, Desk, Reached},
+    model::{Asker, Desk, Presence, Reached},
     page::out,
     relay::{Relay, ServerId, claims},
     tasks::Tasks,
@@ -323,8 +323,8 @@ impl Session {
             ..
         } = connection;
         host.choose(server);
-        host.desk_mut().meet(client.server_info().map(claims));
-        host.is_back();
+        host.meet(server, client.server_info().map(claims));
+        host.note_presence(server, Presence::There);
         Self {
             client,
             host,
@@ -379,12 +379,15 @@ impl Session {
 impl Connection {
     /// Takes in how the attempt to connect to it ended.
     pub fn settle(&mut self, host: &mut Host, opened: Result<Client, Error>) {
+        host.note_presence(
+            self.server,
+            match &opened {
+                Ok(_) => Presence::There,
+                Err(_) => Presence::Absent,
+            },
+        );
         if let Ok(client) = &opened {
-            let chosen = host.chosen();
-            host.choose(self.server);
-            host.desk_mut().meet(client.server_info().map(claims));
-            host.is_back();
-            host.choose(chosen);
+            host.meet(self.server, client.server_info().map(claims));
         }
         self.state = opened.map_or_else(State::Failed, State::Open);
     }

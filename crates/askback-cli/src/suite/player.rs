@@ -10,7 +10,7 @@ use std::{
 use askback_core::limits::Limits;
 use askback_host::{
     leaf::{Did, Leaf},
-    model::{Desk, Happened},
+    model::{Conversation, Desk, Happened},
     page::{Look, Page, Rows},
     remarks::Remark,
     script::{Report, Script},
@@ -95,8 +95,8 @@ impl Playing {
 }
 
 impl Leaf for Player {
-    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
-        self.playing.0.borrow_mut().leaf.poll_did(desk, context)
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        self.playing.0.borrow_mut().leaf.poll_did(talk, context)
     }
 
     fn happened(&mut self, desk: &Desk, happened: &Happened) {
@@ -116,7 +116,7 @@ impl Leaf for Player {
         true
     }
 
-    fn show(&mut self, _: &Desk, _: Option<&Words>) {
+    fn show(&mut self, _: &Conversation, _: Option<&Words>) {
         let mut playing = self.playing.0.borrow_mut();
         let rows = playing.leaf.page().take();
         playing.keep(rows);

@@ -9,6 +9,7 @@ use askback_core::{
 };
 use askback_host::{
     content, folder,
+    model::Folders,
     page::Rows,
     script::{Finding, Place, Report},
     text::PeerText,
@@ -287,7 +288,7 @@ impl Runner {
         };
         let mut session = Session::open_taking(self.target.clone(), &args, answers, take).await?;
         if let Some(roots) = roots {
-            session.host.desk_mut().share(roots);
+            session.host.share(Folders::default(), roots);
         }
         let asked = Rc::new(RefCell::new(Kept::default()));
         let noted = Rc::clone(&asked);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::{editor::Editor, frame::Row, key::Key};
 use crate::{
     leaf::Did,
+    model::Conversation,
     offer::{About, Offer},
     page::{Page, Style},
     text::{self, PeerText, Words, given},
@@ -20,19 +21,14 @@ const NAMES: usize = 4;
 /// The columns below which an offer has room for one word on it alone.
 const NARROW: usize = 60;
 
-/// The most lines that are remembered.
-const REMEMBERED: usize = 1000;
-
 /// The line of commands.
 #[derive(Debug, Default)]
 pub(super) struct Home {
     editor: Editor,
-    offers: Vec<Offer>,
-    /// The words on the server, where nothing is typed.
-    head: Words,
-    /// The offer that is chosen among those that fit, once the person has chosen.
+    /// The line that is chosen among those that fit, once the person has chosen.
     picked: Option<usize>,
-    history: Vec<String>,
+    /// That line, as it was when it was chosen.
+    seen: Option<String>,
     /// The line of the history that is seen, from the newest.
     back: Option<usize>,
     /// The line that was being written before the person went through the history.
@@ -60,45 +56,30 @@ pub(super) enum Homed {
 }
 
 impl Home {
-    /// Takes note of what can be typed from now on. What is still offered keeps how its last call
-    /// ended, and stays picked.
-    pub(super) fn offer(&mut self, mut offers: Vec<Offer>) {
-        let picked = self.picked.and_then(|at| self.fitting().get(at).cloned());
-        for offer in &mut offers {
-            let before = self.offers.iter_mut().find(|it| it.line == offer.line);
-            if let Some(before) = before {
-                offer.last = offer.last.take().or(before.last.take());
+    /// Stays at the line that is picked, where other lines fit now.
+    pub(super) fn follow(&mut self, talk: &Conversation) {
+        if let (Some(picked), Some(seen)) = (self.picked, &self.seen) {
+            let fitting = self.fitting(talk);
+            if fitting.get(picked) != Some(&seen.as_str()) {
+                self.picked = fitting.iter().position(|line| line == seen);
             }
         }
-        self.offers = offers;
-        let picked = picked.map(|line| self.fitting().iter().position(|it| *it == line));
-        self.picked = picked.flatten();
-    }
-
-    /// Takes note of what is said of the server.
-    pub(super) fn describe(&mut self, words: Words) {
-        self.head = words;
-    }
-
-    /// Takes note of how the last call of an offered line ended.
-    pub(super) fn called(&mut self, line: &str, ended: Words) {
-        if let Some(offer) = self.offers.iter_mut().find(|offer| offer.line == line) {
-            offer.last = Some(ended);
-        }
-    }
-
-    /// Remembers lines to go back to, behind those that are remembered.
-    pub(super) fn remember(&mut self, lines: Vec<String>) {
-        self.history.extend(lines);
-        self.history.dedup();
-        let over = self.history.len().saturating_sub(REMEMBERED);
-        self.history.drain(..over);
     }
 
     /// Does what a key does.
-    pub(super) fn press(&mut self, key: &Key) -> Homed {
+    pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> Homed {
+        self.follow(talk);
+        let homed = self.pressed(talk, key);
+        let picked = self
+            .picked
+            .and_then(|at| self.fitting(talk).get(at).copied());
+        self.seen = picked.map(str::to_owned);
+        homed
+    }
+
+    fn pressed(&mut self, talk: &Conversation, key: &Key) -> Homed {
         match key {
-            Key::Enter => return self.enter(),
+            Key::Enter => return self.enter(talk),
             // What is being written stays.
             Key::F(1) => return Homed::Line("/help".to_owned()),
             Key::Char('?') if self.editor.text().is_empty() && !self.is_searching => {
@@ -113,15 +94,15 @@ impl Home {
                 self.picked = None;
                 self.is_searching = false;
             }
-            Key::Ctrl('r') if self.is_searching => self.pick_next(),
+            Key::Ctrl('r') if self.is_searching => self.pick_next(talk),
             Key::Ctrl('r') => (self.is_searching, self.picked) = (true, Some(0)),
-            Key::Tab => self.complete(),
+            Key::Tab => self.complete(talk),
             Key::Up if self.picked.is_some() => {
                 self.picked = self.picked.and_then(|picked| picked.checked_sub(1));
             }
-            Key::Up => self.recall(true),
-            Key::Down if self.back.is_some() => self.recall(false),
-            Key::Down => self.pick_next(),
+            Key::Up => self.recall(talk, true),
+            Key::Down if self.back.is_some() => self.recall(talk, false),
+            Key::Down => self.pick_next(talk),
             key => {
                 if self.editor.press(key) {
                     (self.picked, self.back) = (self.is_searching.then_some(0), None);
@@ -132,8 +113,8 @@ impl Home {
     }
 
     /// Goes on to the next of the lines that fit.
-    fn pick_next(&mut self) {
-        let count = self.fitting().len();
+    fn pick_next(&mut self, talk: &Conversation) {
+        let count = self.fitting(talk).len();
         let next = self.picked.map_or(0, |picked| picked.saturating_add(1));
         self.picked = Some(next).filter(|&next| next < count).or(self.picked);
     }
@@ -150,10 +131,10 @@ impl Home {
 
     /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter runs a command that was typed so
     /// later. Behind anything else it was meant for a question, and not for a line that was begun before it.
-    pub(super) fn press_ahead(&mut self, key: &Key) {
+    pub(super) fn press_ahead(&mut self, talk: &Conversation, key: &Key) {
         match key {
             Key::Enter if self.is_ahead && self.is_command() => {
-                if let Homed::Line(line) = self.enter() {
+                if let Homed::Line(line) = self.enter(talk) {
                     self.entered.push_back(line);
                 }
             }
@@ -171,19 +152,19 @@ impl Home {
         self.entered.pop_front()
     }
 
-    fn enter(&mut self) -> Homed {
-        let fitting = self.fitting();
+    fn enter(&mut self, talk: &Conversation) -> Homed {
+        let fitting = self.fitting(talk);
         let typed = self.editor.text().trim();
         let picked = match self.picked {
-            Some(picked) => fitting.get(picked).cloned(),
-            None if self.is_searching => fitting.first().cloned(),
+            Some(picked) => fitting.get(picked).copied(),
+            None if self.is_searching => fitting.first().copied(),
             None if typed.is_empty() || typed.starts_with('/') || fitting.is_empty() => None,
             // A word without a slash is one of ours, or looked for: what is found is to be seen
             // before it is done.
-            None => match self.ours(typed) {
-                Some(ours) if !ours.goes_on => Some(ours.line.clone()),
+            None => match talk.offers().ours(typed) {
+                Some(ours) if !ours.goes_on => Some(ours.line.as_str()),
                 Some(_) => {
-                    self.complete();
+                    self.complete(talk);
                     return Homed::Nothing;
                 }
                 None => {
@@ -192,43 +173,40 @@ impl Home {
                 }
             },
         };
-        let ours = |line: &String| {
-            let mut offers = self.offers.iter();
-            offers.any(|offer| offer.line == *line && matches!(offer.about, About::Ours(_)))
+        let is_ours = |line| {
+            let offer = talk.offers().get(line);
+            offer.is_some_and(|offer| matches!(offer.about, About::Ours(_)))
         };
-        let is_picked = picked.as_ref().is_some_and(|line| !ours(line));
-        let line = picked.unwrap_or_else(|| self.editor.text().to_owned());
+        let is_picked = picked.is_some_and(|line| !is_ours(line));
+        let line = picked.unwrap_or_else(|| self.editor.text()).to_owned();
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
         self.is_ahead = false;
         if line.trim().is_empty() {
             return Homed::Nothing;
         }
-        self.remember(vec![line.clone()]);
         match is_picked {
             true => Homed::Picked(line),
             false => Homed::Line(line),
         }
     }
 
-    fn complete(&mut self) {
-        let fitting = self.fitting();
+    fn complete(&mut self, talk: &Conversation) {
+        let fitting = self.fitting(talk);
         if let Some(line) = fitting.get(self.picked.unwrap_or_default()) {
-            let goes_on = self
-                .offers
-                .iter()
-                .any(|offer| offer.line == *line && offer.goes_on);
+            let offer = talk.offers().get(line);
+            let goes_on = offer.is_some_and(|offer| offer.goes_on);
             self.editor = Editor::new(if goes_on {
                 format!("{line} ")
             } else {
-                line.clone()
+                (*line).to_owned()
             });
             self.picked = None;
         }
     }
 
-    fn recall(&mut self, older: bool) {
-        let last = self.history.len().checked_sub(1);
+    fn recall(&mut self, talk: &Conversation, older: bool) {
+        let last = talk.history().count().checked_sub(1);
         if self.back.is_none() {
             self.begun = self.editor.text().to_owned();
         }
@@ -238,45 +216,22 @@ impl Home {
             (Some(back), false) => back.checked_sub(1),
             (None, false) => None,
         };
-        let line = self
-            .back
-            .and_then(|back| self.history.iter().rev().nth(back));
-        self.editor = Editor::new(line.unwrap_or(&self.begun).clone());
+        let line = self.back.and_then(|back| talk.history().back(back));
+        self.editor = Editor::new(line.unwrap_or(&self.begun).to_owned());
     }
 
     /// The lines that fit what was typed.
-    fn fitting(&self) -> Vec<String> {
-        let typed = self.editor.text().trim().to_lowercase();
+    fn fitting<'a>(&self, talk: &'a Conversation) -> Vec<&'a str> {
+        let typed = self.editor.text();
         if self.is_searching {
-            let mut found: Vec<String> = Vec::new();
-            for line in self.history.iter().rev() {
-                if line.to_lowercase().contains(&typed) && !found.contains(line) {
-                    found.push(line.clone());
-                }
-            }
-            return found;
+            return talk.history().find(typed.trim());
         }
-        let fits = |offer: &&Offer| match typed.strip_prefix('/') {
-            Some(_) => offer.line.to_lowercase().starts_with(&typed),
-            None => offer.has(&typed),
-        };
-        let found = self.offers.iter().filter(fits);
-        let ours = self.ours(self.editor.text().trim());
-        let is_other = |offer: &&Offer| ours.is_none_or(|ours| ours.line != offer.line);
-        let lines = ours.into_iter().chain(found.filter(is_other));
-        lines.map(|offer| offer.line.clone()).collect()
-    }
-
-    /// The command of ours that this word names without its slash.
-    fn ours(&self, word: &str) -> Option<&Offer> {
-        self.offers.iter().find(|offer| {
-            let is_named = offer.line.strip_prefix('/') == Some(word);
-            is_named && matches!(offer.about, About::Ours(_))
-        })
+        let fitting = talk.offers().fitting(typed).into_iter();
+        fitting.map(|offer| offer.line.as_str()).collect()
     }
 
     /// The rows of the line, and of what fits it.
-    pub(super) fn rows(&self, prompt: &Words, columns: usize) -> Vec<Row> {
+    pub(super) fn rows(&self, talk: &Conversation, prompt: &Words, columns: usize) -> Vec<Row> {
         let sign = match self.is_searching {
             true => " history> ",
             false => "> ",
@@ -289,13 +244,13 @@ impl Home {
         let mut rows = vec![line];
         if !self.is_listing() {
             let dim = |words: Words| Row::new(columns).ours(Style::Dim, words);
-            for part in text::wrapped(self.head.as_str(), room_of(columns)) {
+            for part in text::wrapped(talk.head().as_str(), room_of(columns)) {
                 rows.push(dim(given(part).into()));
             }
             rows.extend(hints(columns).into_iter().map(dim));
             return rows;
         }
-        let fitting = self.fitting();
+        let fitting = self.fitting(talk);
         let is_exact = fitting.len() == 1 && fitting[0] == self.editor.text().trim();
         if !is_exact && !self.editor.text().contains(' ') {
             let first = self
@@ -312,11 +267,13 @@ impl Home {
             };
             let name = name.saturating_add(3).min(most);
             for (index, line) in seen() {
-                rows.push(self.offered(line, Some(index) == self.picked, (name, columns)));
+                let offer = talk.offers().get(line).filter(|_| !self.is_searching);
+                let is_picked = Some(index) == self.picked;
+                rows.push(offered(line, offer, is_picked, (name, columns)));
             }
             if let (Some(picked), false) = (self.picked, self.is_searching) {
-                let line = fitting.get(picked).map_or("", String::as_str);
-                rows.extend(self.details(line, columns));
+                let offer = fitting.get(picked).and_then(|line| talk.offers().get(line));
+                rows.extend(offer.into_iter().flat_map(|offer| details(offer, columns)));
             }
             let more = fitting.len().saturating_sub(first.saturating_add(SEEN));
             if more > 0 {
@@ -331,60 +288,62 @@ impl Home {
     fn is_listing(&self) -> bool {
         !self.editor.text().is_empty() || self.picked.is_some() || self.is_searching
     }
+}
 
-    fn offered(&self, line: &str, is_picked: bool, (name, columns): (usize, usize)) -> Row {
-        let style = if is_picked {
-            Style::Strong
-        } else {
-            Style::Plain
-        };
-        let row = Row::new(columns).ours(style, if is_picked { "› " } else { "  " });
-        let offer = self.offers.iter().find(|offer| offer.line == line);
-        let Some(offer) = offer.filter(|_| !self.is_searching) else {
-            return row.to(NAMES).ours(style, given(line));
-        };
-        let about = match &offer.about {
-            About::Ours(about) => {
-                let row = row.to(NAMES).ours(style, given(line)).to(name);
-                return row.ours(Style::Dim, "  ").ours(Style::Dim, *about);
-            }
-            About::Peer(about) => about,
-        };
-        let row = row
-            .peer(style, &PeerText::from(line), name.saturating_sub(3))
-            .to(name);
-        let is_narrow = columns < NARROW;
-        let tail = match is_narrow {
-            true => String::new(),
-            false => text::fitted(&ended(offer), row.room() / 2),
-        };
-        let ends = text::columns(&tail);
-        let said = [offer.arguments.raw(), about.raw()];
-        let said = said.into_iter().skip(usize::from(is_narrow));
-        let said: Vec<_> = said.filter(|text| !text.is_empty()).collect();
-        let room = row.room().saturating_sub(ends).saturating_sub(1);
-        let row = row.peer(Style::Dim, &PeerText::from(said.join(" · ")), room);
-        row.to(room_of(columns).saturating_sub(ends))
-            .ours(Style::Dim, given(tail))
-    }
+/// The row of a line that fits. `name` is where its name ends.
+fn offered(
+    line: &str,
+    offer: Option<&Offer>,
+    is_picked: bool,
+    (name, columns): (usize, usize),
+) -> Row {
+    let style = if is_picked {
+        Style::Strong
+    } else {
+        Style::Plain
+    };
+    let row = Row::new(columns).ours(style, if is_picked { "› " } else { "  " });
+    let Some(offer) = offer else {
+        return row.to(NAMES).ours(style, given(line));
+    };
+    let about = match &offer.about {
+        About::Ours(about) => {
+            let row = row.to(NAMES).ours(style, given(line)).to(name);
+            return row.ours(Style::Dim, "  ").ours(Style::Dim, *about);
+        }
+        About::Peer(about) => about,
+    };
+    let row = row
+        .peer(style, &PeerText::from(line), name.saturating_sub(3))
+        .to(name);
+    let is_narrow = columns < NARROW;
+    let tail = match is_narrow {
+        true => String::new(),
+        false => text::fitted(&ended(offer), row.room() / 2),
+    };
+    let ends = text::columns(&tail);
+    let said = [offer.arguments.raw(), about.raw()];
+    let said = said.into_iter().skip(usize::from(is_narrow));
+    let said: Vec<_> = said.filter(|text| !text.is_empty()).collect();
+    let room = row.room().saturating_sub(ends).saturating_sub(1);
+    let row = row.peer(Style::Dim, &PeerText::from(said.join(" · ")), room);
+    row.to(room_of(columns).saturating_sub(ends))
+        .ours(Style::Dim, given(tail))
+}
 
-    /// The rows that say of the picked line what has no room in its own.
-    fn details(&self, line: &str, columns: usize) -> Vec<Row> {
-        let row = || Row::new(columns).to(NAMES);
-        let Some(offer) = self.offers.iter().find(|offer| offer.line == line) else {
-            return Vec::new();
-        };
-        let mut rows = Vec::new();
-        if !offer.arguments.raw().is_empty() {
-            let label = row().ours(Style::Dim, "takes ");
-            rows.push(label.peer(Style::Dim, &offer.arguments, columns));
-        }
-        let ended = ended(offer);
-        if !ended.is_empty() {
-            rows.push(row().ours(Style::Dim, given(ended)));
-        }
-        rows
+/// The rows that say of the picked line what has no room in its own.
+fn details(offer: &Offer, columns: usize) -> Vec<Row> {
+    let row = || Row::new(columns).to(NAMES);
+    let mut rows = Vec::new();
+    if !offer.arguments.raw().is_empty() {
+        let label = row().ours(Style::Dim, "takes ");
+        rows.push(label.peer(Style::Dim, &offer.arguments, columns));
     }
+    let ended = ended(offer);
+    if !ended.is_empty() {
+        rows.push(row().ours(Style::Dim, given(ended)));
+    }
+    rows
 }
 
 /// The hints on an offer, and how its last call ended.
@@ -443,7 +402,25 @@ pub(super) fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use askback_core::limits::Limits;
+
     use super::*;
+    use crate::model::{Asker, Change, Desk, Reached, Server};
+
+    /// A conversation in which these lines can be typed, and these were.
+    fn talk(offers: Vec<Offer>, history: &[&str]) -> Conversation {
+        let asker = Asker {
+            name: "travel".to_owned(),
+            reached: Reached::Typed("travel".to_owned()),
+            claims: None,
+        };
+        let desk = Desk::new(asker, None, None, Limits::default());
+        let mut talk = Conversation::new(Server::new(desk));
+        talk.update(Change::Offered(offers));
+        let history = history.iter().map(|&line| line.to_owned());
+        talk.update(Change::Entered(history.collect()));
+        talk
+    }
 
     #[test]
     fn enter_runs_what_is_written_and_shows_what_is_looked_for() {
@@ -457,17 +434,17 @@ mod tests {
                 about,
                 last: None,
             };
-            let mut home = Home::default();
-            home.offer(vec![
+            let offers = vec![
                 offer("/call tools", true, About::Peer("Show tools".into())),
                 offer("/call ask_sampling", true, About::Peer("Ask".into())),
                 offer("/tools", false, About::Ours("list the tools")),
                 offer("/sampling", true, About::Ours("choose")),
-            ]);
+            ];
+            let (talk, mut home) = (talk(offers, &[]), Home::default());
             for character in typed.chars() {
-                home.press(&Key::Char(character));
+                home.press(&talk, &Key::Char(character));
             }
-            let entered = match home.press(&Key::Enter) {
+            let entered = match home.press(&talk, &Key::Enter) {
                 Homed::Line(line) | Homed::Picked(line) => Some(line),
                 _ => None,
             };
@@ -492,16 +469,12 @@ mod tests {
     fn ctrl_r_goes_on_to_the_older_of_what_is_looked_for() {
         #[track_caller]
         fn check(keys: &[Key], line: &str) {
+            let talk = talk(Vec::new(), &["/call a x=1", "/tools", "/call a x=2"]);
             let mut home = Home::default();
-            home.remember(
-                ["/call a x=1", "/tools", "/call a x=2"]
-                    .map(str::to_owned)
-                    .into(),
-            );
             for key in keys {
-                home.press(key);
+                home.press(&talk, key);
             }
-            let entered = match home.press(&Key::Enter) {
+            let entered = match home.press(&talk, &Key::Enter) {
                 Homed::Line(line) | Homed::Picked(line) => line,
                 _ => String::new(),
             };
@@ -530,16 +503,16 @@ mod tests {
 
     #[test]
     fn an_enter_behind_a_question_enters_nothing_that_was_begun_before() {
-        let mut home = Home::default();
+        let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
         for character in "/call delete".chars() {
-            home.press_ahead(&Key::Char(character));
+            home.press_ahead(&talk, &Key::Char(character));
         }
         assert!(home.has_begun());
         home.interrupt();
-        home.press_ahead(&Key::Enter);
+        home.press_ahead(&talk, &Key::Enter);
         assert_eq!(home.take_entered(), None);
-        home.press_ahead(&Key::Char('d'));
-        home.press_ahead(&Key::Enter);
+        home.press_ahead(&talk, &Key::Char('d'));
+        home.press_ahead(&talk, &Key::Enter);
         assert_eq!(home.take_entered().as_deref(), Some("/call deleted"));
         assert!(!home.has_begun());
     }
@@ -548,15 +521,16 @@ mod tests {
     fn lines_that_are_entered_before_they_are_wanted_wait_for_that() {
         #[track_caller]
         fn check(begun: &str, ahead: &str, entered: &[&str], left: &str) {
-            let mut home = Home::default();
+            let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
             for character in begun.chars() {
-                home.press(&Key::Char(character));
+                home.press(&talk, &Key::Char(character));
             }
             for character in ahead.chars() {
-                home.press_ahead(&match character {
+                let key = match character {
                     '\n' => Key::Enter,
                     character => Key::Char(character),
-                });
+                };
+                home.press_ahead(&talk, &key);
             }
             for &line in entered {
                 assert_eq!(home.take_entered().as_deref(), Some(line), "{ahead:?}");

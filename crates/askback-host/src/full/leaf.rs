@@ -35,8 +35,7 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Desk, Happened, link},
-    offer::Offer,
+    model::{Call, Cause, Conversation, Desk, Happened, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
@@ -211,7 +210,8 @@ impl Full {
 }
 
 impl Leaf for Full {
-    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        let desk = talk.seen();
         if let Some(away) = &mut self.away {
             let written = ready!(away.poll(context));
             self.come_back();
@@ -291,7 +291,7 @@ impl Leaf for Full {
         }
         let did = self
             .screen
-            .press(desk, self.prompt.as_ref(), &key, &mut self.page);
+            .press(talk, self.prompt.as_ref(), &key, &mut self.page);
         if let Some(link) = self.screen.take_copied() {
             self.copy(&link);
         }
@@ -338,7 +338,8 @@ impl Leaf for Full {
         has_browser
     }
 
-    fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
+    fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
+        let desk = talk.seen();
         if self.away.is_some() {
             return;
         }
@@ -364,7 +365,7 @@ impl Leaf for Full {
         let waiting = waited(desk, self.waited_for);
         let waiting = self.is_waiting.then_some(&waiting);
         let frame = self.screen.frame(
-            desk,
+            talk,
             prompt,
             waiting,
             self.size,
@@ -427,22 +428,6 @@ impl Leaf for Full {
 
     fn shows_waiting(&self) -> bool {
         true
-    }
-
-    fn offer(&mut self, offers: Vec<Offer>) {
-        self.screen.offer(offers);
-    }
-
-    fn describe(&mut self, words: Words) {
-        self.screen.describe(words);
-    }
-
-    fn called(&mut self, line: &str, ended: Words) {
-        self.screen.called(line, ended);
-    }
-
-    fn remember(&mut self, lines: Vec<String>) {
-        self.screen.remember(lines);
     }
 
     fn is_person(&self) -> bool {

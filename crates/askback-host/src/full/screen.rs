@@ -18,8 +18,7 @@ use super::{
 use crate::{
     command::{self, Typed},
     leaf::Did,
-    model::{Desk, Front, Happened, Said, Step},
-    offer::Offer,
+    model::{Conversation, Desk, Front, Happened, Said, Step},
     page::{Page, Style},
     text::{self, Words, given},
     wire::Shown,
@@ -108,21 +107,6 @@ impl Screen {
         }
     }
 
-    /// Takes note of what can be typed at the prompt from now on.
-    pub fn offer(&mut self, offers: Vec<Offer>) {
-        self.home.offer(offers);
-    }
-
-    /// Takes note of what is said of the server at the prompt from now on.
-    pub fn describe(&mut self, words: Words) {
-        self.home.describe(words);
-    }
-
-    /// Takes note of how the last call of an offered line ended.
-    pub fn called(&mut self, line: &str, ended: Words) {
-        self.home.called(line, ended);
-    }
-
     /// Whether a line of commands is begun.
     pub fn has_begun(&self) -> bool {
         self.home.has_begun()
@@ -168,11 +152,6 @@ impl Screen {
         Vec::new()
     }
 
-    /// Remembers lines to go back to, oldest first, behind those that are remembered.
-    pub fn remember(&mut self, lines: Vec<String>) {
-        self.home.remember(lines);
-    }
-
     /// Takes in what came of an event, and puts on the page what the scrollback keeps of it.
     pub fn happened(&mut self, desk: &Desk, happened: &Happened, page: &mut Page) {
         question::kept(desk, happened, page);
@@ -197,11 +176,12 @@ impl Screen {
     /// Does what a key does. `prompt` is that of the line that is wanted where nothing is asked.
     pub fn press(
         &mut self,
-        desk: &Desk,
+        talk: &Conversation,
         prompt: Option<&Words>,
         key: &Key,
         page: &mut Page,
     ) -> Did {
+        let desk = talk.seen();
         self.look(desk);
         self.issue = None;
         let did = match (desk.front(), prompt) {
@@ -219,7 +199,7 @@ impl Screen {
                     None => Did::Said(said),
                 }
             }
-            (None, Some(prompt)) => match self.home.press(key) {
+            (None, Some(prompt)) => match self.home.press(talk, key) {
                 Homed::Line(line) => entered(line, prompt, page),
                 Homed::Picked(line) => {
                     let columns = page.look().columns.saturating_sub(text::GUTTER.len());
@@ -237,7 +217,7 @@ impl Screen {
                 Did::Interrupt
             }
             (None, None) => {
-                self.home.press_ahead(key);
+                self.home.press_ahead(talk, key);
                 Did::Said(Vec::new())
             }
         };

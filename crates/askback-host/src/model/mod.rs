@@ -1,37 +1,51 @@
-//! The host, without a front end: what is asked, how far the person is with it, and what is to be
-//! done next.
+//! The host, without a front end: the servers, what they offer and ask, how far the person is with it, and
+//! what is to be done next.
 //!
-//! Everything here is `state, event -> state, effects`. Front ends show the [`Front`] of the
-//! [`Desk`], turn what a person does into [`Said`], and carry out each [`Effect`]; they decide
-//! nothing.
+//! Everything here is `state, event -> state, effects`. A [`Conversation`] takes in each [`Change`]. Front ends show
+//! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Said`], and carry out
+//! each [`Effect`]; they decide nothing.
 
 mod calling;
+mod catalog;
+mod conversation;
 mod desk;
 mod draft;
 mod ended;
+mod folders;
+mod history;
 mod kept;
 pub mod link;
 mod nested;
+mod offers;
 mod options;
 mod repeat;
 mod sampling;
+mod server;
 mod stage;
 mod stance;
 mod step;
+mod under_way;
 
 use askback_core::{
     forms::{Content, FormSchema},
     protocol::{CreateMessageParams, CreateMessageResult, Root},
 };
 
+pub use catalog::Catalog;
+pub use conversation::{Change, Conversation};
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, missing, read_field};
 pub use ended::Ended;
+pub use folders::Folders;
+pub use history::History;
+pub use offers::Offers;
 pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};
+pub use server::{Presence, Server};
 pub use stance::Stance;
 pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};
+pub use under_way::{Far, How, Round, UnderWay};
 
 use crate::text::{PeerText, Words};
 
@@ -276,6 +290,11 @@ pub enum Why {
 }
 
 impl Call {
+    /// Whether it goes on while the person does something else.
+    pub fn is_task(&self) -> bool {
+        matches!(self, Self::Task { .. })
+    }
+
     /// The tool that is called, if one is.
     pub fn tool(&self) -> Option<&str> {
         match self {

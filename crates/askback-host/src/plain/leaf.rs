@@ -10,7 +10,7 @@ use crate::{
     browser,
     host::Input,
     leaf::{Did, Leaf},
-    model::{Desk, Happened, Step},
+    model::{Conversation, Desk, Happened, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
@@ -82,7 +82,8 @@ impl Plain {
 }
 
 impl Leaf for Plain {
-    fn poll_did(&mut self, desk: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        let desk = talk.seen();
         while self.settling.poll_over(context).is_ready() {
             if self.lines.forget() {
                 // Whoever types has not read it yet.
@@ -173,7 +174,8 @@ impl Leaf for Plain {
         has_browser
     }
 
-    fn show(&mut self, desk: &Desk, prompt: Option<&Words>) {
+    fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
+        let desk = talk.seen();
         self.is_prompting = prompt.is_some();
         if desk.front().is_none() {
             for (name, remark) in std::mem::take(&mut self.held) {

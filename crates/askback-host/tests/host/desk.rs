@@ -88,7 +88,7 @@ fn refused() -> Refused {
     }
 }
 
-fn event() -> impl Strategy<Value = Event> {
+pub(crate) fn event() -> impl Strategy<Value = Event> {
     let text = prop_oneof![
         Just("1"),
         Just("9"),

@@ -1,5 +1,7 @@
 //! What a person sees and presses on the full screen, at several widths.
 
+use std::time::Duration;
+
 use askback_core::{
     limits::Limits,
     protocol::{CreateMessageParams, Root, SamplingMessage},
@@ -7,9 +9,13 @@ use askback_core::{
 use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
-    model::{Ask, Call, Desk, Effect, Event, Permission, Question, Reply},
+    model::{
+        Ask, Call, Change, Conversation, Desk, Effect, Event, How, Permission, Question, Reply,
+        Server,
+    },
     offer::{About, Offer},
     page::{Look, Page},
+    relay::ServerId,
     text::{self, Words, given},
 };
 use proptest::prelude::*;
@@ -47,14 +53,23 @@ use Do::{Ask as Asks, Look as See, Model, NoBrowser, Press, Suggest, Type, Withd
 
 /// A person before a screen.
 struct Seat {
-    desk: Desk,
+    talk: Conversation,
     screen: Screen,
     page: Page,
     size: Size,
     prompt: Option<Words>,
     has_browser: bool,
+    now: Duration,
     /// What was answered and opened, and what the scrollback keeps.
     log: String,
+}
+
+/// The server of every story.
+const SERVER: ServerId = ServerId::FIRST;
+
+/// A conversation with the server of this desk.
+fn talk(desk: Desk) -> Conversation {
+    Conversation::new(Server::new(desk))
 }
 
 impl Seat {
@@ -67,18 +82,21 @@ impl Seat {
         };
         Self {
             screen: Screen::new(limits.host.message_shown, evening().today()),
-            desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
+            talk: talk(Desk::new(travel(), Some(offer), None, limits).with_clock(evening())),
             page: Page::new(look),
             size: Size { columns, rows: 24 },
             prompt: None,
             has_browser: true,
+            now: Duration::ZERO,
             log: String::new(),
         }
     }
 
     fn happen(&mut self, event: Event) {
-        let happened = self.desk.update(event);
-        self.screen.happened(&self.desk, &happened, &mut self.page);
+        let happened = self.talk.update(Change::Desk(SERVER, event));
+        let happened = happened.expect("it is of a desk");
+        self.screen
+            .happened(self.talk.seen(), &happened, &mut self.page);
         self.log += &self.page.take().to_string();
         for effect in &happened.effects {
             if let Some(done) = of_model(effect) {
@@ -107,7 +125,7 @@ impl Seat {
         let prompt = self.prompt.clone();
         let did = self
             .screen
-            .press(&self.desk, prompt.as_ref(), key, &mut self.page);
+            .press(&self.talk, prompt.as_ref(), key, &mut self.page);
         self.log += &self.page.take().to_string();
         match did {
             Did::Said(all) => {
@@ -115,14 +133,25 @@ impl Seat {
                     self.happen(Event::Said(said));
                 }
             }
-            did => self.log += &format!("= {did:?}\n"),
+            did => {
+                self.log += &format!("= {did:?}\n");
+                if let Did::Line(line) = did {
+                    self.talk.update(Change::Entered(vec![line]));
+                }
+            }
         }
     }
 
     fn frame(&mut self) -> Frame {
         let prompt = self.prompt.clone();
         self.screen
-            .frame(&self.desk, prompt.as_ref(), None, self.size, false, false)
+            .frame(&self.talk, prompt.as_ref(), None, self.size, false, false)
+    }
+
+    /// Lets so many milliseconds pass.
+    fn pass(&mut self, millis: u64) {
+        self.now = self.now.saturating_add(Duration::from_millis(millis));
+        self.talk.pass(self.now);
     }
 
     fn look(&mut self) -> String {
@@ -132,7 +161,7 @@ impl Seat {
     /// The rows of a question that takes no keys yet.
     fn settling(&mut self) -> Frame {
         self.screen
-            .frame(&self.desk, None, None, self.size, false, true)
+            .frame(&self.talk, None, None, self.size, false, true)
     }
 }
 
@@ -181,7 +210,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             NoBrowser => seat.has_browser = false,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
-                seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+                seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
             }
             Do::Reply(text) => seat.happen(reply_of_a_model(text, false)),
             See => {
@@ -267,7 +296,7 @@ fn wordy() -> Question {
 }
 
 /// A conversation of so many messages, of which a model is to go on.
-fn talk(messages: usize) -> Question {
+fn long_talk(messages: usize) -> Question {
     let mut question = sampling();
     if let Ask::Sample(request) = &mut question.ask {
         let says = |number| match number % 2 {
@@ -449,7 +478,7 @@ screens! {
         Press(Key::Enter), Press(Key::PageDown), See, Press(Key::Enter),
     ];
     a_long_conversation_shows_what_is_new: 80, [
-        Model, Asks(talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,
+        Model, Asks(long_talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,
     ];
     // Shows EL-16.
     a_link_whose_page_is_not_finished: 80, [
@@ -564,15 +593,17 @@ fn a_line_is_looked_for_among_what_there_is() {
         about,
         ..Offer::default()
     };
-    seat.screen.offer(vec![
+    seat.talk.update(Change::Offered(vec![
         offer("/call book_holiday", peer("Book a holiday")),
         offer("/call tailor_trip", peer("Tailor a trip\x1b[2J")),
         offer("/plan_vacation", peer("Plan a vacation")),
         offer("/help", About::Ours("this list")),
-    ]);
-    seat.screen.remember(vec!["/read a://b".to_owned()]);
-    seat.screen
-        .describe("Tools 2  Prompts 1  Resources 0  Folders shared: none  Log: info".into());
+    ]));
+    seat.talk
+        .update(Change::Entered(vec!["/read a://b".to_owned()]));
+    seat.talk.update(Change::Described(
+        "Tools 2  Prompts 1  Resources 0  Folders shared: none  Log: info".into(),
+    ));
     let mut told = seat.look();
     let keys = |seat: &mut Seat, keys: &[Key]| {
         for key in keys {
@@ -602,7 +633,7 @@ fn listed(columns: usize) -> String {
         about: About::Peer(about.into()),
         last: None,
     };
-    seat.screen.offer(vec![
+    seat.talk.update(Change::Offered(vec![
         offer(
             "/call args",
             "s*, obj*, n, f, b, arr, en",
@@ -626,12 +657,24 @@ fn listed(columns: usize) -> String {
             about: About::Ours("this list"),
             ..offer("/help", "", "", "")
         },
-    ]);
-    seat.screen
-        .describe("Tools 4  Prompts 0  Resources 0  Templates 0  Folders shared: none".into());
-    seat.screen.called("/call progress", "4.1 s ok".into());
-    seat.screen.called("/call all", "0.0 s error".into());
-    seat.screen.called("/call gone", "0.0 s ok".into());
+    ]));
+    seat.talk.update(Change::Described(
+        "Tools 4  Prompts 0  Resources 0  Templates 0  Folders shared: none".into(),
+    ));
+    for (name, took, how) in [
+        ("progress", 4100, How::Done),
+        ("all", 0, How::Error),
+        ("gone", 0, How::Done),
+    ] {
+        seat.talk.update(Change::Called {
+            server: SERVER,
+            call: Call::Tool(name.to_owned()),
+            line: Some(format!("/call {name}")),
+            is_repeated: false,
+        });
+        seat.pass(took);
+        seat.talk.update(Change::Ended(SERVER, how));
+    }
     let mut told = seat.look();
     seat.press(&Key::Down);
     told += &seat.look();
@@ -703,7 +746,7 @@ fn a_text_of_the_editor_goes_where_it_was_meant() {
         }
         seat.log.clear();
         let text = "Rome\n/quit".to_owned();
-        let said = seat.screen.edited(&seat.desk, text, &mut seat.page);
+        let said = seat.screen.edited(seat.talk.seen(), text, &mut seat.page);
         seat.log += &seat.page.take().to_string();
         for said in said {
             seat.happen(Event::Said(said));
@@ -731,7 +774,7 @@ fn a_secret_of_the_editor_is_not_kept() {
     seat.log.clear();
     let said = seat
         .screen
-        .edited(&seat.desk, "hunter2".to_owned(), &mut seat.page);
+        .edited(seat.talk.seen(), "hunter2".to_owned(), &mut seat.page);
     assert_eq!(said, []);
     let log = seat.page.take().to_string();
     let words =
@@ -771,7 +814,7 @@ fn what_is_picked_stands_behind_the_gutter() {
         about: About::Peer("Books".into()),
         ..Offer::default()
     };
-    seat.screen.offer(vec![offer]);
+    seat.talk.update(Change::Offered(vec![offer]));
     seat.press(&Key::Down);
     seat.press(&Key::Enter);
     for c in "/tools".chars() {

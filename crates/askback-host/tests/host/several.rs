@@ -14,7 +14,10 @@ use askback_core::{
 use askback_host::{
     host::Host,
     leaf::{Did, Leaf},
-    model::{Ask, Asker, By, Cause, Desk, Ended, Happened, Permission, Reached, Reply, Said},
+    model::{
+        Ask, Asker, By, Cause, Conversation, Desk, Ended, Folders, Happened, Permission, Reached,
+        Reply, Said,
+    },
     page::{Look, Page},
     relay::{Relay, ServerId},
     remarks::{Remark, Remarks},
@@ -39,7 +42,8 @@ struct Person {
 }
 
 impl Leaf for Person {
-    fn poll_did(&mut self, desk: &Desk, _: &mut Context<'_>) -> Poll<Did> {
+    fn poll_did(&mut self, talk: &Conversation, _: &mut Context<'_>) -> Poll<Did> {
+        let desk = talk.seen();
         let Some(front) = desk.front().filter(|_| self.awaited == 0) else {
             return Poll::Pending;
         };
@@ -73,7 +77,7 @@ impl Leaf for Person {
         true
     }
 
-    fn show(&mut self, _: &Desk, _: Option<&Words>) {}
+    fn show(&mut self, _: &Conversation, _: Option<&Words>) {}
 
     fn page(&mut self) -> &mut Page {
         &mut self.page
@@ -187,7 +191,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     let (mut host, relay, other, _) = two(0);
     let b = host.chosen();
     host.permit(Permission::Session).expect("nobody keeps it");
-    host.desk_mut().share(vec![Root::new("file:///b")]);
+    host.share(Folders::default(), vec![Root::new("file:///b")]);
     assert_eq!(host.desk().asker().name, "b");
     host.choose(ServerId::default());
     assert_eq!(host.desk().asker().name, "a");

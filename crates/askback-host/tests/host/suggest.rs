@@ -12,7 +12,7 @@ use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
 use askback_host::{
     host::Host,
     leaf::{Did, Leaf},
-    model::{Desk, Happened, Said},
+    model::{Conversation, Desk, Happened, Said},
     page::{Look, Page},
     relay::Relay,
     remarks::Remark,
@@ -31,7 +31,7 @@ struct Typist {
 }
 
 impl Leaf for Typist {
-    fn poll_did(&mut self, _: &Desk, context: &mut Context<'_>) -> Poll<Did> {
+    fn poll_did(&mut self, _: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let Some((after, _)) = self.does.front() else {
             return Poll::Pending;
         };
@@ -55,7 +55,7 @@ impl Leaf for Typist {
         true
     }
 
-    fn show(&mut self, _: &Desk, _: Option<&Words>) {}
+    fn show(&mut self, _: &Conversation, _: Option<&Words>) {}
 
     fn page(&mut self) -> &mut Page {
         &mut self.page

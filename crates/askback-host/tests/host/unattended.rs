@@ -22,9 +22,9 @@ use askback_core::{
 use askback_host::{
     host::Host,
     leaf::Leaf,
-    model::{Asker, Desk, Ended, Event as DeskEvent, Said},
+    model::{Asker, Change, Conversation, Desk, Ended, Event as DeskEvent, Said, Server},
     page::{Look, Page},
-    relay::{Arrivals, Relay},
+    relay::{Arrivals, Relay, ServerId},
     remarks::Remarks,
     script::Script,
     unattended::Unattended,
@@ -481,15 +481,17 @@ fn a_question_that_waits_can_be_cancelled() {
     let runtime = runtime.expect("the runtime starts");
     runtime.block_on(async {
         let mut leaf = Unattended::new(Some(script), limits.clone(), Box::new(log.clone()));
-        let mut desk = Desk::new(travel(), None, None, limits);
+        let desk = Desk::new(travel(), None, None, limits);
+        let mut talk = Conversation::new(Server::new(desk));
         let question = form("Book?", r#""confirm": {"type": "boolean"}"#, "");
-        desk.update(DeskEvent::Asked(1, question));
-        let waits = poll_fn(|context| Poll::Ready(leaf.poll_did(&desk, context).is_pending()));
+        talk.update(Change::Desk(ServerId::FIRST, DeskEvent::Asked(1, question)));
+        let waits = poll_fn(|context| Poll::Ready(leaf.poll_did(&talk, context).is_pending()));
         assert!(waits.await);
-        let happened = desk.update(DeskEvent::Said(Said::Cancel));
-        leaf.happened(&desk, &happened);
-        leaf.show(&desk, None);
-        assert_eq!(desk.ended(), Ended::Refused);
+        let happened = talk.update(Change::Desk(ServerId::FIRST, DeskEvent::Said(Said::Cancel)));
+        let happened = happened.expect("it is of a desk");
+        leaf.happened(talk.seen(), &happened);
+        leaf.show(&talk, None);
+        assert_eq!(talk.seen().ended(), Ended::Refused);
     });
     let told = "  a form: rule 1 answers in 90 s\n  cancelled by Ctrl-C\n";
     assert_eq!(log.text(), told);

@@ -6,7 +6,7 @@ use crate::{
         frame::{Frame, Row},
         question,
     },
-    model::{Desk, Front, Step},
+    model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
     text::Words,
 };
@@ -16,13 +16,14 @@ impl Screen {
     /// what is waited where nothing is. What is settling says so, and a question shows no keys then.
     pub fn frame(
         &mut self,
-        desk: &Desk,
+        talk: &Conversation,
         prompt: Option<&Words>,
         waiting: Option<&Words>,
         size: Size,
         styled: bool,
         is_settling: bool,
     ) -> Frame {
+        let desk = talk.seen();
         self.look(desk);
         let mut frame = Frame::default();
         let columns = size.columns;
@@ -32,7 +33,8 @@ impl Screen {
                 self.question(desk, &front, size, look, is_settling, &mut frame);
             }
             (None, Some(prompt)) => {
-                for row in self.home.rows(prompt, columns) {
+                self.home.follow(talk);
+                for row in self.home.rows(talk, prompt, columns) {
                     frame.push(row);
                 }
                 if is_settling {

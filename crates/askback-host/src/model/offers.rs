@@ -1,0 +1,67 @@
+//! The lines that can be typed at the prompt, and how what they call ended last.
+
+use std::time::Duration;
+
+use super::How;
+use crate::{
+    offer::{About, Offer},
+    words,
+};
+
+/// The lines that can be typed at the prompt.
+#[derive(Debug, Default)]
+pub struct Offers(Vec<Offer>);
+
+impl Offers {
+    /// These lines can be typed from now on. One that could be before keeps how its last call ended.
+    pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
+        for offer in &mut offers {
+            let before = self.0.iter_mut().find(|it| it.line == offer.line);
+            if let Some(before) = before {
+                offer.last = offer.last.take().or(before.last.take());
+            }
+        }
+        self.0 = offers;
+    }
+
+    /// Takes note of how the last call of a line ended.
+    pub(super) fn ended(&mut self, line: &str, took: Duration, how: How) {
+        if let Some(offer) = self.0.iter_mut().find(|offer| offer.line == line) {
+            let how = match how {
+                How::Done => "ok",
+                How::Error => "error",
+                How::Failed => "failed",
+            };
+            let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
+            offer.last = Some(words!("{}.{} s {}", seconds, tenths, how));
+        }
+    }
+
+    /// The offer of this line.
+    pub fn get(&self, line: &str) -> Option<&Offer> {
+        self.0.iter().find(|offer| offer.line == line)
+    }
+
+    /// The offers that fit what is typed: a line that begins so, or, without a slash, one that has it anywhere or in the
+    /// words on it. A command of ours that is named whole comes first.
+    pub fn fitting(&self, typed: &str) -> Vec<&Offer> {
+        let typed = typed.trim();
+        let small = typed.to_lowercase();
+        let fits = |offer: &&Offer| match small.starts_with('/') {
+            true => offer.line.to_lowercase().starts_with(&small),
+            false => offer.has(&small),
+        };
+        let ours = self.ours(typed);
+        let is_other = |offer: &&Offer| ours.is_none_or(|ours| ours.line != offer.line);
+        let found = self.0.iter().filter(fits).filter(is_other);
+        ours.into_iter().chain(found).collect()
+    }
+
+    /// The command of ours that this word names without its slash.
+    pub fn ours(&self, word: &str) -> Option<&Offer> {
+        self.0.iter().find(|offer| {
+            let is_named = offer.line.strip_prefix('/') == Some(word);
+            is_named && matches!(offer.about, About::Ours(_))
+        })
+    }
+}
