@@ -57,6 +57,8 @@ pub struct Remark(What);
 enum What {
     /// Its words behind a mark of ours, and how many characters more there were.
     Quote(Words, PeerText, usize),
+    /// How far something is: the figures, its words, and how many characters more there were.
+    Far(Words, PeerText, usize),
     /// A list of this kind changed.
     Changed(&'static str),
     /// The server went away; whether the person can have it started again.
@@ -85,6 +87,13 @@ impl From<Row> for Remark {
     fn from(row: Row) -> Self {
         let (mark, about) = row.into_parts();
         Self(What::Quote(mark, about, 0))
+    }
+}
+
+impl Remark {
+    /// Whether it says how far a call is.
+    pub fn is_far(&self) -> bool {
+        matches!(self.0, What::Far(..))
     }
 }
 
@@ -222,7 +231,7 @@ impl Remarks {
     /// Puts a remark on the page, of a server that the person calls by that name.
     pub fn put(page: &mut Page, name: &Given, remark: Remark) {
         match remark.0 {
-            What::Quote(mark, text, more) => {
+            What::Quote(mark, text, more) | What::Far(mark, text, more) => {
                 page.quote_at(mark, text);
                 if more > 0 {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
@@ -287,6 +296,7 @@ impl Remarks {
 }
 
 fn remark(event: Event) -> Option<Remark> {
+    let is_far = matches!(event, Event::Progress { .. });
     let (mark, text) = match event {
         Event::Progress {
             progress,
@@ -320,7 +330,10 @@ fn remark(event: Event) -> Option<Remark> {
         _ => return None,
     };
     let (text, more) = PeerText::from(text).cut(SHOWN);
-    Some(Remark(What::Quote(mark, text, more)))
+    Some(Remark(match is_far {
+        true => What::Far(mark, text, more),
+        false => What::Quote(mark, text, more),
+    }))
 }
 
 /// The name of a level, to stand before a log line.

@@ -119,6 +119,26 @@ impl Home {
         self.picked = Some(next).filter(|&next| next < count).or(self.picked);
     }
 
+    /// Clears a line that is begun. Returns whether one was.
+    pub(super) fn clear(&mut self) -> bool {
+        self.is_ahead = false;
+        !self.editor.take().is_empty()
+    }
+
+    /// The rows of what is typed while no line is wanted.
+    pub(super) fn ahead(&self, columns: usize) -> Vec<Row> {
+        let row = || Row::new(columns);
+        let entered = self.entered.iter();
+        let entered = entered.map(|line| row().ours(Style::Dim, words!("then {}", given(line))));
+        let mut rows: Vec<_> = entered.collect();
+        if !self.editor.text().is_empty() {
+            let line = row().ours(Style::Strong, "> ");
+            let room = line.room();
+            rows.push(line.written(self.editor.text(), Some(self.editor.at()), room));
+        }
+        rows
+    }
+
     /// Whether a line is begun.
     pub(super) fn has_begun(&self) -> bool {
         !self.editor.text().trim().is_empty()

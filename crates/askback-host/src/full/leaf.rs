@@ -39,7 +39,7 @@ use crate::{
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{Clock, Words, given},
+    text::{Clock, Given, Words, given},
     waited::waited,
     words,
 };
@@ -90,6 +90,8 @@ pub struct Full {
     is_waiting: bool,
     /// How long that has been so, in whole seconds.
     waited_for: Duration,
+    /// The last remark on how far the call is, and the name of its server.
+    far: Option<(Given, Remark)>,
     out: Box<dyn Write + Send>,
 }
 
@@ -123,6 +125,7 @@ impl Full {
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
             waited_for: Duration::ZERO,
+            far: None,
             out: out::stderr(),
         })
     }
@@ -315,6 +318,11 @@ impl Leaf for Full {
 
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
         let name = given(&desk.asker().name).short();
+        if remark.is_far() {
+            // It stands below until the call has ended; the scrollback keeps the last one.
+            self.far = Some((name, remark));
+            return None;
+        }
         Remarks::put(&mut self.page, &name, remark);
         None
     }
@@ -342,6 +350,11 @@ impl Leaf for Full {
         let desk = talk.seen();
         if self.away.is_some() {
             return;
+        }
+        if talk.under_way().is_none()
+            && let Some((name, remark)) = self.far.take()
+        {
+            Remarks::put(&mut self.page, &name, remark);
         }
         if let Some((pager, region)) = &mut self.pager {
             self.prompt = prompt.cloned();

@@ -29,6 +29,7 @@ mod review;
 mod screen;
 mod sixel;
 mod suggested;
+mod under_way;
 
 pub use frame::{Cell, Frame, Row};
 pub use key::Key;

@@ -211,6 +211,7 @@ impl Screen {
                 Homed::Interrupt => Did::Interrupt,
                 Homed::Nothing => Did::Said(Vec::new()),
             },
+            (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Said(Vec::new()),
             (None, None) if *key == Key::Ctrl('c') => {
                 // What was to follow is not wanted either.
                 while self.home.take_entered().is_some() {}

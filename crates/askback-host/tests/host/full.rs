@@ -10,13 +10,14 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        Ask, Call, Change, Conversation, Desk, Effect, Event, How, Permission, Question, Reply,
-        Server,
+        Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Permission, Question,
+        Reply, Said, Server,
     },
     offer::{About, Offer},
     page::{Look, Page},
     relay::ServerId,
     text::{self, Words, given},
+    words,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -688,6 +689,86 @@ fn what_there_is_is_listed_with_its_arguments_and_its_last_call() {
     for columns in [40, 80, 120] {
         insta::assert_snapshot!(format!("what_there_is_{columns}"), listed(columns));
     }
+}
+
+/// A call while it goes on, at a width: as it begins, as it says how far it is, and with what was asked in it and what is
+/// typed meanwhile.
+fn under_way(columns: usize) -> String {
+    let mut seat = Seat::new(columns);
+    let mut told = String::new();
+    let mut look = |seat: &mut Seat, waits: bool| {
+        let waiting = words!("Waiting for travel.");
+        let waiting = waits.then_some(&waiting);
+        let frame = seat
+            .screen
+            .frame(&seat.talk, None, waiting, seat.size, false, false);
+        told += &format!("{}\n{}", "-".repeat(columns), shown(&frame));
+    };
+    look(&mut seat, true);
+    seat.talk.update(Change::Called {
+        server: SERVER,
+        call: Call::Tool("tailor_trip\x1b[2J".to_owned()),
+        line: None,
+        is_repeated: false,
+    });
+    // A call that is over at once is not seen.
+    look(&mut seat, false);
+    seat.pass(12_300);
+    look(&mut seat, true);
+    for (progress, total, message) in [
+        (3.0, Some(10.0), Some("Looking for hotels\x1b[2J")),
+        (7.5, None, None),
+        (10.0, Some(3.0), Some("More than there is")),
+        (f64::MAX, Some(f64::MIN_POSITIVE), None),
+        (10.0, Some(10.0), None),
+    ] {
+        let far = Far {
+            progress,
+            total,
+            message: message.map(Into::into),
+        };
+        seat.talk.update(Change::Far(SERVER, far));
+        look(&mut seat, false);
+    }
+    for (id, said) in [
+        (1, vec![Said::Yes]),
+        (2, vec![Said::Cancel]),
+        (3, Vec::new()),
+    ] {
+        seat.happen(Event::Asked(id, form("Agree?", "", "")));
+        seat.pass(60_000);
+        for said in said {
+            seat.happen(Event::Said(said));
+        }
+    }
+    seat.happen(Event::Withdrawn(3));
+    for key in "/tools\n/wi".chars() {
+        seat.press(&match key {
+            '\n' => Key::Enter,
+            key => Key::Char(key),
+        });
+    }
+    look(&mut seat, true);
+    told
+}
+
+#[test]
+fn a_call_is_seen_while_it_goes_on() {
+    for columns in [40, 80, 120] {
+        insta::assert_snapshot!(format!("a_call_goes_on_{columns}"), under_way(columns));
+    }
+}
+
+#[test]
+fn ctrl_c_clears_what_is_typed_before_it_stops_a_call() {
+    let mut seat = Seat::new(80);
+    for key in "/wi".chars() {
+        seat.press(&Key::Char(key));
+    }
+    seat.press(&Key::Ctrl('c'));
+    assert_eq!(seat.log, "");
+    seat.press(&Key::Ctrl('c'));
+    assert_eq!(seat.log, "= Interrupt\n");
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use super::{Screen, Size};
 use crate::{
     full::{
-        frame::{Frame, Row},
-        question,
+        frame::{Frame, Row, wrapped},
+        question, under_way,
     },
     model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
     text::Words,
+    words,
 };
 
 impl Screen {
@@ -42,9 +43,17 @@ impl Screen {
                 }
             }
             (None, None) => {
-                if let Some(waiting) = waiting {
-                    let row = Row::new(columns).ours(Style::Dim, waiting.clone());
-                    frame.push(row.ours(Style::Dim, " Ctrl-C stops it."));
+                let is_told = |far: bool| far || waiting.is_some();
+                let call = talk.under_way();
+                let rows = match call.filter(|(call, _)| is_told(call.far.is_some())) {
+                    Some((call, worked)) => under_way::rows(desk, call, worked, columns),
+                    None => waiting.map_or_else(Vec::new, |waiting| {
+                        let words = words!("{} Ctrl-C stops it.", waiting.clone());
+                        wrapped(Row::new(columns), Style::Dim, words)
+                    }),
+                };
+                for row in rows.into_iter().chain(self.home.ahead(columns)) {
+                    frame.push(row);
                 }
             }
         }

@@ -1,0 +1,127 @@
+//! A call that the person waits for, while nothing is asked.
+
+use std::time::Duration;
+
+use super::frame::{Row, wrapped};
+use crate::{
+    model::{Call, Desk, Ended, Far, UnderWay},
+    page::Style,
+    text::{self, PeerText, Words, given},
+    words,
+};
+
+/// The columns of the bar.
+const BAR: usize = 24;
+
+/// The columns of the bar on a screen of fewer than [`NARROW`].
+const SHORT_BAR: usize = 10;
+
+/// The columns below which a screen is narrow.
+const NARROW: usize = 60;
+
+/// The rows of a call: what is called and for how long, how far it is, and what was asked in it.
+pub(super) fn rows(desk: &Desk, call: &UnderWay, worked: Duration, columns: usize) -> Vec<Row> {
+    let mut rows = vec![head(desk, &call.call, worked, columns)];
+    rows.extend(call.far.iter().map(|far| far_row(far, columns)));
+    let asked = asked(call);
+    if !asked.as_str().is_empty() {
+        rows.extend(wrapped(Row::new(columns), Style::Plain, asked));
+    }
+    let patience = desk.patience().as_secs();
+    let foot = words!(
+        "Ctrl-C stops it. Given up after {} s without a sign.",
+        patience
+    );
+    rows.extend(wrapped(Row::new(columns), Style::Dim, foot));
+    rows
+}
+
+fn head(desk: &Desk, call: &Call, worked: Duration, columns: usize) -> Row {
+    let name = given(&desk.asker().name).short();
+    let (does, what): (Words, PeerText) = match call {
+        Call::Tool(tool) => (" · call ".into(), tool.into()),
+        Call::Task { number, tool } => (words!(" · task {} ", *number), tool.into()),
+        Call::Prompt(prompt) => (" · prompt ".into(), prompt.into()),
+        Call::Resource(uri) => (" · resource ".into(), uri.into()),
+    };
+    let took = words!("{} s", worked.as_secs());
+    let ends = text::columns(took.as_str()).saturating_add(2);
+    let row = Row::new(columns)
+        .ours(Style::Strong, words!("{} works", name))
+        .ours(Style::Strong, does);
+    let room = row.room().saturating_sub(ends);
+    let row = row.peer(Style::Plain, &what, room);
+    row.ours(Style::Dim, words!("  {}", took))
+}
+
+/// How far it is: a bar where the whole is known, the figures, and the words of the server.
+fn far_row(far: &Far, columns: usize) -> Row {
+    let row = Row::new(columns);
+    let row = match far.total {
+        Some(total) => row
+            .ours(Style::Plain, bar(far.progress, total, columns))
+            .ours(Style::Plain, words!("{} of {}", far.progress, total)),
+        None => row.ours(Style::Plain, words!("{}", far.progress)),
+    };
+    match &far.message {
+        Some(message) => {
+            let row = row.ours(Style::Plain, " ");
+            let room = row.room();
+            row.peer(Style::Plain, message, room)
+        }
+        None => row,
+    }
+}
+
+/// A bar that is as full as the progress; none where the figures make no sense.
+fn bar(progress: f64, total: f64, columns: usize) -> Words {
+    let part = progress / total;
+    if !(0.0..=1.0).contains(&part) {
+        return Words::default();
+    }
+    let whole = match columns < NARROW {
+        true => SHORT_BAR,
+        false => BAR,
+    };
+    let full = (0..whole)
+        .filter(|at| part * scale(whole) > scale(*at))
+        .count();
+    let rest = whole.saturating_sub(full);
+    words!("[{}{}] ", given("#".repeat(full)), given("-".repeat(rest)))
+}
+
+/// A count of columns as a number to reckon with: they are few.
+fn scale(columns: usize) -> f64 {
+    u16::try_from(columns).unwrap_or(u16::MAX).into()
+}
+
+/// What was asked, and how that ended.
+fn asked(call: &UnderWay) -> Words {
+    let count = |is_such: fn(Option<Ended>) -> bool| {
+        let rounds = call.rounds.iter();
+        rounds.filter(|round| is_such(round.ended)).count()
+    };
+    let all = call.rounds.len().saturating_add(call.more);
+    if all == 0 {
+        return Words::default();
+    }
+    let mut said = words!("Questions in it: {}", all);
+    for (count, how) in [
+        (count(|ended| ended == Some(Ended::Answered)), "answered"),
+        (
+            count(|ended| matches!(ended, Some(Ended::Refused | Ended::Expected))),
+            "declined or cancelled",
+        ),
+        (
+            count(|ended| matches!(ended, Some(Ended::Unanswered | Ended::Unexpected))),
+            "gone",
+        ),
+    ] {
+        if count > 0 && count < all {
+            said = words!("{}, {} {}", said, count, how);
+        } else if count == all {
+            said = words!("{}, {}", said, how);
+        }
+    }
+    words!("{}.", said)
+}
