@@ -38,7 +38,7 @@ use crate::{
     relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
     served::{AllServed, Served},
-    suggest::{Lookup, Suggest, Wanted},
+    suggest::{Complete, Completing, Lookup, Suggest, Wanted},
     text::{PeerText, Words},
     waited::{Aloud, waited},
     wire::Shown,
@@ -432,13 +432,13 @@ impl Host {
 
     /// Asks for a line. What the server says and asks meanwhile comes first.
     pub async fn read(&mut self, prompt: &Words) -> Input {
-        match self.read_until(prompt, pending::<Infallible>()).await {
+        match self.read_until(prompt, &(), pending::<Infallible>()).await {
             Ok(input) => input,
             Err(never) => match never {},
         }
     }
 
-    /// Asks for a line, until `end` comes first.
+    /// Asks for a line, until `end` comes first. What is begun of it is completed from `source`.
     ///
     /// # Errors
     ///
@@ -446,9 +446,11 @@ impl Host {
     pub async fn read_until<T>(
         &mut self,
         prompt: &Words,
+        source: &dyn Complete,
         end: impl Future<Output = T>,
     ) -> Result<Input, T> {
         let mut end = std::pin::pin!(end);
+        let mut completing = Completing::default();
         loop {
             if self.talk.seen().front().is_none() {
                 self.sum_up();
@@ -463,10 +465,14 @@ impl Host {
                         self.change(Change::Entered(vec![line.clone()]));
                         return Ok(Input::Line(line));
                     }
+                    Did::Begun(line) => completing.want(source, &self.talk, line),
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
                     Did::Said(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
+                Some(found) = completing.found() => {
+                    self.change(Change::Completed(found));
+                }
                 // A person who has a question in front answers that first.
                 ended = &mut end, if self.talk.seen().front().is_none() => return Err(ended),
             }
@@ -626,7 +632,7 @@ impl Host {
             Did::Interrupt => self.happen(server, Event::Said(Said::Cancel)),
             Did::End => self.happen(server, Event::EndOfInput),
             // Typed when it was not wanted.
-            Did::Line(_) => {}
+            Did::Line(_) | Did::Begun(_) => {}
         }
     }
 

@@ -87,6 +87,8 @@ pub enum Did {
     Wire(Shown),
     /// Wrote a line at the prompt.
     Line(String),
+    /// Has written this much of a line at the prompt.
+    Begun(String),
     /// Ended the input; at a terminal it may go on.
     End,
     /// Pressed Ctrl-C.

@@ -10,7 +10,7 @@ use std::{
 use askback_core::{forms::Content, future::BoxFuture};
 use tokio::time::sleep;
 
-use crate::model::Suggestions;
+use crate::model::{Completions, Conversation, Suggestions};
 
 /// How long a person pauses in typing before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
@@ -40,6 +40,62 @@ impl Suggest for () {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
         Box::pin(ready(None))
     }
+}
+
+/// A source of lines which one may become that is begun at the prompt.
+pub trait Complete {
+    /// Says what a line may become: whole lines, and whether there are more. None if nothing is known of it.
+    fn complete(
+        &self,
+        talk: &Conversation,
+        begun: &str,
+    ) -> BoxFuture<'static, Option<(Vec<String>, bool)>>;
+}
+
+/// Nobody completes anything.
+impl Complete for () {
+    fn complete(
+        &self,
+        _: &Conversation,
+        _: &str,
+    ) -> BoxFuture<'static, Option<(Vec<String>, bool)>> {
+        Box::pin(ready(None))
+    }
+}
+
+/// The lines that the last one may become that was begun.
+#[derive(Default)]
+pub(crate) struct Completing(Option<BoxFuture<'static, Option<Completions>>>);
+
+impl Completing {
+    /// Has it looked up what a line may become, in place of the one before.
+    pub(crate) fn want(&mut self, source: &dyn Complete, talk: &Conversation, begun: String) {
+        let completing = source.complete(talk, &begun);
+        self.0 = Some(Box::pin(async move {
+            let (lines, has_more) = completing.await?;
+            Some(Completions {
+                begun,
+                lines,
+                has_more,
+            })
+        }));
+    }
+
+    /// Waits for those lines; for ever where none are looked up. Nothing is lost where that is not waited for to the
+    /// end.
+    pub(crate) async fn found(&mut self) -> Option<Completions> {
+        let Some(completing) = &mut self.0 else {
+            return pending().await;
+        };
+        let found = completing.await;
+        self.0 = None;
+        found
+    }
+}
+
+/// Waits as long as a person pauses in typing before values are looked up.
+pub async fn pause() {
+    sleep(PAUSE).await;
 }
 
 /// A field for which values are wanted, the text that they begin with, and the values beside it.
@@ -106,7 +162,7 @@ impl<'a> Lookup<'a> {
 
 /// Looks up values once the person pauses.
 async fn look_up(suggest: &dyn Suggest, wanted: Wanted) -> (Wanted, Option<Suggestions>) {
-    sleep(PAUSE).await;
+    pause().await;
     let Wanted {
         name, text, others, ..
     } = wanted.clone();

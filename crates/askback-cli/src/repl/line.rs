@@ -366,7 +366,7 @@ fn wire(what: Option<&str>, file: Option<String>, more: Option<String>) -> Comma
 
 /// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
 /// character as it is. A list or an object of JSON behind `:=` is one word with whatever is in it.
-fn words(line: &str) -> Vec<String> {
+pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -3,6 +3,7 @@
 mod address;
 mod again;
 mod catalog;
+mod completed;
 mod history;
 mod known;
 mod line;
@@ -238,6 +239,7 @@ impl<'a> Repl<'a> {
             }
             self.describe();
             let prompt = given(&self.session.host.desk().asker().name).short().into();
+            let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let Known {
@@ -259,7 +261,7 @@ impl<'a> Repl<'a> {
                     silent = subscribe::silent(changes, watched) => News::Silent(silent),
                 }
             };
-            match self.session.host.read_until(&prompt, news).await {
+            match self.session.host.read_until(&prompt, &source, news).await {
                 Ok(input) => return Ok(input),
                 Err(News::Opened(opened)) => self.opened(opened),
                 Err(News::Changed(servers)) => self.read_again(servers),

@@ -14,6 +14,7 @@ use askback_host::{
 use super::{
     Repl,
     address::Addresses,
+    completed::Source,
     known::Known,
     line::Command,
     lists::{self, Wanted},
@@ -286,6 +287,26 @@ impl Repl<'_> {
         Addresses {
             home: name(self.home),
             others: others.map(name).collect(),
+        }
+    }
+
+    /// The servers from which lines are completed: those that are there.
+    pub(super) fn completion(&self) -> Source {
+        let host = &self.session.host;
+        let own = (self.session.server(), Some(&self.session.client));
+        let others = self.others.iter();
+        let others = others.map(|other| (other.connection.server, self.there(other)));
+        let clients = [own]
+            .into_iter()
+            .chain(others)
+            .filter_map(|(server, client)| {
+                let is_there = host.presence(server) == Presence::There;
+                let client = client.filter(|_| is_there)?.clone();
+                Some((host.asker(server).name.clone(), (server, client)))
+            });
+        Source {
+            addresses: self.addresses(),
+            clients: clients.collect(),
         }
     }
 

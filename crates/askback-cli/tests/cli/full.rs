@@ -359,6 +359,69 @@ fn values_are_suggested_as_one_types() {
 }
 
 #[test]
+fn a_line_is_completed_as_it_is_typed() {
+    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
+    terminal.until("> ").press("/read travel://destinations/Ky");
+    terminal.until("| /read travel://destinations/Kyoto");
+    terminal
+        .press(TAB)
+        .until("> /read travel://destinations/Kyoto");
+    terminal.press(CTRL_C).until("Type to filter");
+    terminal.press("/plan_vacation destination=Re");
+    terminal.until("| /plan_vacation destination=Reykjavik");
+    terminal
+        .press(DOWN)
+        .until("› | /plan_vacation destination=Reykjavik");
+    terminal.press(CTRL_C).until("Type to filter");
+    terminal.press("/log warn").until("| /log warning");
+    terminal.press(CTRL_C).press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// A server in the shell that tells twice how far it is, and does no more.
+const SLOW: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  token=$(printf '%s' "$line" | sed -n 's/.*"progressToken":\([0-9a-zA-Z"-]*\).*/\1/p')
+  case $line in
+    *'"method":"initialize"'*)
+      say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"slow\",\"version\":\"1\"}}" ;;
+    *'"method":"tools/list"'*)
+      say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"dig\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+    *'"method":"tools/call"'*)
+      for at in 1 2; do
+        say "\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":$at,\"total\":4,\"message\":\"layer $at\"}"
+      done ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
+    let scratch = Scratch::new("slow");
+    let server = scratch.file("slow.sh", SLOW);
+    let words = ["open", "--protocol", "2025-11-25", "--name", "pit", "--"];
+    let words = [&words[..], &["sh", &server]].concat();
+    let mut terminal = Terminal::open(&words, 80);
+    terminal
+        .until("Type to filter")
+        .press("/call dig")
+        .press(ENTER);
+    terminal.until("pit works · call | dig");
+    terminal.until("[############------------] 2 of 4 | layer 2");
+    terminal.press("/too").until("> /too");
+    terminal.press(CTRL_C).until_not("> /too");
+    assert!(terminal.contents().contains("pit works"));
+    terminal.press(CTRL_C).until("Type to filter");
+    let rows = terminal.rows();
+    let told: Vec<_> = rows.iter().filter(|row| row.contains("layer")).collect();
+    assert_eq!(told, ["2 of 4 | layer 2"]);
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn a_text_is_written_in_an_editor() {
     let editor =
         "f() { echo in the editor: $(cat \"$1\"); printf 'Lisbon\\n' > \"$1\"; read -r _; }; f";

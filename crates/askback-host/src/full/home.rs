@@ -8,7 +8,7 @@ use crate::{
     model::Conversation,
     offer::{About, Offer},
     page::{Page, Style},
-    text::{self, PeerText, Words, given},
+    text::{self, GUTTER, PeerText, Words, given},
     words,
 };
 
@@ -47,6 +47,8 @@ pub(super) enum Homed {
     Line(String),
     /// This line was picked from a list: names of the server's stand in it.
     Picked(String),
+    /// This much of a line is written, behind which more may follow.
+    Begun(String),
     /// The person leaves.
     Leave,
     /// The person pressed Ctrl-C where there was nothing to clear.
@@ -69,12 +71,27 @@ impl Home {
     /// Does what a key does.
     pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> Homed {
         self.follow(talk);
-        let homed = self.pressed(talk, key);
+        let before = self.editor.text().to_owned();
+        let homed = match self.pressed(talk, key) {
+            Homed::Nothing if self.editor.text() != before => self.begun(),
+            homed => homed,
+        };
         let picked = self
             .picked
             .and_then(|at| self.fitting(talk).get(at).copied());
         self.seen = picked.map(str::to_owned);
         homed
+    }
+
+    /// What is written, where a word of it may be completed.
+    fn begun(&self) -> Homed {
+        let text = self.editor.text();
+        let is_new = !self.is_searching && self.back.is_none();
+        let is_begun = is_new && text.starts_with('/') && text.contains(' ');
+        match is_begun && self.editor.at() == text.len() {
+            true => Homed::Begun(text.to_owned()),
+            false => Homed::Nothing,
+        }
     }
 
     fn pressed(&mut self, talk: &Conversation, key: &Key) -> Homed {
@@ -246,6 +263,9 @@ impl Home {
         if self.is_searching {
             return talk.history().find(typed.trim());
         }
+        if let Some(known) = talk.completions(typed) {
+            return known.lines.iter().map(String::as_str).collect();
+        }
         let fitting = talk.offers().fitting(typed).into_iter();
         fitting.map(|offer| offer.line.as_str()).collect()
     }
@@ -272,7 +292,8 @@ impl Home {
         }
         let fitting = self.fitting(talk);
         let is_exact = fitting.len() == 1 && fitting[0] == self.editor.text().trim();
-        if !is_exact && !self.editor.text().contains(' ') {
+        let is_completed = talk.completions(self.editor.text()).is_some();
+        if !is_exact && (is_completed || !self.editor.text().contains(' ')) {
             let first = self
                 .picked
                 .unwrap_or_default()
@@ -299,6 +320,12 @@ impl Home {
             if more > 0 {
                 let words = words!("  {} more", more);
                 rows.push(Row::new(columns).ours(Style::Dim, words));
+            } else if talk
+                .completions(self.editor.text())
+                .is_some_and(|known| known.has_more)
+            {
+                let words = "  There are more: go on typing.";
+                rows.push(Row::new(columns).ours(Style::Dim, words));
             }
         }
         rows
@@ -324,7 +351,9 @@ fn offered(
     };
     let row = Row::new(columns).ours(style, if is_picked { "› " } else { "  " });
     let Some(offer) = offer else {
-        return row.to(NAMES).ours(style, given(line));
+        // Text of a server may stand in it.
+        let row = row.to(NAMES.saturating_sub(GUTTER.len()));
+        return row.peer(style, &PeerText::from(line), columns);
     };
     let about = match &offer.about {
         About::Ours(about) => {

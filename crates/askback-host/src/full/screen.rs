@@ -207,6 +207,7 @@ impl Screen {
                     page.quote_at(words!("{}> ", prompt.clone()), seen);
                     Did::Line(line)
                 }
+                Homed::Begun(line) => Did::Begun(line),
                 Homed::Leave => Did::End,
                 Homed::Interrupt => Did::Interrupt,
                 Homed::Nothing => Did::Said(Vec::new()),

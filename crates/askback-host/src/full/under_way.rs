@@ -50,8 +50,10 @@ fn head(desk: &Desk, call: &Call, worked: Duration, columns: usize) -> Row {
         .ours(Style::Strong, words!("{} works", name))
         .ours(Style::Strong, does);
     let room = row.room().saturating_sub(ends);
-    let row = row.peer(Style::Plain, &what, room);
-    row.ours(Style::Dim, words!("  {}", took))
+    row.joined(|row| {
+        let row = row.peer(Style::Plain, &what, room);
+        row.ours(Style::Dim, words!("  {}", took))
+    })
 }
 
 /// How far it is: a bar where the whole is known, the figures, and the words of the server.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use askback_core::protocol::{LoggingLevel, Root};
 
 use super::{
-    Call, Catalog, Claims, Desk, Event, Far, Folders, Happened, History, How, Offers, Permission,
-    Presence, Server, Stance, UnderWay,
+    Call, Catalog, Claims, Completions, Desk, Event, Far, Folders, Happened, History, How, Offers,
+    Permission, Presence, Server, Stance, UnderWay,
 };
 use crate::{offer::Offer, server_id::ServerId, text::Words};
 
@@ -21,6 +21,8 @@ pub struct Conversation {
     front: Option<(ServerId, u64)>,
     /// The lines that can be typed.
     offers: Offers,
+    /// The lines that the one may become which the person has begun.
+    completions: Option<Completions>,
     /// The words on the servers, where nothing is typed.
     head: Words,
     history: History,
@@ -76,6 +78,8 @@ pub enum Change {
     Entered(Vec<String>),
     /// These lines can be typed.
     Offered(Vec<Offer>),
+    /// A line that is begun may become these.
+    Completed(Completions),
     /// This is said of the servers, where nothing is typed.
     Described(Words),
 }
@@ -89,6 +93,7 @@ impl Conversation {
             chosen: ServerId::default(),
             front: None,
             offers: Offers::default(),
+            completions: None,
             head: Words::default(),
             history: History::default(),
             now: Duration::ZERO,
@@ -152,6 +157,12 @@ impl Conversation {
     /// The lines that can be typed.
     pub fn offers(&self) -> &Offers {
         &self.offers
+    }
+
+    /// The lines that this one may become, which the person has begun, as far as that is known.
+    pub fn completions(&self, begun: &str) -> Option<&Completions> {
+        let known = self.completions.as_ref();
+        known.filter(|known| known.begun == begun)
     }
 
     /// The words on the servers, where nothing is typed.
@@ -229,6 +240,7 @@ impl Conversation {
             Change::Chosen(server) => self.chosen = server,
             Change::Entered(lines) => self.history.remember(lines),
             Change::Offered(offers) => self.offers.set(offers),
+            Change::Completed(completions) => self.completions = Some(completions),
             Change::Described(words) => self.head = words,
         }
         None

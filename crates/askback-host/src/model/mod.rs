@@ -38,7 +38,7 @@ pub use draft::{Draft, missing, read_field};
 pub use ended::Ended;
 pub use folders::Folders;
 pub use history::History;
-pub use offers::Offers;
+pub use offers::{Completions, Offers};
 pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
 pub use sampling::{Part, Sampling};

@@ -12,6 +12,17 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Offers(Vec<Offer>);
 
+/// The lines that one may become which is begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completions {
+    /// The line, as far as it is begun.
+    pub begun: String,
+    /// The whole lines. Text of a server may stand in them.
+    pub lines: Vec<String>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
 impl Offers {
     /// These lines can be typed from now on. One that could be before keeps how its last call ended.
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {

@@ -1,0 +1,534 @@
+//! The lines that one may become which is begun at the prompt.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askback::client::Client;
+use askback_core::{
+    future::BoxFuture,
+    protocol::{Reference, Tool},
+    revision::Revision,
+    uri_template::UriTemplate,
+};
+use askback_host::{
+    model::{Catalog, Conversation},
+    relay::ServerId,
+    suggest::{Complete, pause},
+    text::acts_or_hides,
+};
+use serde_json::Value;
+
+use super::{address::Addresses, line, offered::quoted};
+use crate::role::KnownClient;
+
+/// The servers of a conversation, from which lines are completed.
+pub(super) struct Source {
+    /// Their names.
+    pub(super) addresses: Addresses,
+    /// Those that are there, by their names.
+    pub(super) clients: BTreeMap<String, (ServerId, Client)>,
+}
+
+/// A line that is begun: the words before the last, and that, which may be empty.
+struct Begun<'a> {
+    /// The line up to the last word.
+    head: &'a str,
+    words: Vec<String>,
+    last: &'a str,
+}
+
+/// What the last word may become.
+enum Wanted {
+    /// One of these words.
+    Words(Vec<String>),
+    /// These whole lines.
+    Lines(Vec<String>),
+    /// What the server says.
+    Values(Box<Asked>),
+}
+
+/// Values that a server is asked for.
+struct Asked {
+    client: Client,
+    reference: Reference,
+    /// The name of the argument, and the text that its value begins with.
+    about: (String, String),
+    others: BTreeMap<String, String>,
+    /// How a value becomes the last word.
+    word: Word,
+    /// The words that it may become beside those.
+    also: Vec<String>,
+}
+
+/// How a value becomes a word.
+enum Word {
+    /// Behind the name of the argument.
+    Argument(String),
+    /// As that variable of a template, behind the name of a server.
+    Uri {
+        before: String,
+        template: UriTemplate,
+        variable: String,
+    },
+}
+
+/// The words of commands of ours that have a few alone.
+const WORDS: [(&str, &[&str]); 6] = [
+    (
+        "log",
+        &[
+            "debug",
+            "info",
+            "notice",
+            "warning",
+            "error",
+            "critical",
+            "alert",
+            "emergency",
+        ],
+    ),
+    ("sampling", &["ask", "session", "always", "never"]),
+    ("roots", &["add", "remove", "exclude", "none"]),
+    ("wire", &["all", "edit", "save"]),
+    ("tasks", &["wait", "cancel"]),
+    ("as", &["decline", "cancel", "timeout", "me"]),
+];
+
+impl Complete for Source {
+    fn complete(
+        &self,
+        talk: &Conversation,
+        begun: &str,
+    ) -> BoxFuture<'static, Option<(Vec<String>, bool)>> {
+        let found = Begun::read(begun)
+            .and_then(|it| Some((it.head.to_owned(), self.look(talk, begun, &it)?)));
+        Box::pin(async move {
+            let (head, wanted) = found?;
+            Some(match wanted {
+                Wanted::Lines(lines) => (lines, false),
+                Wanted::Words(words) => (lines(&head, words), false),
+                Wanted::Values(asked) => {
+                    pause().await;
+                    let (mut words, has_more) = asked.ask().await;
+                    words.extend(asked.also);
+                    (lines(&head, words), has_more)
+                }
+            })
+        })
+    }
+}
+
+impl<'a> Begun<'a> {
+    /// Reads a line of which a word is begun; none where it is not clear which one that is.
+    fn read(line: &'a str) -> Option<Self> {
+        let (at, blank) = line.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
+        let (head, last) = line.split_at(at.saturating_add(blank.len_utf8()));
+        let words = line::words(head);
+        // A quote or JSON may go on over the blank.
+        let mut whole = words.clone();
+        whole.extend((!last.is_empty()).then(|| last.to_owned()));
+        (line::words(line) == whole).then_some(Self { head, words, last })
+    }
+}
+
+impl Source {
+    /// Says what the last word may become.
+    fn look(&self, talk: &Conversation, line: &str, begun: &Begun<'_>) -> Option<Wanted> {
+        let (first, rest) = begun.words.split_first()?;
+        let command = first.strip_prefix('/')?;
+        let last = begun.last;
+        match (command, rest) {
+            ("call" | "begin", []) => Some(offered(talk, line, first, "/call")),
+            ("read" | "subscribe" | "unsubscribe", []) => self
+                .uri(talk, last)
+                .or_else(|| Some(offered(talk, line, first, "/read"))),
+            ("prompt", []) => Some(words(self.prompts(talk), last)),
+            ("server" | "restart", []) => {
+                let names = self.addresses.others.iter().chain([&self.addresses.home]);
+                Some(words(names.cloned(), last))
+            }
+            ("as", []) => {
+                let ours = ours(command)?.iter().map(|&word| word.to_owned());
+                let known = KnownClient::all().into_iter().map(|client| client.name);
+                let revisions = Revision::ALL.map(|revision| revision.as_str().to_owned());
+                Some(words(ours.chain(known).chain(revisions), last))
+            }
+            ("call" | "begin", [tool, given @ ..]) => self.argument(talk, tool, given, last),
+            ("prompt", [prompt, given @ ..]) => self.prompt(talk, prompt, given, last),
+            (command, []) if ours(command).is_some() => {
+                let ours = ours(command)?.iter().map(|&word| word.to_owned());
+                Some(words(ours, last))
+            }
+            (prompt, given) => self.prompt(talk, prompt, given, last),
+        }
+    }
+
+    /// The names of all prompts, as they are typed.
+    fn prompts(&self, talk: &Conversation) -> Vec<String> {
+        let servers = self.clients.iter();
+        let catalogs =
+            servers.filter_map(|(name, (id, _))| Some((name, talk.server(*id).catalog()?)));
+        let prompts = catalogs.flat_map(|(server, catalog)| {
+            let prompts = catalog.prompts.iter();
+            prompts.filter_map(|prompt| self.addresses.write(server, &prompt.name))
+        });
+        prompts.collect()
+    }
+
+    /// The server of an address, its lists, and the name behind it.
+    fn find<'t, 'n>(
+        &self,
+        talk: &'t Conversation,
+        address: &'n str,
+    ) -> Option<(&Client, &'t Catalog, &'n str)>
+    where
+        Self: 'n,
+    {
+        let (server, name) = self.addresses.read(address);
+        let name = &address[address.len().saturating_sub(name.len())..];
+        let (id, client) = self.clients.get(server)?;
+        Some((client, talk.server(*id).catalog()?, name))
+    }
+
+    /// Arguments of a tool: names, or the values of one that has a few alone.
+    fn argument(
+        &self,
+        talk: &Conversation,
+        tool: &str,
+        given: &[String],
+        last: &str,
+    ) -> Option<Wanted> {
+        let (_, catalog, name) = self.find(talk, tool)?;
+        let tool = catalog.tools.iter().find(|tool| tool.name == name)?;
+        let found = match last.split_once('=') {
+            Some((name, _)) => values(tool, name)
+                .into_iter()
+                .map(|value| format!("{name}={value}"))
+                .collect(),
+            None => properties(tool)
+                .into_iter()
+                .filter(|name| !is_given(given, name))
+                .map(|name| format!("{name}="))
+                .collect::<Vec<_>>(),
+        };
+        Some(words(found, last))
+    }
+
+    /// Arguments of a prompt: names, and the values that the server suggests for the one that is begun, or for the
+    /// first that is not given.
+    fn prompt(
+        &self,
+        talk: &Conversation,
+        prompt: &str,
+        given: &[String],
+        last: &str,
+    ) -> Option<Wanted> {
+        let (client, catalog, name) = self.find(talk, prompt)?;
+        let prompt = catalog.prompts.iter().find(|prompt| prompt.name == name)?;
+        let arguments = prompt.arguments.iter().flatten();
+        let free: Vec<_> = arguments
+            .map(|argument| argument.name.clone())
+            .filter(|name| !is_given(given, name))
+            .collect();
+        let (argument, text) = match last.split_once('=') {
+            Some((name, text)) => (name.to_owned(), text.to_owned()),
+            None => (free.first()?.clone(), last.to_owned()),
+        };
+        let also: Vec<_> = match last.contains('=') {
+            true => Vec::new(),
+            false => {
+                let names = free.iter().map(|name| format!("{name}="));
+                names.filter(|name| name.starts_with(last)).collect()
+            }
+        };
+        if client.capabilities().completions.is_none() {
+            return Some(Wanted::Words(also));
+        }
+        let others = given.iter().filter_map(|word| word.split_once('='));
+        let others = others.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Some(Wanted::Values(Box::new(Asked {
+            client: client.clone(),
+            reference: Reference::prompt(prompt.name.clone()),
+            about: (argument.clone(), text),
+            others: others.collect(),
+            word: Word::Argument(argument),
+            also,
+        })))
+    }
+
+    /// The variable of a template of which a URI has the beginning.
+    fn uri(&self, talk: &Conversation, last: &str) -> Option<Wanted> {
+        let (client, catalog, uri) = self.find(talk, last)?;
+        client.capabilities().completions.as_ref()?;
+        let before = last.strip_suffix(uri)?.to_owned();
+        let mut templates = catalog.templates.iter();
+        let (of, template, variable, mut values) =
+            templates.find_map(|template| begun_at(&template.uri_template, uri))?;
+        let text = values.remove(&variable)?;
+        Some(Wanted::Values(Box::new(Asked {
+            client: client.clone(),
+            reference: Reference::resource(of),
+            about: (variable.clone(), text),
+            others: values,
+            word: Word::Uri {
+                before,
+                template,
+                variable,
+            },
+            also: Vec::new(),
+        })))
+    }
+}
+
+impl Asked {
+    /// Asks the server. Returns the words that the last one may become.
+    async fn ask(&self) -> (Vec<String>, bool) {
+        let (name, text) = &self.about;
+        let about = (name.as_str(), text.as_str());
+        let completing = self
+            .client
+            .complete(self.reference.clone(), about, self.others.clone());
+        // What could not be had may be another time.
+        let Ok(found) = completing.await else {
+            return (Vec::new(), false);
+        };
+        let words = found.values.into_iter().map(|value| match &self.word {
+            Word::Argument(name) => format!("{name}={value}"),
+            Word::Uri {
+                before,
+                template,
+                variable,
+            } => {
+                let mut values = self.others.clone();
+                values.insert(variable.clone(), value);
+                format!("{before}{}", template.expand(&values))
+            }
+        });
+        (words.collect(), found.has_more == Some(true))
+    }
+}
+
+/// The lines that can be typed for what servers have which begin so; `first` is the command, and `known` the one that
+/// they are offered by.
+fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Wanted {
+    let rest = line.strip_prefix(first).unwrap_or_default().trim_start();
+    let fitting = talk.offers().fitting(&format!("{known} {rest}"));
+    let lines = fitting.into_iter().filter_map(|offer| {
+        let behind = offer.line.strip_prefix(known)?.strip_prefix(' ')?;
+        let goes_on = if offer.goes_on { " " } else { "" };
+        Some(format!("{first} {behind}{goes_on}"))
+    });
+    Wanted::Lines(lines.collect())
+}
+
+/// The words of a command of ours that has a few alone.
+fn ours(command: &str) -> Option<&'static [&'static str]> {
+    let (_, words) = WORDS.iter().find(|(name, _)| *name == command)?;
+    Some(words)
+}
+
+/// Those of these words that begin so.
+fn words(all: impl IntoIterator<Item = String>, last: &str) -> Wanted {
+    let all = all.into_iter();
+    Wanted::Words(all.filter(|word| word.starts_with(last)).collect())
+}
+
+/// The lines with these words at their end, each written so that it is read as that very word.
+fn lines(head: &str, words: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let words = words.into_iter().filter(|word| seen.insert(word.clone()));
+    let line = |word: String| {
+        let quoted = match word.split_once('=') {
+            Some((name, value)) => format!("{name}={}", quoted(value)),
+            None => quoted(&word),
+        };
+        let ways = [word.clone(), quoted];
+        ways.into_iter()
+            .map(|way| format!("{head}{way}"))
+            .find(|line| {
+                let is_last = line::words(line).pop().as_deref() == Some(word.as_str());
+                is_last && !line.chars().any(acts_or_hides)
+            })
+    };
+    words.filter_map(line).collect()
+}
+
+/// Whether the words give an argument.
+fn is_given(words: &[String], name: &str) -> bool {
+    let mut words = words.iter();
+    words.any(|word| {
+        let given = word
+            .split_once('=')
+            .map(|(name, _)| name.trim_end_matches(':'));
+        given == Some(name)
+    })
+}
+
+/// The names of a tool's arguments, the required ones first.
+fn properties(tool: &Tool) -> Vec<String> {
+    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: Vec<_> = required.filter_map(Value::as_str).collect();
+    let all = schema["properties"].as_object().into_iter().flatten();
+    let all: Vec<_> = all.map(|(name, _)| name.as_str()).collect();
+    let (first, others): (Vec<&str>, Vec<&str>) =
+        all.into_iter().partition(|name| required.contains(name));
+    first.into_iter().chain(others).map(str::to_owned).collect()
+}
+
+/// The values of a tool's argument, where it has a few alone.
+fn values(tool: &Tool, name: &str) -> Vec<String> {
+    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+    let property = &schema["properties"][name];
+    let consts = ["oneOf", "anyOf"].into_iter().flat_map(|keyword| {
+        let all = property[keyword].as_array().into_iter().flatten();
+        all.filter_map(|one| one.get("const"))
+    });
+    let all = property["enum"].as_array().into_iter().flatten();
+    let mut values: Vec<_> = all
+        .chain(consts)
+        .filter_map(|value| match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
+        .collect();
+    if property["type"] == "boolean" {
+        values.extend(["true", "false"].map(str::to_owned));
+    }
+    values
+}
+
+/// A template of which a URI is the beginning up to somewhere in a variable: the whole of it, as much of it as is begun,
+/// that variable, and the values so far.
+fn begun_at<'t>(
+    template: &'t str,
+    uri: &str,
+) -> Option<(&'t str, UriTemplate, String, BTreeMap<String, String>)> {
+    let ends = template.match_indices('}').map(|(at, _)| at);
+    // The longest part first: its last variable is the one that is being written.
+    for end in ends.collect::<Vec<_>>().into_iter().rev() {
+        let part = UriTemplate::parse(template.get(..=end)?)?;
+        let variable = part.variables().last()?.to_owned();
+        // A value that is empty so far fits no template.
+        let Some(mut values) = part.matches(&format!("{uri}x")) else {
+            continue;
+        };
+        let text = values.get_mut(&variable)?;
+        text.pop();
+        return Some((template, part, variable, values));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_core::protocol::Schema;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_last_word_is_completed() {
+        #[track_caller]
+        fn check(line: &str, expected: Option<(&str, &[&str], &str)>) {
+            let begun = Begun::read(line);
+            let words: Vec<_> = begun.iter().flat_map(|it| &it.words).collect();
+            let found = begun.as_ref().map(|it| (it.head, it.last));
+            assert_eq!(
+                found,
+                expected.map(|(head, _, last)| (head, last)),
+                "{line}"
+            );
+            let expected = expected.map_or_else(Vec::new, |(_, words, _)| words.to_vec());
+            assert_eq!(words, expected, "{line}");
+        }
+        check("/log", None);
+        check("/log ", Some(("/log ", &["/log"], "")));
+        check("/log de", Some(("/log ", &["/log"], "de")));
+        let words = ["/plan", "to=New York"];
+        check(
+            "/plan to='New York' d",
+            Some(("/plan to='New York' ", &words, "d")),
+        );
+        // A quote or JSON that is begun holds the blank.
+        check("/plan to='New Y", None);
+        check("/call a\\ b", None);
+    }
+
+    #[test]
+    fn a_word_is_written_so_that_it_is_read_as_itself() {
+        #[track_caller]
+        fn check(head: &str, words: &[&str], expected: &[&str]) {
+            let words = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(lines(head, words), expected);
+        }
+        check(
+            "/log ",
+            &["info", "info", "error"],
+            &["/log info", "/log error"],
+        );
+        let written = ["/plan to=\"New York\"", "/plan to=\"it's\""];
+        check("/plan ", &["to=New York", "to=it's"], &written);
+        check("/read ", &["a://b c"], &["/read \"a://b c\""]);
+        // What cannot be typed is not offered.
+        check(
+            "/plan ",
+            &["to=\u{1b}[2J", "to=a\u{202e}b", "to="],
+            &["/plan to="],
+        );
+    }
+
+    #[test]
+    fn the_variable_that_is_begun_is_found() {
+        #[track_caller]
+        fn check(template: &str, uri: &str, expected: Option<(&str, &str, &[(&str, &str)])>) {
+            let found = begun_at(template, uri).map(|(_, _, variable, mut values)| {
+                let text = values.remove(&variable).unwrap_or_default();
+                (variable, text, values)
+            });
+            let expected = expected.map(|(variable, text, others)| {
+                let others = others.iter();
+                let others = others.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+                (variable.to_owned(), text.to_owned(), others.collect())
+            });
+            assert_eq!(found, expected, "{template} {uri}");
+        }
+        let (one, two) = ("travel://{city}", "travel://{city}/days/{day}");
+        check(one, "tra", None);
+        check(one, "travel://", Some(("city", "", &[])));
+        check(one, "travel://Ro", Some(("city", "Ro", &[])));
+        check(two, "travel://Ro", Some(("city", "Ro", &[])));
+        check(two, "travel://Rome/da", None);
+        check(
+            two,
+            "travel://Rome/days/",
+            Some(("day", "", &[("city", "Rome")])),
+        );
+        check(
+            two,
+            "travel://Rome/days/1",
+            Some(("day", "1", &[("city", "Rome")])),
+        );
+        check("no variable", "no", None);
+    }
+
+    #[test]
+    fn arguments_of_a_tool_are_known_from_its_schema() {
+        let schema = json!({"type": "object", "required": ["z"], "properties": {
+            "a": {"type": "boolean"},
+            "of": {"oneOf": [{"const": "x"}, {"const": 2}]},
+            "z": {"enum": ["p", 1, null]},
+        }});
+        let tool = Tool {
+            input_schema: Schema::new(&schema).expect("it is a schema"),
+            ..Tool::default()
+        };
+        assert_eq!(properties(&tool), ["z", "a", "of"]);
+        assert_eq!(values(&tool, "a"), ["true", "false"]);
+        assert_eq!(values(&tool, "of"), ["x", "2"]);
+        assert_eq!(values(&tool, "z"), ["p", "1"]);
+        assert_eq!(values(&tool, "unknown"), [""; 0]);
+        assert!(is_given(&["a=1".to_owned(), "of:=2".to_owned()], "of"));
+        assert!(!is_given(&["a=of".to_owned()], "of"));
+    }
+}
