@@ -36,6 +36,7 @@ mod models;
 mod new;
 mod one_shot;
 mod over_http;
+mod panicked;
 mod parked;
 mod protected;
 #[cfg(unix)]

@@ -1,0 +1,73 @@
+//! A fault of the program while it has the terminal: the terminal is as it was before it is told.
+
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema, TextField},
+    limits::Limits,
+};
+use askback_host::{
+    full::Full,
+    leaf::Leaf as _,
+    model::{Ask, Asker, Change, Conversation, Desk, Event, Question, Reached, Server},
+    relay::ServerId,
+    text::Clock,
+};
+use pty_process::blocking::Command;
+
+use crate::full::Terminal;
+
+/// A program, and no test of its own: it asks a question on the full screen, and panics.
+#[tokio::test]
+#[ignore = "the test below runs it on a terminal"]
+async fn a_program_that_panics() {
+    let asker = Asker {
+        name: "travel".to_owned(),
+        reached: Reached::Typed("travel".to_owned()),
+        claims: None,
+    };
+    let desk = Desk::new(asker, None, None, Limits::default());
+    let mut talk = Conversation::new(Server::new(desk));
+    let schema = FormSchema {
+        fields: vec![Field::new(
+            "destination",
+            FieldKind::Text(TextField::default()),
+        )],
+        annotations: serde_json::Map::new(),
+    };
+    let question = Question {
+        call: None,
+        key: None,
+        ask: Ask::Form {
+            message: "Where to?".to_owned(),
+            schema,
+        },
+    };
+    talk.update(Change::Desk(ServerId::FIRST, Event::Asked(1, question)));
+    let mut full = Full::new(1000, Clock::default()).expect("there is a terminal");
+    full.show(&talk, None);
+    panic!("out of luck");
+}
+
+#[test]
+fn a_program_that_panics_leaves_the_terminal_as_it_was() {
+    let program = std::env::current_exe().expect("it is this one");
+    let words = [
+        "panicked::a_program_that_panics",
+        "--exact",
+        "--ignored",
+        "--nocapture",
+    ];
+    let command = Command::new(program)
+        .args(words)
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(command, 80);
+    terminal.until("out of luck");
+    assert_eq!(terminal.ended(), Some(101));
+    assert!(!terminal.is_raw());
+    assert!(terminal.wrote("destination"), "the form was not seen");
+    // What stood there is gone, and where the fault was is told after that, in lines that are whole.
+    let rows = terminal.rows();
+    let asked = rows.iter().find(|row| row.contains("destination"));
+    assert_eq!(asked, None, "{}", rows.join("\n"));
+    let told = rows.iter().any(|row| row.starts_with("thread '"));
+    assert!(told, "{}", rows.join("\n"));
+}
