@@ -151,6 +151,10 @@ impl Repl<'_> {
         if let Some(level) = self.session.host.server().log() {
             say(words!("Log: {}", remarks::level(level)));
         }
+        if let Some(took) = self.session.host.server().took() {
+            let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
+            say(words!("Connected in {}.{} s", seconds, tenths));
+        }
         if let Some(played) = self.session.role().played() {
             say(words!("Played: {}", played));
         }

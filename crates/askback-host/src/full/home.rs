@@ -83,6 +83,15 @@ impl Home {
         homed
     }
 
+    /// Whether the line of the last call is picked, and nothing typed.
+    fn is_at_latest(&self, talk: &Conversation) -> bool {
+        let picked = self
+            .picked
+            .and_then(|at| self.fitting(talk).get(at).copied());
+        let is_bare = self.editor.text().is_empty() && !self.is_searching;
+        is_bare && picked.is_some() && picked == talk.offers().latest()
+    }
+
     /// What is written, where a word of it may be completed.
     fn begun(&self) -> Homed {
         let text = self.editor.text();
@@ -104,6 +113,7 @@ impl Home {
             }
             Key::F(2) => return Homed::Line("/wire".to_owned()),
             Key::F(5) => return Homed::Line("/again".to_owned()),
+            Key::Char('r') if self.is_at_latest(talk) => return Homed::Line("/again".to_owned()),
             Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
             Key::Ctrl('c') if !self.is_listing() => return Homed::Interrupt,
             Key::Ctrl('c') | Key::Esc => {
@@ -315,6 +325,10 @@ impl Home {
             if let (Some(picked), false) = (self.picked, self.is_searching) {
                 let offer = fitting.get(picked).and_then(|line| talk.offers().get(line));
                 rows.extend(offer.into_iter().flat_map(|offer| details(offer, columns)));
+                if self.is_at_latest(talk) {
+                    let row = Row::new(columns).to(NAMES);
+                    rows.push(row.ours(Style::Dim, "r repeats it, with the same answers"));
+                }
             }
             let more = fitting.len().saturating_sub(first.saturating_add(SEEN));
             if more > 0 {
@@ -413,13 +427,14 @@ fn room_of(columns: usize) -> usize {
 
 /// The keys that work where nothing is typed, in as many rows as that takes.
 fn hints(columns: usize) -> Vec<Words> {
-    const HINTS: [&str; 7] = [
+    const HINTS: [&str; 8] = [
         "Type to filter",
         "↓ list",
         "Enter call",
         "/ commands",
         "Ctrl-R history",
         "F1 help",
+        "F2 wire",
         "Ctrl-D leave",
     ];
     let mut rows: Vec<Words> = Vec::new();

@@ -206,7 +206,10 @@ impl Conversation {
         match change {
             Change::Desk(server, event) => return Some(self.happen(server, event)),
             Change::Met(server, claims) => self.server_mut(server).desk.meet(claims),
-            Change::Presence(server, presence) => self.server_mut(server).presence = presence,
+            Change::Presence(server, presence) => {
+                let now = self.now;
+                self.server_mut(server).comes(presence, now);
+            }
             Change::Heard(server) => self.server_mut(server).heard(),
             Change::Left(server) => self.server_mut(server).left(),
             Change::Listed(server, catalog) => self.server_mut(server).catalog = Some(catalog),
@@ -275,9 +278,8 @@ impl Conversation {
         let Some(call) = server.call.take() else {
             return;
         };
-        if let Some(line) = &call.line {
-            self.offers.ended(line, call.worked(now, answering), how);
-        }
+        let took = call.worked(now, answering);
+        self.offers.ended(call.line, took, how);
     }
 
     /// Decides which question is in front, for a desk has changed. One that is there already stays; else the oldest

@@ -10,7 +10,11 @@ use crate::{
 
 /// The lines that can be typed at the prompt.
 #[derive(Debug, Default)]
-pub struct Offers(Vec<Offer>);
+pub struct Offers {
+    all: Vec<Offer>,
+    /// The line whose call ended last.
+    latest: Option<String>,
+}
 
 /// The lines that one may become which is begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,17 +31,19 @@ impl Offers {
     /// These lines can be typed from now on. One that could be before keeps how its last call ended.
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
         for offer in &mut offers {
-            let before = self.0.iter_mut().find(|it| it.line == offer.line);
+            let before = self.all.iter_mut().find(|it| it.line == offer.line);
             if let Some(before) = before {
                 offer.last = offer.last.take().or(before.last.take());
             }
         }
-        self.0 = offers;
+        self.all = offers;
     }
 
-    /// Takes note of how the last call of a line ended.
-    pub(super) fn ended(&mut self, line: &str, took: Duration, how: How) {
-        if let Some(offer) = self.0.iter_mut().find(|offer| offer.line == line) {
+    /// Takes note of how the last call ended, which has this line where one is offered for it.
+    pub(super) fn ended(&mut self, line: Option<String>, took: Duration, how: How) {
+        let mut offers = self.all.iter_mut();
+        let offer = offers.find(|offer| line.as_ref() == Some(&offer.line));
+        if let Some(offer) = offer {
             let how = match how {
                 How::Done => "ok",
                 How::Error => "error",
@@ -46,11 +52,17 @@ impl Offers {
             let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
             offer.last = Some(words!("{}.{} s {}", seconds, tenths, how));
         }
+        self.latest = line;
+    }
+
+    /// The line whose call ended last, if it can be typed: that of the call which `/again` makes.
+    pub fn latest(&self) -> Option<&str> {
+        self.latest.as_deref()
     }
 
     /// The offer of this line.
     pub fn get(&self, line: &str) -> Option<&Offer> {
-        self.0.iter().find(|offer| offer.line == line)
+        self.all.iter().find(|offer| offer.line == line)
     }
 
     /// The offers that fit what is typed: a line that begins so, or, without a slash, one that has it anywhere or in the
@@ -64,13 +76,13 @@ impl Offers {
         };
         let ours = self.ours(typed);
         let is_other = |offer: &&Offer| ours.is_none_or(|ours| ours.line != offer.line);
-        let found = self.0.iter().filter(fits).filter(is_other);
+        let found = self.all.iter().filter(fits).filter(is_other);
         ours.into_iter().chain(found).collect()
     }
 
     /// The command of ours that this word names without its slash.
     pub fn ours(&self, word: &str) -> Option<&Offer> {
-        self.0.iter().find(|offer| {
+        self.all.iter().find(|offer| {
             let is_named = offer.line.strip_prefix('/') == Some(word);
             is_named && matches!(offer.about, About::Ours(_))
         })

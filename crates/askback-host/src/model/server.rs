@@ -1,5 +1,7 @@
 //! A server, as far as a person has to do with it.
 
+use std::time::Duration;
+
 use askback_core::protocol::LoggingLevel;
 
 use super::{Catalog, Desk, Folders, UnderWay};
@@ -8,7 +10,11 @@ use super::{Catalog, Desk, Folders, UnderWay};
 #[derive(Debug)]
 pub struct Server {
     pub(super) desk: Desk,
-    pub(super) presence: Presence,
+    presence: Presence,
+    /// Since when it is being connected to.
+    since: Duration,
+    /// How long that took.
+    took: Option<Duration>,
     pub(super) catalog: Option<Catalog>,
     pub(super) log: Option<LoggingLevel>,
     pub(super) folders: Folders,
@@ -37,6 +43,8 @@ impl Server {
         Self {
             desk,
             presence: Presence::default(),
+            since: Duration::ZERO,
+            took: None,
             catalog: None,
             log: None,
             folders: Folders::default(),
@@ -52,6 +60,23 @@ impl Server {
     /// Whether it is there.
     pub fn presence(&self) -> Presence {
         self.presence
+    }
+
+    /// How long it took to connect to it, if it is there.
+    pub fn took(&self) -> Option<Duration> {
+        self.took.filter(|_| self.presence == Presence::There)
+    }
+
+    /// Takes note of whether it is there now.
+    pub(super) fn comes(&mut self, presence: Presence, now: Duration) {
+        match (self.presence, presence) {
+            (Presence::Connecting | Presence::Down, Presence::There) => {
+                self.took = Some(now.saturating_sub(self.since));
+            }
+            (_, Presence::Connecting | Presence::Down) => self.since = now,
+            _ => {}
+        }
+        self.presence = presence;
     }
 
     /// Its lists, as far as they are known.

@@ -908,6 +908,44 @@ fn what_is_picked_stands_behind_the_gutter() {
 }
 
 #[test]
+fn r_repeats_the_last_call_where_that_is_picked() {
+    #[track_caller]
+    fn check(keys: &[Key], log: &str, shown: &str) {
+        let mut seat = Seat::new(80);
+        seat.prompt = Some(given("travel").short().into());
+        let offer = |line: &str| Offer {
+            line: line.to_owned(),
+            about: About::Peer("Books".into()),
+            ..Offer::default()
+        };
+        let offers = vec![offer("/call book"), offer("/call rest")];
+        seat.talk.update(Change::Offered(offers));
+        for name in ["rest", "book"] {
+            seat.talk.update(Change::Called {
+                server: SERVER,
+                call: Call::Tool(name.to_owned()),
+                line: Some(format!("/call {name}")),
+                is_repeated: false,
+            });
+            seat.talk.update(Change::Ended(SERVER, How::Done));
+        }
+        for key in keys {
+            seat.press(key);
+        }
+        assert_eq!(seat.log, log);
+        assert!(seat.look().contains(shown), "{}", seat.look());
+    }
+    let repeats = "r repeats it, with the same answers";
+    check(&[Key::Down], "", repeats);
+    let again = "travel> /again\n= Line(\"/again\")\n";
+    check(&[Key::Down, Key::Char('r')], again, repeats);
+    // Of any other line it is the first letter of what is looked for.
+    let found = "travel> r▌\n  | /call rest   | Books";
+    check(&[Key::Down, Key::Down, Key::Char('r')], "", found);
+    check(&[Key::Char('r')], "", found);
+}
+
+#[test]
 fn what_was_begun_is_there_after_a_question() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
