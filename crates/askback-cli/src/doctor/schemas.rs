@@ -1,9 +1,17 @@
 //! Schemas of arguments with which clients have trouble.
 
-use serde_json::Value;
+mod pattern;
+mod references;
+
+use std::collections::BTreeSet;
+
+use askback_core::{forms::FormSchema, limits::FormLimits};
+use serde_json::{Map, Value, json};
+
+use self::references::{Parts, Target};
 
 /// A fault of a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
     /// It is not of an object.
     NoObject,
@@ -11,6 +19,18 @@ pub(super) enum Fault {
     Choice,
     /// It refers to a schema elsewhere.
     Elsewhere,
+    /// It refers to a schema that is not there.
+    Nowhere,
+    /// It refers to a schema around it.
+    Recursive,
+    /// Its type is none of JSON Schema.
+    Type,
+    /// Its pattern is no regular expression.
+    Pattern,
+    /// Its default does not fit it.
+    Default,
+    /// A value is a text or an object.
+    Mixed,
     /// A list does not say what is in it.
     Items,
     /// An argument has no description.
@@ -21,8 +41,33 @@ pub(super) enum Fault {
     Members,
 }
 
-/// The most parts of one schema that are looked at.
-const PARTS: usize = 1_000;
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = [
+    "array", "boolean", "integer", "null", "number", "object", "string",
+];
+
+/// The most work for one argument.
+const WORK: usize = 64_000;
+
+/// The work for a part, beside the bytes of its place.
+const PART: usize = 64;
+
+/// The keywords whose schemas are of the same value, all of which it fits.
+const SAME: [&str; 1] = ["allOf"];
+
+/// The keywords whose schemas are of the same value, one of which it fits.
+const ONE: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The keywords with a schema that adds to what others say.
+const BESIDE: [&str; 7] = [
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedProperties",
+];
 
 impl Fault {
     /// Returns the name of the fault, and its consequence.
@@ -39,6 +84,30 @@ impl Fault {
             Self::Elsewhere => (
                 "schemas that refer to others on the network",
                 "Clients do not fetch them; put them into `$defs`.",
+            ),
+            Self::Nowhere => (
+                "references that lead nowhere",
+                "Clients refuse the tool; put what `$ref` names into `$defs`.",
+            ),
+            Self::Recursive => (
+                "schemas that contain themselves",
+                "A form shows the first levels, and a person writes the others as JSON; many clients show none.",
+            ),
+            Self::Type => (
+                "types that are none of JSON Schema",
+                "Use string, number, integer, boolean, array, object or null.",
+            ),
+            Self::Pattern => (
+                "patterns that are no regular expressions",
+                "Clients refuse the tool, or check nothing; mend the pattern.",
+            ),
+            Self::Default => (
+                "defaults that do not fit their own schema",
+                "A form leaves them out, and a call without the argument may fail.",
+            ),
+            Self::Mixed => (
+                "choices between a text and an object",
+                "A person has to write them as JSON, and a model has to guess; use an argument for each.",
             ),
             Self::Items => (
                 "lists that do not say what is in them",
@@ -60,113 +129,290 @@ impl Fault {
     }
 }
 
-/// The faults of an input schema, each with the argument that has it.
+/// The faults of an input schema, each with the place that has it, such as `person.pets[].name`.
 pub(super) fn faults(schema: &Value) -> Vec<(Fault, String)> {
-    let mut faults = Vec::new();
-    let root = |fault| (fault, String::new());
     if schema["type"] != "object" {
-        return vec![root(Fault::NoObject)];
+        return vec![(Fault::NoObject, String::new())];
     }
-    if ["anyOf", "oneOf", "allOf"]
+    let mut found = Found::default();
+    if SAME
         .iter()
-        .any(|member| schema.get(member).is_some())
+        .chain(&ONE)
+        .any(|word| schema.get(word).is_some())
     {
-        faults.push(root(Fault::Choice));
+        found.add(Fault::Choice, "");
     }
-    let properties = schema["properties"].as_object();
-    for (name, property) in properties.into_iter().flatten() {
-        if has_elsewhere(property) {
-            faults.push((Fault::Elsewhere, name.clone()));
-        }
-        if property["type"] == "array" && property.get("items").is_none() {
-            faults.push((Fault::Items, name.clone()));
-        }
-        let description = property["description"].as_str().unwrap_or_default();
+    let parts = Parts::of(schema);
+    for (name, property) in members(schema, "properties") {
+        let argument = Part {
+            place: name.clone(),
+            schema: property,
+            within: vec![schema],
+            is_beside: false,
+        };
+        let description = argument.said(&parts).get("description");
+        let description = description.and_then(Value::as_str).unwrap_or_default();
+        found.argument(&parts, argument);
         if description.trim().is_empty() {
-            faults.push((Fault::Undescribed, name.clone()));
-        }
-        if has_unknown_members(schema, property) {
-            faults.push((Fault::Members, name.clone()));
+            found.add(Fault::Undescribed, name);
         }
     }
-    for name in schema["required"].as_array().into_iter().flatten() {
-        let name = name.as_str().unwrap_or_default();
-        if !properties.is_some_and(|properties| properties.contains_key(name)) {
-            faults.push((Fault::Absent, name.to_owned()));
-        }
-    }
-    faults
+    found.absent(schema, "");
+    found.all
 }
 
-/// Whether a value of a schema is an object, or has one in it, that may hold anything. Objects and lists that say what is
-/// in them are rows of a form.
-fn has_unknown_members(root: &Value, schema: &Value) -> bool {
-    let mut left = PARTS;
-    let mut open = vec![schema];
-    while let Some(part) = open.pop() {
-        let Some(rest) = left.checked_sub(1) else {
-            return false;
+/// A part of an input schema: the schema of an argument, or of something in it.
+struct Part<'a> {
+    place: String,
+    schema: &'a Value,
+    /// The schemas around it.
+    within: Vec<&'a Value>,
+    /// Whether it only adds to what others say of the same value.
+    is_beside: bool,
+}
+
+/// The schema of a value, and those that it refers to.
+#[derive(Default)]
+struct Said<'a> {
+    all: Vec<&'a Value>,
+    /// The fault of the last reference.
+    fault: Option<Fault>,
+    /// Whether the last reference was not followed.
+    is_open: bool,
+}
+
+impl<'a> Part<'a> {
+    fn said(&self, parts: &Parts<'a>) -> Said<'a> {
+        let mut said = Said {
+            all: vec![self.schema],
+            ..Said::default()
         };
-        left = rest;
-        let is_of = |name: &str| {
-            let kind = &part["type"];
-            kind == name
-                || kind
-                    .as_array()
-                    .is_some_and(|all| all.iter().any(|one| one == name))
-        };
-        let choices = ["anyOf", "oneOf", "allOf"].map(|word| part[word].as_array());
-        let reference = part["$ref"].as_str();
-        let is_said_there = reference.is_some() || choices.iter().any(Option::is_some);
-        let within = reference.and_then(|reference| reference.strip_prefix('#'));
-        open.extend(within.and_then(|pointer| root.pointer(pointer)));
-        if is_of("array") {
-            open.push(&part["items"]);
+        let mut last = self.schema;
+        while let Some(reference) = last["$ref"].as_str() {
+            let is_in = |all: &[&Value], schema| all.iter().any(|one| std::ptr::eq(*one, schema));
+            said.fault = match parts.target(reference) {
+                Target::Here(schema) if is_in(&said.all, schema) => Some(Fault::Nowhere),
+                Target::Here(schema) if is_in(&self.within, schema) => Some(Fault::Recursive),
+                Target::Here(schema) => {
+                    said.all.push(schema);
+                    last = schema;
+                    continue;
+                }
+                Target::Elsewhere => Some(Fault::Elsewhere),
+                Target::Nowhere => Some(Fault::Nowhere),
+                Target::Unknown => None,
+            };
+            said.is_open = true;
+            break;
         }
-        if !is_of("object") {
-            let [any, one, _] = choices;
-            // With members beside them they choose among those.
-            let choices = [any, one]
-                .into_iter()
-                .filter(|_| part.get("properties").is_none());
-            open.extend(choices.flatten().flatten());
-            continue;
+        said
+    }
+
+    /// A part of this one.
+    fn part(&self, said: &Said<'a>, place: String, schema: &'a Value, is_beside: bool) -> Self {
+        Self {
+            place,
+            schema,
+            within: self.within.iter().chain(&said.all).copied().collect(),
+            is_beside: self.is_beside || is_beside,
         }
-        match part["properties"].as_object() {
-            Some(properties) if !properties.is_empty() => open.extend(properties.values()),
-            _ if part["additionalProperties"].is_object() => {
-                open.push(&part["additionalProperties"]);
+    }
+
+    /// The parts of this one, as far as there is work left.
+    fn parts(&self, said: &Said<'a>, left: &mut usize) -> Vec<Self> {
+        let place = &self.place;
+        let mut parts = Vec::new();
+        let mut put = |place: String, schema, is_beside| {
+            if let Some(rest) = left.checked_sub(PART.saturating_add(place.len())) {
+                *left = rest;
+                parts.push(self.part(said, place, schema, is_beside));
             }
-            // One that refers elsewhere or chooses may say it there.
-            _ if is_said_there => {}
-            // One that is empty says so.
-            _ if part["additionalProperties"] == false => {}
-            _ => return true,
+        };
+        // Those of an object choose among the members beside them.
+        let is_shaped = said.is("object") || said.get("properties").is_some();
+        for schema in &said.all {
+            for (name, member) in members(schema, "properties") {
+                put(format!("{place}.{name}"), member, false);
+            }
+            for (_, member) in members(schema, "patternProperties") {
+                put(format!("{place}.*"), member, true);
+            }
+            for (word, step, is_beside) in [
+                ("additionalProperties", ".*", false),
+                ("items", "[]", false),
+            ]
+            .into_iter()
+            .chain(BESIDE.map(|word| (word, "", true)))
+            {
+                if let Some(part) = schema.get(word).filter(|part| part.is_object()) {
+                    put(format!("{place}{step}"), part, is_beside);
+                }
+            }
+            for part in list(schema, "prefixItems").chain(list(schema, "items")) {
+                put(format!("{place}[]"), part, false);
+            }
+            for part in ONE.iter().flat_map(|word| list(schema, word)) {
+                put(place.clone(), part, is_shaped);
+            }
+            for part in SAME.iter().flat_map(|word| list(schema, word)) {
+                put(place.clone(), part, true);
+            }
         }
+        parts
     }
-    false
 }
 
-/// Whether a schema, or one within it, is somewhere on the network.
-fn has_elsewhere(schema: &Value) -> bool {
-    let mut left = PARTS;
-    let mut open = vec![schema];
-    while let Some(part) = open.pop() {
-        let Some(rest) = left.checked_sub(1) else {
+impl<'a> Said<'a> {
+    fn get(&self, word: &str) -> Option<&'a Value> {
+        self.all.iter().find_map(|schema| schema.get(word))
+    }
+
+    fn types(&self) -> impl Iterator<Item = &'a Value> {
+        let types = match self.get("type") {
+            Some(Value::Array(types)) => types.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        types.iter()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.types().any(|kind| kind == name)
+    }
+
+    /// Whether it says nothing of what may be in an object.
+    fn has_unknown_members(&self) -> bool {
+        let is_empty = |properties: &Map<String, Value>| properties.is_empty();
+        let properties = self.get("properties").and_then(Value::as_object);
+        let others = self.get("additionalProperties");
+        // One that refers elsewhere or chooses may say it there.
+        let is_said_there =
+            self.is_open || SAME.iter().chain(&ONE).any(|word| self.get(word).is_some());
+        self.is("object")
+            && properties.is_none_or(is_empty)
+            && !is_said_there
+            // One that is empty says so.
+            && !others.is_some_and(|others| others.is_object() || others == false)
+    }
+
+    /// Whether its default is none of its values, as far as a form tells.
+    fn has_bad_default(&self) -> bool {
+        // Null is none at all, as several generators of schemas write it.
+        let Some(default) = self.get("default").filter(|default| !default.is_null()) else {
             return false;
         };
-        left = rest;
-        let reference = part["$ref"].as_str().unwrap_or_default();
-        if reference.contains("://") {
+        let listed = self.get("enum").and_then(Value::as_array);
+        if listed.is_some_and(|listed| !listed.contains(default)) {
             return true;
         }
-        match part {
-            Value::Object(members) => open.extend(members.values()),
-            Value::Array(members) => open.extend(members),
-            _ => {}
+        let mut whole = Map::new();
+        for (word, value) in self.all.iter().filter_map(|one| one.as_object()).flatten() {
+            if !["$ref", "properties"].contains(&word.as_str()) {
+                whole.entry(word.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        let form = json!({"type": "object", "properties": {"it": whole}}).to_string();
+        let limits = FormLimits::default();
+        let form = FormSchema::parse_arguments(form.as_bytes(), &limits);
+        form.is_ok_and(|form| {
+            let mut fields = form.fields.iter();
+            fields.any(|field| field.check(default, &limits).is_err())
+        })
+    }
+}
+
+/// The faults that were found.
+#[derive(Default)]
+struct Found {
+    all: Vec<(Fault, String)>,
+    known: BTreeSet<(Fault, String)>,
+}
+
+impl Found {
+    fn add(&mut self, fault: Fault, place: &str) {
+        let found = (fault, place.to_owned());
+        if self.known.insert(found.clone()) {
+            self.all.push(found);
         }
     }
-    false
+
+    /// Adds those of an argument, and of what is in it.
+    fn argument<'a>(&mut self, parts: &Parts<'a>, argument: Part<'a>) {
+        let mut left = WORK;
+        let mut open = vec![argument];
+        while let Some(part) = open.pop() {
+            let said = part.said(parts);
+            self.part(parts, &part, &said);
+            // In the order in which they stand.
+            open.extend(part.parts(&said, &mut left).into_iter().rev());
+        }
+    }
+
+    fn part<'a>(&mut self, parts: &Parts<'a>, part: &Part<'a>, said: &Said<'a>) {
+        let place = &part.place;
+        let own = part.schema;
+        if let Some(fault) = said.fault {
+            self.add(fault, place);
+        }
+        if said
+            .types()
+            .any(|kind| !TYPES.iter().any(|name| kind == name))
+        {
+            self.add(Fault::Type, place);
+        }
+        if own["pattern"].as_str().is_some_and(pattern::is_broken) {
+            self.add(Fault::Pattern, place);
+        }
+        if said.has_bad_default() {
+            self.add(Fault::Default, place);
+        }
+        if part.is_beside {
+            return;
+        }
+        let choices = ONE.iter().filter_map(|word| said.get(word)?.as_array());
+        let choices = choices
+            .flatten()
+            .map(|choice| part.part(said, String::new(), choice, false).said(parts));
+        let choices: Vec<_> = choices.collect();
+        let can_be = |name| choices.iter().any(|choice| choice.is(name));
+        let is_mixed = said.is("string") && said.is("object");
+        if is_mixed || can_be("string") && can_be("object") {
+            self.add(Fault::Mixed, place);
+        }
+        if said.is("array") && said.get("items").is_none() && !said.is_open {
+            self.add(Fault::Items, place);
+        }
+        if said.has_unknown_members() {
+            self.add(Fault::Members, place);
+        }
+        if let Some(schema) = said
+            .all
+            .iter()
+            .find(|schema| schema["properties"].is_object())
+        {
+            self.absent(schema, place);
+        }
+    }
+
+    /// Adds the members that an object requires and does not have.
+    fn absent(&mut self, schema: &Value, place: &str) {
+        let properties = schema["properties"].as_object();
+        for name in list(schema, "required") {
+            let name = name.as_str().unwrap_or_default();
+            if !properties.is_some_and(|properties| properties.contains_key(name)) {
+                let step = if place.is_empty() { "" } else { "." };
+                self.add(Fault::Absent, &format!("{place}{step}{name}"));
+            }
+        }
+    }
+}
+
+fn members<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    schema[word].as_object().into_iter().flatten()
+}
+
+fn list<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
+    schema[word].as_array().into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -204,13 +450,16 @@ mod tests {
             of(json!({"description": "d", "anyOf": [{"$ref": "https://a.example/b"}]})),
             &[(Fault::Elsewhere, "a")],
         );
-        check(of(json!({"description": "d", "$ref": "#/$defs/b"})), &[]);
+        check(
+            of(json!({"description": "d", "$ref": "#/$defs/b"})),
+            &[(Fault::Nowhere, "a")],
+        );
         check(
             of(json!({"description": "d", "type": "object"})),
             &[(Fault::Members, "a")],
         );
         let list = |items: Value| of(json!({"description": "d", "type": "array", "items": items}));
-        check(list(json!({"type": "object"})), &[(Fault::Members, "a")]);
+        check(list(json!({"type": "object"})), &[(Fault::Members, "a[]")]);
         // What says what is in it, at whatever depth, is a form.
         let edit = json!({"type": "object", "properties": {"old": {"type": "string"}}});
         for items in [
@@ -220,7 +469,7 @@ mod tests {
             json!({"type": "array", "items": edit.clone()}),
             json!({"type": "object", "additionalProperties": {"type": "string"}}),
             json!({"type": "object", "additionalProperties": false}),
-            json!({"type": "object", "$ref": "#/$defs/edit"}),
+            json!({"type": "object", "$ref": "https://a.example/b#/c%20d", "$id": "https://a.example/b"}),
         ] {
             check(list(items), &[]);
         }
@@ -243,11 +492,6 @@ mod tests {
             ),
             (json!({"$ref": "#/$defs/b"}), json!({"b": any}), true),
             (json!({"$ref": "#/$defs/b"}), json!({"b": edit}), false),
-            (
-                json!({"$ref": "#/$defs/b"}),
-                json!({"b": {"$ref": "#/$defs/b"}}),
-                false,
-            ),
         ] {
             let mut property = property;
             property["description"] = "d".into();
@@ -255,10 +499,162 @@ mod tests {
             check(whole(property, defs), fault.as_slice());
         }
         let deep = json!({"type": "object", "properties": {"b": {"type": "object"}}});
-        check(list(deep), &[(Fault::Members, "a")]);
+        check(list(deep), &[(Fault::Members, "a[].b")]);
         check(
             json!({"type": "object", "required": ["b"]}),
             &[(Fault::Absent, "b")],
         );
+    }
+
+    #[test]
+    fn each_fault_within_an_argument_is_told_with_its_whole_place() {
+        use Fault::{Absent, Default, Elsewhere, Items, Mixed, Nowhere, Pattern, Recursive, Type};
+
+        #[track_caller]
+        fn check(property: Value, expected: &[(Fault, &str)]) {
+            let text = json!({"type": "string"});
+            let node = json!({
+                "type": "object",
+                "properties": {"name": text, "next": {"$ref": "#/$defs/node"}},
+            });
+            let mut property = property;
+            property["description"] = "d".into();
+            let schema = json!({
+                "type": "object",
+                "properties": {"a": property},
+                "$defs": {
+                    "text": text,
+                    "node": node,
+                    "loop": {"$ref": "#/$defs/loop"},
+                    "object": {"type": "object", "properties": {"b": text}},
+                    "named": {"$anchor": "name", "type": "string"},
+                },
+            });
+            let found = faults(&schema);
+            let found: Vec<_> = found
+                .iter()
+                .map(|(fault, place)| (*fault, place.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{property}");
+        }
+        let to = |name: &str| json!({"$ref": format!("#/$defs/{name}")});
+        let of = |member: Value| json!({"type": "object", "properties": {"b": member}});
+        let list = |items: Value| json!({"type": "array", "items": items});
+        for (property, expected) in [
+            (to("none"), &[(Nowhere, "a")][..]),
+            (to("loop"), &[(Nowhere, "a")]),
+            (json!({"$ref": "other.json"}), &[(Nowhere, "a")]),
+            (json!({"$ref": "#nobody"}), &[(Nowhere, "a")]),
+            (json!({"$ref": "#name"}), &[]),
+            (json!({"$ref": "#/$defs/a%20b"}), &[]),
+            (of(list(to("none"))), &[(Nowhere, "a.b[]")]),
+            (
+                of(json!({"$ref": "https://a.example"})),
+                &[(Elsewhere, "a.b")],
+            ),
+            (to("node"), &[(Recursive, "a.next")]),
+            (of(json!({"$ref": "#"})), &[(Recursive, "a.b")]),
+            (of(json!({"$ref": "#/properties/a"})), &[(Recursive, "a.b")]),
+            // Twice is no circle.
+            (
+                json!({"type": "object", "properties": {"b": to("object"), "c": to("object")}}),
+                &[],
+            ),
+            (of(json!({"type": "int"})), &[(Type, "a.b")]),
+            (json!({"type": ["string", "none"]}), &[(Type, "a")]),
+            (
+                json!({"anyOf": [{"type": "str"}, {"type": "null"}]}),
+                &[(Type, "a")],
+            ),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "any"}}),
+                &[(Type, "a.*")],
+            ),
+            // A member may have the name of a keyword.
+            (
+                json!({"type": "object", "properties": {"type": to("text"), "pattern": to("text"), "$ref": to("text")}}),
+                &[],
+            ),
+            (
+                of(json!({"type": "string", "pattern": "[a-"})),
+                &[(Pattern, "a.b")],
+            ),
+            (json!({"type": "string", "pattern": "^(?!a)"}), &[]),
+            (
+                of(json!({"type": "integer", "default": "1"})),
+                &[(Default, "a.b")],
+            ),
+            (
+                json!({"type": "integer", "default": 1.5}),
+                &[(Default, "a")],
+            ),
+            (
+                json!({"type": "integer", "minimum": 2, "default": 1}),
+                &[(Default, "a")],
+            ),
+            (
+                json!({"type": "string", "enum": ["x"], "default": "y"}),
+                &[(Default, "a")],
+            ),
+            (
+                json!({"enum": [1, 2], "type": "integer", "default": 3}),
+                &[(Default, "a")],
+            ),
+            (
+                json!({"$ref": "#/$defs/text", "default": 1}),
+                &[(Default, "a")],
+            ),
+            (
+                json!({"type": "object", "properties": {"b": to("text")}, "default": []}),
+                &[(Default, "a")],
+            ),
+            (json!({"type": "string", "default": null}), &[]),
+            (json!({"type": ["string", "integer"], "default": 1}), &[]),
+            (
+                json!({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 1}),
+                &[],
+            ),
+            (
+                json!({"type": "array", "items": to("object"), "default": [{"b": "c"}]}),
+                &[],
+            ),
+            (json!({"type": "number", "default": 1}), &[]),
+            (
+                json!({"anyOf": [to("text"), to("object")]}),
+                &[(Mixed, "a")],
+            ),
+            (
+                json!({"type": ["object", "string"], "properties": {"b": to("text")}}),
+                &[(Mixed, "a")],
+            ),
+            (json!({"anyOf": [to("text"), {"type": "integer"}]}), &[]),
+            (json!({"oneOf": [to("object"), {"type": "null"}]}), &[]),
+            (of(json!({"type": "array"})), &[(Items, "a.b")]),
+            (
+                json!({"type": "object", "properties": {"b": to("text")}, "required": ["c"]}),
+                &[(Absent, "a.c")],
+            ),
+            (
+                json!({"type": "object", "properties": {"b": to("text"), "c": to("text")},
+                    "anyOf": [{"required": ["b"]}, {"required": ["c"]}]}),
+                &[],
+            ),
+        ] {
+            check(property, expected);
+        }
+    }
+
+    #[test]
+    fn a_schema_that_grows_by_its_references_is_looked_at_in_part() {
+        let mut defs = Map::new();
+        for at in 0..64 {
+            let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+            let both = json!({"type": "object", "properties": {"a": next, "b": next}});
+            defs.insert(at.to_string(), both);
+        }
+        defs.insert("64".into(), json!({"type": "string"}));
+        let property = json!({"description": "d", "$ref": "#/$defs/0"});
+        let schema = json!({"type": "object", "properties": {"a": property}, "$defs": defs});
+        assert_eq!(faults(&schema), []);
     }
 }
