@@ -16,10 +16,11 @@ use serde_json::Value;
 use crate::{error::Error, own_files};
 
 /// The files of the project, with its name as `{{name}}`.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),
     ("suite.yaml", include_str!("../../template/suite.yaml")),
+    ("answers.yaml", include_str!("../../template/answers.yaml")),
     ("mcp.json", include_str!("../../template/mcp.json")),
     ("README.md", include_str!("../../template/README.md")),
     (".gitignore", include_str!("../../template/gitignore")),
@@ -58,7 +59,7 @@ const KEYWORDS: [&str; 50] = [
     "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Make a server to begin with: a tool that asks, its tests, a suite, and a CI file
+/// Make a server to begin with: a tool that asks, its tests, a suite, an answers file, and a CI file
 ///
 /// It is a Cargo project in a new folder, which builds and passes as it is.
 #[derive(Debug, Clone, clap::Args)]

@@ -6,18 +6,19 @@ use askback::{Ctx, Form, Result, RunError, Server, ServerBuilder, tool};
 #[derive(Form)]
 struct Table {
     /// How many are coming?
-    #[form(min = 1, max = 12, default = 2)]
+    #[form(title = "Guests", min = 1, max = 12, default = 2)]
     guests: u8,
     /// Outside, if it does not rain.
-    #[form(default = false)]
+    #[form(title = "On the terrace", default = false)]
     terrace: bool,
 }
 
 /// Books a table at a restaurant.
-#[tool]
+#[tool(title = "Book a table", destructive = false)]
 async fn book_table(
     ctx: Ctx,
     /// The name of the restaurant.
+    #[arg(title = "Restaurant")]
     restaurant: String,
 ) -> Result<String> {
     let question = format!("A table at {restaurant}?");

@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use serde_json::{Value, json};
+
 use crate::run::{ASKBACK, Run};
 
 /// The files of a folder, and of those in it.
@@ -18,16 +20,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| below(entry.path())).collect()
 }
 
+/// The standard output of a command that succeeds.
 #[track_caller]
-fn succeeds(command: &mut Command) {
+fn succeeds(command: &mut Command) -> String {
     let output = command.output().expect("it starts");
     let (stdout, stderr) = (&output.stdout, &output.stderr);
-    let shown = [
-        String::from_utf8_lossy(stdout),
-        String::from_utf8_lossy(stderr),
-    ]
-    .concat();
-    assert!(output.status.success(), "{command:?}\n{shown}");
+    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(output.status.success(), "{command:?}\n{stdout}{stderr}");
+    stdout
 }
 
 #[test]
@@ -64,6 +64,15 @@ fn a_new_server_builds_and_passes_as_it_is() {
     succeeds(&mut with(&cargo, &["test"]));
     succeeds(&mut with(&cargo, &["build"]));
     succeeds(&mut with(ASKBACK, &["test", "suite.yaml"]));
+    // The commands of its README and its CI.
+    let server = ["--", &cargo, "run", "--quiet"];
+    let words = ["call", "book_table", "restaurant=Noma", "--answers"];
+    let words = [&words[..], &["answers.yaml"], &server].concat();
+    let called = succeeds(&mut with(ASKBACK, &words));
+    assert_eq!(called, "Booked: Noma, 4 guests, outside.\n");
+    let words = [&["doctor", "--json"][..], &server].concat();
+    let report: Value = serde_json::from_str(&succeeds(&mut with(ASKBACK, &words))).expect("JSON");
+    assert_eq!(report["warnings"], json!([]), "{report:#}");
 }
 
 #[test]
