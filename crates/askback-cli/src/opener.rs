@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use askback::{
     authorization::client::Authorization,
-    client::{Client, ClientError, Event, Protocol},
+    client::{Client, ClientBuilder, ClientError, Event, Protocol},
 };
-use askback_core::{future::BoxFuture, limits::Limits};
+use askback_core::{future::BoxFuture, limits::Limits, protocol::ElicitResult};
 use askback_host::{relay::Relay, text::Words};
 
 use crate::{
@@ -45,6 +45,28 @@ pub struct Opener {
 }
 
 impl Opener {
+    /// Has the front end answer questions, those that the client that is played can be asked and shows.
+    fn answering(&self, client: ClientBuilder) -> ClientBuilder {
+        let role = self.role;
+        let client = self.relay.answering(client, role.abilities);
+        if !role.abilities.forms || role.numbers && role.lists {
+            return client;
+        }
+        let relay = self.relay.clone();
+        client.on_elicit(move |form| {
+            let relay = relay.clone();
+            async move {
+                match role.cannot_show(&form.request.requested_schema) {
+                    Some(told) => {
+                        relay.tell(told);
+                        Ok(ElicitResult::cancel())
+                    }
+                    None => relay.fill(form).await,
+                }
+            }
+        })
+    }
+
     /// Returns what opens a connection. Questions on the way go to the front end.
     ///
     /// # Errors
@@ -55,8 +77,7 @@ impl Opener {
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
         let tasks = self.tasks.clone();
         let client = self
-            .relay
-            .answering(client, self.role.abilities)
+            .answering(client)
             .tasks(self.role.tasks)
             .on_event(move |event| {
                 if let Some(tasks) = &tasks {
@@ -67,7 +88,7 @@ impl Opener {
                 }
             })
             .limits(self.limits.clone())
-            .protocol(match (self.protocol, self.role.revision) {
+            .protocol(match (self.protocol, self.role.revision()) {
                 (Protocol::Auto, Some(revision)) => Protocol::Only(revision),
                 (protocol, _) => protocol,
             });

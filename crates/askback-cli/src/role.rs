@@ -2,17 +2,26 @@
 
 use std::str::FromStr;
 
-use askback_core::revision::Revision;
-use askback_host::{relay::Abilities, text::Words};
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema},
+    revision::Revision,
+};
+use askback_host::{relay::Abilities, text::Words, words};
 use serde::Deserialize;
 
 /// The client that is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
-    /// The revision it speaks, where that is not whatever both sides have.
-    pub revision: Option<Revision>,
+    /// The name of the known client, where it is one.
+    pub client: Option<&'static str>,
+    /// The revision that was named.
+    pub named: Option<Revision>,
     /// The kinds of questions that a server can ask it.
     pub abilities: Abilities,
+    /// Whether its forms have fields for numbers.
+    pub numbers: bool,
+    /// Whether its forms have fields for lists.
+    pub lists: bool,
     /// Whether a call may become a task.
     pub tasks: bool,
     /// Whether a model may be offered tools, where it can be asked.
@@ -24,13 +33,16 @@ pub struct Role {
 #[derive(Debug, Deserialize)]
 pub struct KnownClient {
     /// Its name, as it is typed.
-    pub name: String,
+    pub name: &'static str,
     /// The revision it speaks, where that is settled.
-    pub revision: Option<String>,
+    pub revision: Option<&'static str>,
     /// The kinds of questions that a server can ask it.
     pub asked: Vec<Asked>,
+    /// The fields that its forms do not have.
+    #[serde(default)]
+    pub undrawn: Vec<Undrawn>,
     /// The source of all this.
-    pub source: String,
+    pub source: &'static str,
 }
 
 /// A kind of question.
@@ -45,6 +57,16 @@ pub enum Asked {
     Sampling,
     /// The folders to work in.
     Roots,
+}
+
+/// A kind of field that the forms of a client do not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Undrawn {
+    /// A number.
+    Numbers,
+    /// A list of options.
+    Lists,
 }
 
 /// The rows of the known clients.
@@ -65,11 +87,13 @@ const NONE: Abilities = Abilities {
 };
 
 /// The words that take something away from a client.
-const LESS: [&str; 6] = [
+const LESS: [&str; 8] = [
     "no-forms",
     "no-url",
     "no-sampling",
     "no-roots",
+    "no-numbers",
+    "no-lists",
     "no-tasks",
     "no-questions",
 ];
@@ -78,8 +102,11 @@ impl Default for Role {
     /// Ourselves.
     fn default() -> Self {
         Self {
-            revision: None,
+            client: None,
+            named: None,
             abilities: ALL,
+            numbers: true,
+            lists: true,
             tasks: true,
             model_tools: true,
         }
@@ -104,13 +131,30 @@ impl KnownClient {
     }
 }
 
+impl Undrawn {
+    /// Returns its name in a sentence.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Numbers => "numbers",
+            Self::Lists => "lists",
+        }
+    }
+
+    fn is(self, field: &Field) -> bool {
+        match self {
+            Self::Numbers => matches!(field.kind, FieldKind::Number(_)),
+            Self::Lists => matches!(field.kind, FieldKind::Choices(_)),
+        }
+    }
+}
+
 impl Role {
     /// Reads the words for a client: a known one, a revision, and those that take something away, with
     /// commas between them.
     ///
     /// # Errors
     ///
-    /// Names the words there are.
+    /// Names the words there are, or the two of which one is wanted.
     pub fn read(text: &str) -> Result<Self, String> {
         let known = KnownClient::all();
         let mut role = Self::default();
@@ -118,6 +162,16 @@ impl Role {
             role.play(word.trim(), &known)?;
         }
         Ok(role)
+    }
+
+    /// The one revision that it speaks; none where it speaks whatever both sides have.
+    pub fn revision(self) -> Option<Revision> {
+        let known = || {
+            let mut known = KnownClient::all().into_iter();
+            let client = known.find(|client| Some(client.name) == self.client)?;
+            client.revision?.parse().ok()
+        };
+        self.named.or_else(known)
     }
 
     /// The words that make this client; none where it is ourselves.
@@ -128,12 +182,38 @@ impl Role {
             sampling,
             roots,
         } = self.abilities;
-        let can = [forms, links, sampling, roots, self.tasks];
+        let can = [
+            forms,
+            links,
+            sampling,
+            roots,
+            self.numbers,
+            self.lists,
+            self.tasks,
+        ];
         let less = LESS.iter().zip(can).filter(|(_, can)| !can);
-        let revision = self.revision.map(Revision::as_str);
+        let revision = self.revision().map(Revision::as_str);
         let words = revision.into_iter().chain(less.map(|(word, _)| *word));
         let words = Words::join(words.map(Words::from), ",");
         (!words.as_str().is_empty()).then_some(words)
+    }
+
+    /// Why it does not show a form, as a sentence; none where it does.
+    pub fn cannot_show(self, form: &FormSchema) -> Option<Words> {
+        let lacks = [
+            (Undrawn::Numbers, !self.numbers),
+            (Undrawn::Lists, !self.lists),
+        ];
+        let wanted = |kind: Undrawn| form.fields.iter().any(|field| kind.is(field));
+        let (kind, _) = lacks
+            .into_iter()
+            .find(|(kind, is_lacking)| *is_lacking && wanted(*kind))?;
+        let client = self.client.unwrap_or("the client that is played");
+        Some(words!(
+            "A form was cancelled: {} shows no {} in forms.",
+            client,
+            kind.as_str()
+        ))
     }
 
     fn play(&mut self, word: &str, known: &[KnownClient]) -> Result<(), String> {
@@ -143,15 +223,23 @@ impl Role {
             "no-url" => abilities.links = false,
             "no-sampling" => abilities.sampling = false,
             "no-roots" => abilities.roots = false,
+            "no-numbers" => self.numbers = false,
+            "no-lists" => self.lists = false,
             "no-tasks" => self.tasks = false,
             "no-questions" => *abilities = NONE,
             word => {
                 if let Some(client) = known.iter().find(|client| client.name == word) {
+                    if let Some(before) = self.client {
+                        return Err(format!("{before} and {word} are two clients; name one"));
+                    }
                     self.become_one(client);
                 } else if let Ok(revision) = Revision::from_str(word) {
-                    self.revision = Some(revision);
+                    if let Some(before) = self.named {
+                        return Err(format!("{before} and {word} are two revisions; name one"));
+                    }
+                    self.named = Some(revision);
                 } else {
-                    let names = known.iter().map(|client| client.name.as_str());
+                    let names = known.iter().map(|client| client.name);
                     let revisions = Revision::ALL.map(Revision::as_str);
                     let all: Vec<_> = names.chain(LESS).chain(revisions).collect();
                     return Err(format!("there are {}", all.join(", ")));
@@ -164,14 +252,15 @@ impl Role {
     /// Can do no more than this client.
     fn become_one(&mut self, client: &KnownClient) {
         let abilities = client.abilities();
-        let revision = client.revision.as_deref();
-        self.revision = revision.and_then(|it| it.parse().ok()).or(self.revision);
+        self.client = Some(client.name);
         self.abilities = Abilities {
             forms: self.abilities.forms && abilities.forms,
             links: self.abilities.links && abilities.links,
             sampling: self.abilities.sampling && abilities.sampling,
             roots: self.abilities.roots && abilities.roots,
         };
+        self.numbers &= !client.undrawn.contains(&Undrawn::Numbers);
+        self.lists &= !client.undrawn.contains(&Undrawn::Lists);
         (self.tasks, self.model_tools) = (false, false);
     }
 }
@@ -184,7 +273,7 @@ mod tests {
     fn the_known_clients_can_be_read() {
         let known: Vec<KnownClient> = serde_json::from_str(KNOWN).expect("they are rows");
         for client in known {
-            let revision = client.revision.as_deref().map(Revision::from_str);
+            let revision = client.revision.map(Revision::from_str);
             assert!(revision.is_none_or(|it| it.is_ok()), "{client:?}");
         }
     }
@@ -195,18 +284,16 @@ mod tests {
         fn check(text: &str, revision: Option<&str>, abilities: [bool; 4], others: [bool; 2]) {
             let [forms, links, sampling, roots] = abilities;
             let [tasks, model_tools] = others;
-            let role = Role {
-                revision: revision.map(|it| it.parse().expect("it is one")),
-                abilities: Abilities {
-                    forms,
-                    links,
-                    sampling,
-                    roots,
-                },
-                tasks,
-                model_tools,
+            let role = Role::read(text).expect("it is one");
+            assert_eq!(role.revision().map(Revision::as_str), revision);
+            let can = Abilities {
+                forms,
+                links,
+                sampling,
+                roots,
             };
-            assert_eq!(Role::read(text), Ok(role));
+            assert_eq!(role.abilities, can);
+            assert_eq!([role.tasks, role.model_tools], [tasks, model_tools]);
         }
         check("no-forms", None, [false, true, true, true], [true; 2]);
         check("2025-06-18", Some("2025-06-18"), [true; 4], [true; 2]);
@@ -229,14 +316,58 @@ mod tests {
             [true, true, false, false],
             [false; 2],
         );
+        check(
+            "2025-11-25,codex",
+            Some("2025-11-25"),
+            [true, true, false, false],
+            [false; 2],
+        );
         let played = |text: &str| Role::read(text).expect("it is one").played();
         assert_eq!(Role::default().played(), None);
-        let codex = "2025-11-25,no-sampling,no-roots,no-tasks";
+        let codex = "2025-11-25,no-sampling,no-roots,no-numbers,no-lists,no-tasks";
         assert_eq!(played("codex,2025-11-25"), Some(codex.into()));
         assert_eq!(Role::read(codex).map(Role::played), Ok(Some(codex.into())));
         for wrong in ["", "no-", "codex codex", "2025"] {
             let why = Role::read(wrong).expect_err("there is no such client");
             assert!(why.starts_with("there are claude-code, ") && why.contains("no-url"));
         }
+    }
+
+    #[test]
+    fn one_client_and_one_revision_are_played() {
+        for (text, expected) in [
+            ("codex,vscode", "codex and vscode are two clients; name one"),
+            (
+                "2025-06-18,no-url,2025-11-25",
+                "2025-06-18 and 2025-11-25 are two revisions; name one",
+            ),
+        ] {
+            assert_eq!(Role::read(text), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_form_that_a_client_does_not_show_is_told() {
+        #[track_caller]
+        fn check(role: &str, field: serde_json::Value, expected: Option<&str>) {
+            let form = serde_json::json!({"type": "object", "properties": {"a": field}});
+            let form: FormSchema = serde_json::from_value(form).expect("a form");
+            let told = Role::read(role).expect("it is one").cannot_show(&form);
+            assert_eq!(told.as_ref().map(Words::as_str), expected, "{role}");
+        }
+        let number = || serde_json::json!({"type": "integer"});
+        let text = || serde_json::json!({"type": "string"});
+        let list = || serde_json::json!({"type": "array", "items": {"enum": ["b"]}});
+        let codex = "A form was cancelled: codex shows no numbers in forms.";
+        check("codex", number(), Some(codex));
+        let codex = "A form was cancelled: codex shows no lists in forms.";
+        check("codex", list(), Some(codex));
+        check("codex", text(), None);
+        let played = "A form was cancelled: the client that is played shows no numbers in forms.";
+        check("no-numbers", number(), Some(played));
+        check("no-numbers", list(), None);
+        let played = "A form was cancelled: the client that is played shows no lists in forms.";
+        check("no-lists,2025-11-25", list(), Some(played));
+        check("vscode", number(), None);
     }
 }

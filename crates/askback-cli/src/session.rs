@@ -165,6 +165,7 @@ impl SessionArgs {
     ///
     /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
+        one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         self.target.target()
     }
 
@@ -183,6 +184,7 @@ impl SessionArgs {
     ///
     /// A usage error where none is.
     pub fn targets(&self, all: bool) -> Result<Meant, Error> {
+        one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         let meant = self.target.targets(all)?;
         let is_file = matches!(self.trace, Some(Trace::File(_)));
         if meant.targets.len() > 1 && is_file {
@@ -310,8 +312,14 @@ impl Session {
     }
 
     /// Plays this client from the next connection on.
-    pub fn play(&mut self, role: Role) {
+    ///
+    /// # Errors
+    ///
+    /// A usage error where it speaks another revision than `--protocol` names.
+    pub fn play(&mut self, role: Role) -> Result<(), Error> {
+        one_revision(self.opener.protocol, role)?;
         self.opener.role = role;
+        Ok(())
     }
 
     /// Ends the connection, and with it the server, and opens it again. If that fails, the client is
@@ -525,6 +533,21 @@ fn protocol(text: &str) -> Result<Speaks, String> {
         return Ok(Speaks(Protocol::Auto));
     }
     revision(text).map(|revision| Speaks(Protocol::Only(revision)))
+}
+
+/// Checks that the words for a client name no other revision than the one to speak.
+fn one_revision(protocol: Protocol, role: Role) -> Result<(), Error> {
+    match (protocol, role.named) {
+        (Protocol::Only(spoken), Some(named)) if spoken != named => {
+            let words = words!(
+                "--protocol {} and the revision {} of the client do not go together",
+                given(spoken),
+                given(named)
+            );
+            Err(Error::usage(words).hint("Name one of them."))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads the name of a revision.

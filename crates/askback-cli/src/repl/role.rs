@@ -45,7 +45,7 @@ impl Repl<'_> {
                     let words = words!("{} is no client that can be played", given(client));
                     Error::usage(words).hint(words!("{}.", given(why)))
                 })?;
-                self.session.play(role);
+                self.session.play(role)?;
                 self.known.plays = true;
                 return self.restart().await;
             }
@@ -53,7 +53,7 @@ impl Repl<'_> {
         self.session.host.answer_as(stance);
         self.session.host.page().note(Style::Plain, told);
         if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
-            self.session.play(Role::default());
+            self.session.play(Role::default())?;
             self.restart().await?;
         }
         Ok(())

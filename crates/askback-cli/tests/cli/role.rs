@@ -48,6 +48,52 @@ fn a_client_that_nobody_knows_is_refused() {
 }
 
 #[test]
+fn a_form_that_the_client_does_not_show_is_cancelled() {
+    #[track_caller]
+    fn check(role: &str, says: &str) {
+        let answers = "answers: [{accept: true}]";
+        let run = Run::new("as-numbers", &["call", "tailor_trip", "destination=Rome"]);
+        let file = run.scratch.file("answers.yaml", answers);
+        let run = run.and(&["--as", role, "--answers", &file]);
+        // The tool reports the cancellation as an error.
+        run.on_travel().expect(1).says(says);
+    }
+    check(
+        "codex",
+        "A form was cancelled: codex shows no numbers in forms.",
+    );
+    check(
+        "no-lists",
+        "A form was cancelled: the client that is played shows no lists in forms.",
+    );
+}
+
+#[test]
+fn one_revision_is_spoken() {
+    #[track_caller]
+    fn check(words: &[&str], says: &str) {
+        let run = Run::new("as-two", &["list"]).and(words);
+        run.on_travel().expect(2).says(says);
+    }
+    let both = "askback: --protocol 2025-11-25 and the revision 2025-06-18 of the client do not go together\n  Name one of them.\n";
+    let protocol = ["--protocol", "2025-11-25"];
+    check(
+        &[&["--as", "2025-06-18,no-url"][..], &protocol].concat(),
+        both,
+    );
+    check(
+        &["--as", "codex,vscode"],
+        "codex and vscode are two clients; name one",
+    );
+    let lines = "/as 2025-11-25,no-url\n/as\n/as 2025-06-18\n";
+    let run = Run::new("as-two-in-turn", &["open"])
+        .input(lines)
+        .and(&protocol);
+    let ran = run.on_travel().expect(2);
+    ran.says(both).says("Played: 2025-11-25,no-url.");
+}
+
+#[test]
 fn a_conversation_plays_other_clients_and_comes_back() {
     let lines = "/as decline\n/call tailor_trip destination=Rome\n/as no-questions,2025-03-26\n\
                  /as\n/as me\n/as\n/wire all\n/as nobody\n";
@@ -93,7 +139,15 @@ fn the_guide_has_a_row_for_each_known_client() {
             true => "nothing".to_owned(),
             false => kinds.collect::<Vec<_>>().join(", "),
         };
-        let revision = known.revision.as_deref().unwrap_or("any");
+        let undrawn: Vec<_> = known.undrawn.iter().map(|kind| kind.as_str()).collect();
+        let asked = match undrawn.is_empty() {
+            true => asked,
+            false => {
+                let forms = format!("forms without {}", undrawn.join(" and "));
+                asked.replace("forms", &forms)
+            }
+        };
+        let revision = known.revision.unwrap_or("any");
         let (name, source) = (known.name, known.source);
         let row = format!("| `{name}` | {revision} | {asked} | {source} |\n");
         assert!(page.contains(&row), "{row}");
