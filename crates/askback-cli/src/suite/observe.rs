@@ -9,7 +9,7 @@ use askback::client::Event;
 use askback_core::protocol::LoggingLevel;
 use askback_host::{
     content,
-    model::{Ask, Question, Reply, Why},
+    model::{self, Ask, Question, Reply, Why},
     text::PeerText,
 };
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,9 @@ pub struct Asked {
     pub fields: Vec<String>,
     /// The reply.
     pub reply: Replied,
+    /// Whether it was a no that the rule says is expected.
+    #[serde(skip)]
+    pub is_expected_no: bool,
 }
 
 /// The kinds of questions.
@@ -209,6 +212,7 @@ impl Asked {
             | Ask::Client { .. }
             | Ask::SignIn { .. } => return None,
         };
+        let is_expected_no = reply.ended() == model::Ended::Expected;
         let reply = match reply {
             Reply::Declined { .. } => Replied::Decline,
             Reply::Cancelled(Why::Person | Why::Rule { .. }) => Replied::Cancel,
@@ -221,6 +225,7 @@ impl Asked {
             message,
             fields,
             reply,
+            is_expected_no,
         })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Condition, ErrorExpect, Expect, LogExpect, Pointer, QuestionExpect, Questions};
 use crate::{
-    error::Error,
+    error::{Error, Kind},
     suite::observe::{Asked, AskedMode, Ended, LogLine, Observed, Replied},
 };
 
@@ -84,6 +84,8 @@ impl Expect {
         let mut judged = Judged::default();
         // What comes after a question that nobody answered is no news.
         judge_answers(&observed.asked, &mut judged);
+        // Servers report a no in several ways, by an error among them.
+        let may_fail = observed.asked.iter().any(|asked| asked.is_expected_no);
         match (&observed.ended, &self.error) {
             (Ended::Late(time), _) => {
                 let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -91,10 +93,25 @@ impl Expect {
                 judged.expected(expected, "it was given up then");
             }
             (Ended::Error(error), Some(expected)) => expected.judge(error, &mut judged),
+            (Ended::Error(error), None) if may_fail && is_answer(error) && !self.wants_result() => {
+            }
             (Ended::Error(error), None) => judged.expected("a result", in_words(error)),
             (Ended::Result { text, .. }, Some(_)) => judged.expected("an error", text.clone()),
             (Ended::Result { json, text, failed }, None) => {
-                self.judge_result(json, text, *failed, &mut judged);
+                let fits = match self.failed {
+                    None => !failed || may_fail,
+                    Some(wanted) => *failed == wanted,
+                };
+                match fits {
+                    true => self.judge_result(json, text, &mut judged),
+                    false => {
+                        let expected = match failed {
+                            false => "an error of the tool (`failed: true`)",
+                            true => "a tool that reports no error",
+                        };
+                        judged.expected(expected, text.clone());
+                    }
+                }
             }
         }
         let fits = |wanted: &Condition, found: &String| wanted.check_text(found).is_ok();
@@ -110,17 +127,13 @@ impl Expect {
         judged.0
     }
 
-    fn judge_result(&self, json: &Value, text: &PeerText, failed: bool, judged: &mut Judged) {
-        if failed != self.failed {
-            judged.expected(
-                match self.failed {
-                    true => "an error of the tool (`failed: true`)",
-                    false => "a tool that reports no error",
-                },
-                text.clone(),
-            );
-            return;
-        }
+    /// Whether something is expected that only a result has.
+    fn wants_result(&self) -> bool {
+        let has_values = !self.result.is_empty() || !self.structured.is_empty();
+        has_values || self.text.is_some() || self.schema.is_some() || self.failed.is_some()
+    }
+
+    fn judge_result(&self, json: &Value, text: &PeerText, judged: &mut Judged) {
         if let Some(condition) = &self.text {
             judged.take("text", condition.check_text(text.raw()), text.clone());
         }
@@ -254,6 +267,11 @@ impl QuestionExpect {
     }
 }
 
+/// Whether an error says that the request was refused, by the server or for a refused question.
+fn is_answer(error: &Error) -> bool {
+    matches!(error.kind, Kind::Server | Kind::Refused)
+}
+
 /// Every question is answered by a rule, whatever else is expected. Of those that are not, the first is
 /// told: a server may ask any number.
 fn judge_answers(asked: &[Asked], judged: &mut Judged) {
@@ -384,7 +402,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::error::Kind;
 
     fn observed(ended: Ended) -> Observed {
         let asked = |key: &str, reply| Asked {
@@ -393,6 +410,7 @@ mod tests {
             message: format!("The {key}?"),
             fields: vec!["seat".to_owned(), "room".to_owned()],
             reply,
+            is_expected_no: false,
         };
         let line = |level, text: &str| LogLine {
             level,
@@ -588,6 +606,32 @@ mod tests {
             late,
             &[("an end within 2000 ms", "it was given up then")],
         );
+    }
+
+    #[test]
+    fn an_error_is_none_after_a_no_that_is_expected() {
+        #[track_caller]
+        fn check(expect: &str, ended: Ended, expected: Option<&str>) {
+            let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
+            let mut observed = observed(ended);
+            observed.asked[1].is_expected_no = true;
+            let judged = expect.judge(&observed);
+            let judged = judged.first().map(|one| one.expected.as_str());
+            assert_eq!(judged, expected);
+        }
+        check("{}", refused(None), None);
+        check("{}", booked(true), None);
+        check("{}", booked(false), None);
+        check("{text: Booked.}", booked(true), None);
+        check("{text: Booked.}", refused(None), Some("a result"));
+        let told = "a tool that reports no error";
+        check("{failed: false}", booked(true), Some(told));
+        check("{failed: true}", refused(None), Some("a result"));
+        let told = "an error of the tool (`failed: true`)";
+        check("{failed: true}", booked(false), Some(told));
+        check("{error: {}}", booked(true), Some("an error"));
+        let gone = Ended::Error(Error::new(Kind::Protocol, "it speaks no MCP"));
+        check("{}", gone, Some("a result"));
     }
 
     #[test]
