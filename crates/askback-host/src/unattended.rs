@@ -20,7 +20,7 @@ use crate::{
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     remarks::{Remark, Remarks},
-    script::{Answer, Report, Script, ScriptRun, rule_for},
+    script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
     text::{self, Words, given},
     words,
 };
@@ -28,6 +28,8 @@ use crate::{
 /// A run without a person.
 pub struct Unattended {
     script: Option<ScriptRun>,
+    /// The file that its rules are from.
+    rules: RulesOf,
     /// The question that was answered last, or waits for its answer.
     answered: Option<u64>,
     /// The answer that is given to it later.
@@ -73,8 +75,8 @@ struct Later {
 
 /// The words about an answer that is given after a while.
 enum Told {
-    /// A rule wanted it so, which is told when it is given.
-    Then(usize),
+    /// This rule wanted it so, which is told when it is given.
+    Then(Words),
     /// The link was agreed to, and the server should have said by then that its page is done.
     Overdue,
 }
@@ -84,6 +86,7 @@ impl Unattended {
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
+            rules: RulesOf::default(),
             answered: None,
             later: None,
             unmatched: Unmatched::default(),
@@ -92,6 +95,13 @@ impl Unattended {
             limits,
             out,
         }
+    }
+
+    /// Names the rules in messages as those of this file.
+    #[must_use]
+    pub fn naming(mut self, rules: RulesOf) -> Self {
+        self.rules = rules;
+        self
     }
 
     /// The report on what the rules of the script did so far.
@@ -110,14 +120,21 @@ impl Unattended {
             (_, None) => Answer::Unmatched,
         };
         let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
+        let rules = self.rules;
+        let named = |number| rules.rule(place(question, number));
         let reply = match answer {
             Answer::Given(reply, rule) => {
-                tell(&mut excerpt, question, &reply, rule);
+                tell(&mut excerpt, question, &reply, rule.map(named));
                 reply
             }
             Answer::Later { after, reply, rule } => {
-                let seconds = after.as_secs_f64();
-                let words = words!("{}: rule {} answers in {} s", kind(question), rule, seconds);
+                let (rule, seconds) = (named(rule), after.as_secs_f64());
+                let words = words!(
+                    "{}: {} answers in {} s",
+                    kind(question),
+                    rule.clone(),
+                    seconds
+                );
                 excerpt.page().note(Style::Dim, words);
                 return Err(Later {
                     due: Box::pin(sleep(after)),
@@ -128,8 +145,8 @@ impl Unattended {
             Answer::Unwanted(reply, rule) => {
                 in_full(&mut excerpt, asker, question, 0);
                 let words = words!(
-                    "rule {} says that this must not be asked; {}.",
-                    rule,
+                    "{} says that this must not be asked; {}.",
+                    named(rule),
                     became(&reply)
                 );
                 excerpt.page().item("× ", Style::Warning, words);
@@ -138,7 +155,7 @@ impl Unattended {
             Answer::Unfit { rule, why } => {
                 in_full(&mut excerpt, asker, question, text::extent(&why));
                 let whose: Words = match rule {
-                    Some(rule) => words!("rule {}", rule),
+                    Some(rule) => named(rule),
                     None => "the list of roots".into(),
                 };
                 excerpt.page().item(
@@ -154,7 +171,7 @@ impl Unattended {
                 let rule = rule_for(asker, question);
                 let telling = self.unmatched.telling(rule.as_deref());
                 unmatched(
-                    self.script.is_some(),
+                    self.script.is_some().then_some(rules),
                     asker,
                     question,
                     rule,
@@ -304,7 +321,7 @@ impl Leaf for Unattended {
                 true => "× ",
                 false => "! ",
             };
-            let words = words!("answers file: {}", finding.words());
+            let words = words!("answers file: {}", finding.words(self.rules));
             self.page.item(mark, Style::Warning, words);
         }
     }
@@ -328,19 +345,23 @@ impl Unmatched {
 }
 
 fn unmatched(
-    has_script: bool,
+    script: Option<RulesOf>,
     asker: &Asker,
     question: &Question,
     rule: Option<String>,
     telling: &Telling,
     excerpt: &mut Excerpt<'_>,
 ) -> Reply {
-    let (words, why) = match has_script {
-        true => (
+    let (words, why) = match script {
+        Some(RulesOf::Answers) => (
             "no rule of the answers file fits; cancelled.",
             Why::Unmatched,
         ),
-        false => ("there is no terminal to ask at; cancelled.", Why::Nobody),
+        Some(RulesOf::Suite { .. }) => (
+            "no rule of the case or of the suite fits; cancelled.",
+            Why::Unmatched,
+        ),
+        None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
     };
     let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
     match telling {
@@ -356,10 +377,15 @@ fn unmatched(
     }
     excerpt.page().item("× ", Style::Warning, words);
     if let Some(rule) = rule {
-        excerpt.page().note(
-            Style::Plain,
-            "A rule such as this, in a file named by --answers, would answer it:",
-        );
+        let words = match script {
+            Some(RulesOf::Suite { .. }) => {
+                "A rule such as this, in the case or in the suite, would answer it:"
+            }
+            Some(RulesOf::Answers) | None => {
+                "A rule such as this, in a file named by --answers, would answer it:"
+            }
+        };
+        excerpt.page().note(Style::Plain, words);
         // Names of the server stand in it.
         excerpt.quote_at("  ", &rule);
     }
@@ -389,9 +415,17 @@ fn became(reply: &Reply) -> &'static str {
     }
 }
 
+/// The rule of a number that answers a question.
+fn place(question: &Question, number: usize) -> Place {
+    match question.ask {
+        Ask::Sample(_) => Place::Sampling(number),
+        _ => Place::Answers(number),
+    }
+}
+
 /// Says on the page what a rule answered.
-fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<usize>) {
-    let by = rule.map_or_else(Words::default, |rule| words!(" by rule {}", rule));
+fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<Words>) {
+    let by = rule.map_or_else(Words::default, |rule| words!(" by {}", rule));
     let expected = match reply.ended() {
         Ended::Expected => ", as expected",
         _ => "",

@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::revision::Revision;
 use askback_host::{
-    script::{Script, Surroundings, Unused},
+    script::{RulesOf, Script, Surroundings, Unused},
     settings_file,
     text::{Words, given},
     words,
@@ -54,8 +54,8 @@ pub struct Case {
     pub script: Script,
     /// Whether a rule of the suite calls tools in place of a model, which a client declares when it connects.
     pub calls_tools: bool,
-    /// How many of its `answers` and `sampling` are its own.
-    pub own_rules: (usize, usize),
+    /// Which of its rules are its own.
+    pub rules: RulesOf,
     /// The expectations.
     pub expect: Expect,
     /// The time in which it ends.
@@ -160,7 +160,10 @@ impl Suite {
         let case = |mut case: CaseText| {
             let settled = case.script.settled(&at);
             case.script = settled.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
-            let own_rules = (case.script.answers.len(), case.script.sampling.len());
+            let rules = RulesOf::Suite {
+                answers: case.script.answers.len(),
+                sampling: case.script.sampling.len(),
+            };
             if case.script.seed == 0 {
                 case.script.seed = script.seed;
             }
@@ -181,7 +184,7 @@ impl Suite {
                 is_fresh: has_roots || case.fresh.unwrap_or(is_fresh),
                 script: case.script,
                 calls_tools: false,
-                own_rules,
+                rules,
                 under: case.expect.under,
                 expect: case.expect,
             })

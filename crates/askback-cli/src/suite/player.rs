@@ -13,10 +13,12 @@ use askback_host::{
     model::{Conversation, Desk, Happened},
     page::{Look, Page, Rows},
     remarks::Remark,
-    script::{Report, Script},
+    script::Report,
     text::Words,
     unattended::Unattended,
 };
+
+use super::file::Case;
 
 /// The most pages of a case that are kept for its report.
 const PAGES: usize = 256;
@@ -46,10 +48,10 @@ struct Playing {
 }
 
 impl Player {
-    /// A player of this script, from within the runtime, and its handle.
-    pub(super) fn new(script: &Script, limits: Limits) -> (Self, PlayerHandle) {
+    /// A player of this case, from within the runtime, and its handle.
+    pub(super) fn new(case: &Case, limits: Limits) -> (Self, PlayerHandle) {
         let playing = PlayerHandle(Rc::new(RefCell::new(Playing {
-            leaf: leaf(script, &limits),
+            leaf: leaf(case, &limits),
             limits,
             pages: Vec::new(),
         })));
@@ -62,10 +64,10 @@ impl Player {
 }
 
 impl PlayerHandle {
-    /// Plays another script from now on.
-    pub(super) fn play(&self, script: &Script) {
+    /// Plays another case from now on.
+    pub(super) fn play(&self, case: &Case) {
         let mut playing = self.0.borrow_mut();
-        playing.leaf = leaf(script, &playing.limits);
+        playing.leaf = leaf(case, &playing.limits);
     }
 
     /// Returns the report on the rules of the script.
@@ -79,8 +81,10 @@ impl PlayerHandle {
     }
 }
 
-fn leaf(script: &Script, limits: &Limits) -> Unattended {
-    let mut leaf = Unattended::new(Some(script.clone()), limits.clone(), Box::new(io::sink()));
+fn leaf(case: &Case, limits: &Limits) -> Unattended {
+    let script = Some(case.script.clone());
+    let leaf = Unattended::new(script, limits.clone(), Box::new(io::sink()));
+    let mut leaf = leaf.naming(case.rules);
     *leaf.page() = Page::new(LOOK);
     leaf
 }

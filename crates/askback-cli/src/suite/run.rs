@@ -11,7 +11,7 @@ use askback_host::{
     content, folder,
     model::Folders,
     page::Rows,
-    script::{Finding, Place, Report},
+    script::{Finding, Report},
     text::PeerText,
 };
 use serde::Serialize;
@@ -253,7 +253,7 @@ impl Runner {
     }
 
     async fn open(&self, planned: Planned<'_>) -> Result<Stage, Unopened> {
-        let (player, playing) = Player::new(&planned.case.script, self.args.limits());
+        let (player, playing) = Player::new(planned.case, self.args.limits());
         let opened = self.open_before(planned, player, playing.clone()).await;
         opened.map_err(|error| Unopened {
             error,
@@ -342,7 +342,7 @@ impl<'a> CaseRun<'a> {
 impl Stage {
     async fn run<'a>(&mut self, planned: Planned<'a>) -> Result<CaseRun<'a>, Error> {
         let case = planned.case;
-        self.playing.play(&case.script);
+        self.playing.play(case);
         let Session { client, host, .. } = &mut self.session;
         if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
             let asking = client.set_log_level(LoggingLevel::Debug);
@@ -401,8 +401,7 @@ impl Stage {
 /// be used in each.
 fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
     let is_own = |finding: &Finding| match *finding {
-        Finding::Unused(Place::Answers(number)) => number <= case.own_rules.0,
-        Finding::Unused(Place::Sampling(number)) => number <= case.own_rules.1,
+        Finding::Unused(rule) => case.rules.is_of_case(rule),
         Finding::Miscounted { .. } => true,
     };
     let findings = report.findings.iter();
@@ -410,7 +409,7 @@ fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
         .filter(|finding| report.fails(finding) && is_own(finding))
         .map(|finding| Mismatch {
             expected: "questions as the rules have them".into(),
-            came: Came::Ours(finding.words()),
+            came: Came::Ours(finding.words(case.rules)),
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     expand::Surroundings,
-    report::Place,
+    report::{Place, RulesOf},
     rule::{Act, Action, Reply, Rule, Said},
 };
 use crate::{
@@ -118,7 +118,8 @@ fn expand<A: Action>(
     for (number, rule) in (1..).zip(rules) {
         for text in rule.steps.iter_mut().flat_map(|step| step.act.texts()) {
             let expanded = at.expand(text);
-            expanded.map_err(|why| words!("{}: {}", place(number).words(), why))?;
+            let rule = || place(number).words(RulesOf::default());
+            expanded.map_err(|why| words!("{}: {}", rule(), why))?;
         }
     }
     Ok(())

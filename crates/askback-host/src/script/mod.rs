@@ -16,7 +16,7 @@ mod when;
 pub use expand::{Surroundings, literal};
 pub use file::{Script, Unused};
 pub use offered::rule_for;
-pub use report::{Finding, Place, Report};
+pub use report::{Finding, Place, Report, RulesOf};
 pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Said, Step};
 pub use run::{Answer, ScriptRun};
 pub use value::Values;

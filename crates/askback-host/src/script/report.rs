@@ -28,6 +28,9 @@ pub enum Finding {
     },
 }
 
+/// The beginning of the name of a rule of a case.
+const OF_CASE: &str = "case ";
+
 /// The place of a rule in an answers file, by its number from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -35,6 +38,21 @@ pub enum Place {
     Answers(usize),
     /// In the list of `sampling`.
     Sampling(usize),
+}
+
+/// The file that the rules of a script are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RulesOf {
+    /// An answers file.
+    #[default]
+    Answers,
+    /// A suite: the rules of a case, so many, and then those of the suite.
+    Suite {
+        /// The number of `answers` of the case.
+        answers: usize,
+        /// The number of its rules of `sampling`.
+        sampling: usize,
+    },
 }
 
 impl Report {
@@ -56,12 +74,12 @@ impl Report {
 }
 
 impl Finding {
-    /// The finding in a sentence.
-    pub fn words(&self) -> Words {
+    /// The finding about a rule of this file, in a sentence.
+    pub fn words(&self, of: RulesOf) -> Words {
         match *self {
-            Self::Unused(rule) => words!("{} answered no question", rule.words()),
+            Self::Unused(rule) => words!("{} answered no question", rule.words(of)),
             Self::Miscounted { rule, times, asked } => {
-                let (rule, times) = (rule.words(), questions(times));
+                let (rule, times) = (rule.words(of), questions(times));
                 words!("{} answered {}; expected: {}", rule, times, asked.words())
             }
         }
@@ -69,12 +87,41 @@ impl Finding {
 }
 
 impl Place {
-    /// The rule by its number.
-    pub fn words(self) -> Words {
+    /// The rule by its number in this file.
+    pub fn words(self, of: RulesOf) -> Words {
+        let (whose, number) = of.numbered(self);
         match self {
-            Self::Answers(number) => words!("rule {}", number),
-            Self::Sampling(number) => words!("sampling rule {}", number),
+            Self::Answers(_) => words!("{}rule {}", whose, number),
+            Self::Sampling(_) => words!("{}sampling rule {}", whose, number),
         }
+    }
+}
+
+impl RulesOf {
+    /// Whether a rule is one of a case, and none of its suite.
+    pub fn is_of_case(self, place: Place) -> bool {
+        self.numbered(place).0 == OF_CASE
+    }
+
+    /// Whose a rule is, as the beginning of its name, and its number among theirs.
+    fn numbered(self, place: Place) -> (&'static str, usize) {
+        let (number, own) = match (self, place) {
+            (Self::Answers, Place::Answers(number) | Place::Sampling(number)) => {
+                return ("", number);
+            }
+            (Self::Suite { answers, .. }, Place::Answers(number)) => (number, answers),
+            (Self::Suite { sampling, .. }, Place::Sampling(number)) => (number, sampling),
+        };
+        match number.checked_sub(own) {
+            None | Some(0) => (OF_CASE, number),
+            Some(number) => ("suite ", number),
+        }
+    }
+
+    /// The rule that answered a question, as [`Place::words`] names it but for `sampling`.
+    pub(crate) fn rule(self, place: Place) -> Words {
+        let (whose, number) = self.numbered(place);
+        words!("{}rule {}", whose, number)
     }
 }
 

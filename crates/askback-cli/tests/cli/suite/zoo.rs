@@ -120,13 +120,46 @@ fn rules_say_how_often_they_are_asked() {
     check(
         "asked-twice",
         "answers: [{accept: {food: hay}, asked: 2}]",
-        "came     rule 1 answered 1 question; expected: 2",
+        "came     case rule 1 answered 1 question; expected: 2",
     );
     check(
         "unused",
         "answers: [{when: {message: x}, accept: {}}, {cancel: true}], unused: error",
-        "came     rule 1 answered no question",
+        "came     case rule 1 answered no question",
     );
+    // Those of the suite are counted in each case.
+    let cases = "
+answers: [{when: {message: Feed}, accept: {food: hay}, asked: true}]
+cases: [{name: asks, call: ask, answers: [{cancel: true, when: {message: x}}]}, {name: counts, call: count}]
+";
+    let ran = on_zoo("asked-in-each", &[], cases).expect(1);
+    ran.prints("1 passed, 1 failed")
+        .prints("came     suite rule 1 answered no question; expected: 1 or more");
+}
+
+#[test]
+fn a_rule_for_a_question_without_an_answer_goes_into_the_suite() {
+    let cases = "cases: [{name: asks, call: ask, answers: [{when: {message: x}, cancel: true}]}]";
+    let ran = on_zoo("advice", &[], cases).expect(1);
+    let ran = ran
+        .prints("no rule of the case or of the suite fits; cancelled.")
+        .prints("A rule such as this, in the case or in the suite, would answer it:");
+    assert!(!ran.stdout.contains("--answers"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_error_is_no_failure_after_a_no_that_is_expected() {
+    #[track_caller]
+    fn check(name: &str, rule: &str, exit: i32) {
+        let run = Run::new(&format!("suite-no-{name}"), &["test", "suite.yaml"]);
+        let case = format!(
+            "cases: [{{name: tries, call: tailor_trip, arguments: {{destination: Rome}}, answers: [{rule}]}}]"
+        );
+        run.scratch.file("suite.yaml", &case);
+        run.on_travel().expect(exit);
+    }
+    check("expected", "{decline: true, expected: true}", 0);
+    check("unexpected", "{decline: true}", 1);
 }
 
 #[test]

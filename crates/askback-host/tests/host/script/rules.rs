@@ -6,7 +6,7 @@ use askback_core::{
 };
 use askback_host::{
     model::{Ask, Ended, Question, Reply, Why},
-    script::{Answer, Finding, Place, Script},
+    script::{Answer, Finding, Place, RulesOf, Script},
 };
 use serde_json::{Value, json};
 
@@ -213,7 +213,7 @@ fn rules_say_how_often_they_are_asked() {
         let words = report
             .findings
             .iter()
-            .map(|finding| finding.words().to_string());
+            .map(|finding| finding.words(RulesOf::Answers).to_string());
         assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
         assert_eq!(report.ended() == Ended::Unexpected, fails, "{rules}");
     }
@@ -305,4 +305,21 @@ fn what_must_not_be_asked_is_refused_and_found() {
         declined(None),
         Place::Sampling(1),
     );
+}
+
+#[test]
+fn a_rule_of_a_suite_is_told_from_one_of_a_case() {
+    let of = RulesOf::Suite {
+        answers: 2,
+        sampling: 0,
+    };
+    for (rule, is_of_case, expected) in [
+        (Place::Answers(1), true, "case rule 1"),
+        (Place::Answers(2), true, "case rule 2"),
+        (Place::Answers(3), false, "suite rule 1"),
+        (Place::Sampling(1), false, "suite sampling rule 1"),
+    ] {
+        assert_eq!(rule.words(of).as_str(), expected);
+        assert_eq!(of.is_of_case(rule), is_of_case, "{expected}");
+    }
 }
