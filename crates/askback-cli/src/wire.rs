@@ -1,7 +1,8 @@
 //! The messages of a session, as `--trace` and `/wire` show them.
 
 use std::{
-    io::{self, Write},
+    fs::{self, File},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Instant, SystemTime},
@@ -61,6 +62,9 @@ struct TraceFile {
     most: usize,
     left: usize,
 }
+
+/// As many bytes of a file as tell whether it is a trace.
+const HEAD: u64 = 64;
 
 impl Trace {
     /// Reads what `--trace` is given.
@@ -127,6 +131,7 @@ impl WireLog {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
             Some(Trace::File(path)) => {
+                spare(path)?;
                 let file = private_file::create(path).map_err(|error| unwritten(path, &error))?;
                 let (most, left) = (self.trace_bytes, self.trace_bytes);
                 let file = TraceFile { file, most, left };
@@ -208,6 +213,32 @@ impl TraceFile {
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses to write a trace over a file that is none: it is somebody's.
+fn spare(path: &Path) -> Result<(), Error> {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    // One that cannot be read is not written over either.
+    if !is_file || File::open(path).is_ok_and(begins_trace) {
+        return Ok(());
+    }
+    let words = words!(
+        "{} is there already, and is no trace",
+        given(path.display())
+    );
+    Err(Error::usage(words).hint("Name another file, or remove this one."))
+}
+
+/// Whether a file is empty, or its first line is one of a trace.
+fn begins_trace(file: File) -> bool {
+    let mut head = Vec::new();
+    if file.take(HEAD).read_to_end(&mut head).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&head);
+    let rest = text.strip_prefix(r#"{"number":"#);
+    let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    text.is_empty() || rest.is_some_and(|rest| rest.starts_with(r#","time":""#))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Error {

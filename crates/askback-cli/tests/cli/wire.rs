@@ -60,10 +60,31 @@ fn a_trace_shows_each_message_on_the_standard_error_alone() {
 }
 
 #[test]
+fn a_trace_is_written_over_no_other_file() {
+    #[track_caller]
+    fn check(before: &str, exit: i32) {
+        let run = book("trace-over", &["--trace=notes.txt"]);
+        let path = run.scratch.path("notes.txt");
+        fs::write(&path, before).expect("the folder is ours");
+        let ran = run.on_travel().expect(exit);
+        if exit != 0 {
+            let ran = ran.says("askback: notes.txt is there already, and is no trace\n");
+            assert!(!ran.stderr.contains("answered by rule"), "{}", ran.stderr);
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), before);
+        }
+    }
+    check("", 0);
+    check("what was there before", 2);
+    check(r#"{"number":1,"name":"Ada"}"#, 2);
+    check(r#"[{"number":1,"time":"now"}]"#, 2);
+}
+
+#[test]
 fn a_trace_goes_to_a_file_that_only_its_owner_can_read() {
     let run = book("trace-file", &["--trace=wire.jsonl"]);
     let path = run.scratch.path("wire.jsonl");
-    fs::write(&path, "what was there before").expect("the folder is ours");
+    let before = r#"{"number":12,"time":"2026-06-15T08:00:00Z","direction":"sent"}"#;
+    fs::write(&path, before).expect("the folder is ours");
     let ran = run.on_travel().expect(0);
     assert!(!ran.stderr.contains("tools/call"), "{}", ran.stderr);
     assert!(is_private(&path));
