@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Outcome},
     lookup, missing,
     session::{Answers, Session, SessionArgs, failed},
-    suite::record::{Recorder, Request},
+    suite::record::{Recorded, Recorder, Request},
 };
 
 /// The format of an answers file.
@@ -143,7 +143,10 @@ async fn call(
     let Session { host, .. } = session;
     if let Some(recorder) = &mut recorder {
         let end = result.as_ref();
-        let end = end.map(|result| (content::tool_result(&result.value), result.failed()));
+        let end = end.map(|result| {
+            let told = (content::tool_result(&result.value), result.failed());
+            Recorded::of(&result.raw, told)
+        });
         recorder.record(Request::Call(&tool.name, &arguments), end)?;
         recorder.tell(host.page());
     }

@@ -18,7 +18,7 @@ use crate::{
     files::AtWork,
     lookup, missing, secret,
     session::{Session, failed},
-    suite::record::{Recorder, Request},
+    suite::record::{Recorded, Recorder, Request},
 };
 
 /// The most files of a result that are shown as pictures: a server may send hundreds at once, and each
@@ -301,7 +301,8 @@ fn received<T>(
     read: impl Fn(&T) -> (PeerText, bool),
 ) -> Result<Received, Error> {
     if let Some((recorder, request)) = recorder {
-        recorder.record(request, end.as_ref().map(|end| read(&end.value)))?;
+        let recorded = |end: &client::Received<T>| Recorded::of(&end.raw, read(&end.value));
+        recorder.record(request, end.as_ref().map(recorded))?;
     }
     let end = end.map_err(failed)?;
     let (text, failed) = read(&end.value);

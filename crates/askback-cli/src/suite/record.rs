@@ -24,7 +24,7 @@ use askback_host::{
     text::{self, PeerText, given},
     words,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use url::Url;
 
 use self::{
@@ -38,7 +38,7 @@ use crate::{
     error::Error,
     private_file,
     replay::EXTENSION,
-    secret::{holds, is_in, is_name, is_setting},
+    secret::{holds, is_argument, is_in, is_name, is_setting},
     servers::conceal_args,
     session::Session,
     target::{Reach, Target},
@@ -77,8 +77,32 @@ pub enum Request<'a> {
     Read(&'a str, &'a BTreeMap<String, String>),
 }
 
-/// The end of a recorded request: its text, and whether the tool reported an error.
-pub type RecordedEnd<'a> = Result<(PeerText, bool), &'a ClientError>;
+/// The result of a recorded request.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The text.
+    pub text: PeerText,
+    /// Whether the tool reported an error.
+    pub failed: bool,
+    /// The structured content, where there is any.
+    pub structured: Option<Value>,
+}
+
+/// The end of a recorded request.
+pub type RecordedEnd<'a> = Result<Recorded, &'a ClientError>;
+
+impl Recorded {
+    /// The result of this JSON, whose text and whether the tool reported an error are known.
+    pub fn of(raw: &RawValue, (text, failed): (PeerText, bool)) -> Self {
+        let result: Option<Value> = serde_json::from_str(raw.get()).ok();
+        let structured = result.and_then(|mut it| Some(it.get_mut("structuredContent")?.take()));
+        Self {
+            text,
+            failed,
+            structured: structured.filter(|it| !it.is_null()),
+        }
+    }
+}
 
 impl Recorder {
     /// A recording of a session with this server, in a new file.
@@ -225,12 +249,21 @@ impl Recorder {
         });
         let mut expect = Members::default();
         match end {
-            Ok((text, failed)) => {
+            Ok(Recorded {
+                text,
+                failed,
+                structured,
+            }) => {
                 if failed {
                     expect.put("failed", true);
                 }
                 if !repeats_ours && text.raw().chars().nth(LONGEST).is_none() {
                     expect.put("text", text.raw().to_owned());
+                }
+                let structured = structured.filter(|_| !repeats_ours);
+                let values = structured.map_or(Vec::new(), |value| self.values(value));
+                if !values.is_empty() {
+                    expect.put("structured", Part::Values(values));
                 }
             }
             Err(ClientError::Server(error)) => {
@@ -263,6 +296,30 @@ impl Recorder {
         }
         case.put("expect", expect);
         case
+    }
+
+    /// The values of structured content that are expected, each at its JSON pointer. What may be secret is none
+    /// of them.
+    fn values(&mut self, structured: Value) -> Vec<(String, Value)> {
+        if structured.to_string().chars().nth(LONGEST).is_some() {
+            return Vec::new();
+        }
+        let Value::Object(members) = structured else {
+            return match holds(&structured) {
+                true => Vec::new(),
+                false => vec![(String::new(), structured)],
+            };
+        };
+        let mut values = Vec::new();
+        for (name, value) in members {
+            if is_argument(&name, &value) {
+                self.secrets.note(&name, &value);
+                continue;
+            }
+            let name = name.replace('~', "~0").replace('/', "~1");
+            values.push((format!("/{name}"), value));
+        }
+        values
     }
 
     fn rules(&mut self, noted: &[(Question, Reply)]) -> Rules {
@@ -620,7 +677,11 @@ mod tests {
     }
 
     fn ended(text: &str) -> RecordedEnd<'static> {
-        Ok((PeerText::from(text), false))
+        Ok(Recorded {
+            text: PeerText::from(text),
+            failed: false,
+            structured: None,
+        })
     }
 
     #[test]
@@ -631,7 +692,10 @@ mod tests {
             assert_eq!(case(&[], end)["expect"], expected);
         }
         check(ended("done"), json!({"text": "done"}));
-        let failed = Ok((PeerText::from("sold out"), true));
+        let failed = ended("sold out").map(|end| Recorded {
+            failed: true,
+            ..end
+        });
         check(failed, json!({"text": "sold out", "failed": true}));
         let whole = "x".repeat(LONGEST);
         check(ended(&whole), json!({"text": whole}));
@@ -643,6 +707,37 @@ mod tests {
         });
         let expected = json!({"error": {"code": -32602, "message": "no trip"}});
         check(Err(&error), expected);
+    }
+
+    #[test]
+    fn structured_content_is_expected_without_what_may_be_secret() {
+        #[track_caller]
+        fn check(structured: Value, expected: Value) {
+            let raw = json!({"content": [], "structuredContent": structured}).to_string();
+            let raw = RawValue::from_string(raw).expect("it is JSON");
+            let end = Recorded::of(&raw, ("done".into(), false));
+            let login = form("Who?", &["password"]);
+            let typed = filled(json!({"password": "typed"}));
+            let case = case(&[(login, typed)], Ok(end));
+            assert_eq!(case["expect"]["structured"], expected, "{case:#}");
+        }
+        check(
+            json!({"total": 3000, "when": null, "ok": true, "of": [1, "a"], "a/b~c": "d"}),
+            json!({"/total": 3000, "/when": null, "/ok": true, "/of": [1, "a"], "/a~1b~0c": "d"}),
+        );
+        check(
+            json!({"trip": {"to": "Rome"}}),
+            json!({"/trip": {"equals": {"to": "Rome"}}}),
+        );
+        check(json!([1, 2]), json!({"": [1, 2]}));
+        for nothing in [json!({}), json!({"long": "x".repeat(LONGEST)}), json!(null)] {
+            check(nothing, Value::Null);
+        }
+        // Those of the person, and of the server.
+        check(
+            json!({"a": 1, "b": "typed", "c": {"d": ["it was typed"]}, "typed": 2, "token": "x1", "e": {"apiKey": "x2"}, "f": "ghp_x"}),
+            json!({"/a": 1}),
+        );
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) enum Part {
     Message(Message),
     /// A value, without the members that repeat a secret.
     Json(Value),
+    /// Values at JSON pointers as they are expected, without those that repeat a secret.
+    Values(Vec<(String, Value)>),
     /// A list that is left out where an element is.
     All(Vec<Part>),
     /// A list of what goes by this name, without the elements that are left out.
@@ -114,6 +116,26 @@ impl Part {
                 let value = json(value, secrets, left_out)?;
                 // JSON is YAML.
                 Some(yaml_serde::to_value(value).unwrap_or_default())
+            }
+            Self::Values(values) => {
+                let mut written = Mapping::new();
+                for (pointer, value) in values {
+                    if secrets.are_in(pointer) {
+                        continue;
+                    }
+                    if secrets.are_within(value) {
+                        left_out.insert(pointer.trim_start_matches('/').to_owned());
+                        continue;
+                    }
+                    let value = yaml_serde::to_value(value).unwrap_or_default();
+                    // A map says more of a condition.
+                    let condition = match value {
+                        Yaml::Mapping(_) => Mapping::from_iter([("equals".into(), value)]).into(),
+                        value => value,
+                    };
+                    written.insert(pointer.as_str().into(), condition);
+                }
+                (!written.is_empty()).then_some(written.into())
             }
             Self::All(parts) => {
                 let parts = parts.iter().map(|part| part.without(secrets, left_out));

@@ -193,6 +193,17 @@ impl Secrets {
         }
     }
 
+    /// Whether a value, or a name or a value in it, repeats one of them.
+    pub(super) fn are_within(&self, value: &Value) -> bool {
+        match value {
+            Value::Object(members) => members
+                .iter()
+                .any(|(name, value)| self.are_in(name) || self.are_within(value)),
+            Value::Array(all) => all.iter().any(|one| self.are_within(one)),
+            value => self.is_in(value),
+        }
+    }
+
     /// Whether a text repeats one of them.
     pub(super) fn are_in(&self, text: &str) -> bool {
         let mut values = self.values.iter().filter(|value| !value.is_empty());

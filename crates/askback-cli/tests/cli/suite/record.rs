@@ -105,6 +105,38 @@ fn a_no_and_a_model_are_recorded() {
 }
 
 #[test]
+fn structured_content_is_recorded_and_played() {
+    let answers = "answers:
+  - when: {key: wishes}
+    accept: {confirm_booking: true}
+  - when: {key: contact}
+    accept: {name: Ada, email: ada@example.com}
+";
+    let words = [
+        "call",
+        "book_holiday",
+        "destination=Barcelona",
+        "depart=2026-06-15",
+    ];
+    let run = Run::new("record-structured", &words).and(&RECORD);
+    let ran = run.answers(answers).on_travel().expect(0);
+    let suite = recorded(&ran);
+    assert!(suite.contains("      /total: 3000"), "{suite}");
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    let replay = |name: &str, suite: &str| {
+        let words = ["test", "recorded.yaml", "--replay"];
+        let run = Run::new(&format!("replay-structured-{name}"), &words);
+        run.scratch.file("recorded.yaml", suite);
+        run.scratch.file("recorded.jsonl", &messages);
+        run.run()
+    };
+    replay("same", &suite).expect(0);
+    let other = suite.replace("/total: 3000", "/total: 3001");
+    let ran = replay("other", &other).expect(1);
+    ran.prints("expected structured /total: 3001");
+}
+
+#[test]
 fn a_conversation_is_recorded_case_by_case() {
     let run = Run::new("record-open", &["open"]).and(&RECORD).input(
         "/call book_holiday destination=Atlantis depart=2026-06-15 nights=7 travellers=2\n\
