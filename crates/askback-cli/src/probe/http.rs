@@ -15,6 +15,7 @@ use http::{
         WWW_AUTHENTICATE,
     },
 };
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
@@ -35,6 +36,9 @@ const KEPT: [HeaderName; 4] = [
 
 /// How long a stream is read in which nothing is waited for.
 const GLANCE: Duration = Duration::from_millis(200);
+
+/// A request that answers one of the server, and its headers.
+pub(super) type Answer = (Sent, Vec<(String, String)>);
 
 /// The address of a server. Clones share their connections.
 #[derive(Clone)]
@@ -130,17 +134,19 @@ impl Address {
         self.0.requests.is_proxied(&self.0.uri)
     }
 
-    /// Sends a request with these headers, and reads until what is waited for has come.
+    /// Sends a request with these headers, and reads until what is waited for has come. What the server asks meanwhile
+    /// is answered at once, each by a request of its own.
     pub(super) async fn exchange(
         &self,
         sent: &Sent,
         headers: &[(String, String)],
         bounds: &Bounds,
+        answer: impl Fn(&Value) -> Option<Answer>,
     ) -> Reply {
         let began = Instant::now();
         let mut reply = Reply::default();
         let patience = bounds.limits.wire.request;
-        let running = self.run(sent, headers, bounds, &mut reply);
+        let running = self.run(sent, headers, bounds, answer, &mut reply);
         let end = timeout(patience, running).await;
         reply.end = end.unwrap_or(End::Silent(patience));
         reply.took = began.elapsed();
@@ -152,6 +158,7 @@ impl Address {
         sent: &Sent,
         headers: &[(String, String)],
         bounds: &Bounds,
+        answer: impl Fn(&Value) -> Option<Answer>,
         reply: &mut Reply,
     ) -> End {
         let request = match self.request(sent, headers).await {
@@ -200,7 +207,10 @@ impl Address {
                 match parser.read(&mut rest) {
                     Ok(Some(event)) if !event.data.is_empty() => {
                         events = events.saturating_add(1);
-                        if reply.take(&event.data, &sent.wait) && sent.wait != Wait::Nothing {
+                        let before = reply.asked.len();
+                        let is_wanted = reply.take(&event.data, &sent.wait);
+                        self.answer(&reply.asked[before..], &answer).await;
+                        if is_wanted && sent.wait != Wait::Nothing {
                             return End::Done;
                         }
                         if events >= bounds.messages {
@@ -214,11 +224,22 @@ impl Address {
             }
         }
         if !whole.trim_ascii().is_empty() {
+            let before = reply.asked.len();
             reply.take(&whole, &sent.wait);
+            self.answer(&reply.asked[before..], &answer).await;
         }
         match is_stream && sent.wait != Wait::Nothing {
             true => End::Closed("the stream ended before the answer".to_owned()),
             false => End::Done,
+        }
+    }
+
+    /// Answers what the server asked. Whether it wants the answers is not what is tried.
+    async fn answer(&self, asked: &[Value], answer: &impl Fn(&Value) -> Option<Answer>) {
+        for (sent, headers) in asked.iter().filter_map(answer) {
+            if let Ok(request) = self.request(&sent, &headers).await {
+                let _ = self.0.requests.send(request).await;
+            }
         }
     }
 

@@ -250,9 +250,14 @@ impl Probe {
                 };
                 process.exchange(&sent, bounds, answer).await
             }
-            Wire::Address(address) => address.exchange(&sent, &headers, &self.bounds).await,
+            Wire::Address(address) => {
+                let address = address.clone();
+                let answer = |asked: &Value| self.is_answering.then(|| self.answer(asked));
+                address
+                    .exchange(&sent, &headers, &self.bounds, answer)
+                    .await
+            }
         };
-        self.answer(&reply).await;
         self.bounds.patience.note(&reply, !self.is_begun);
         self.is_begun = true;
         self.silent = match &reply.end {
@@ -277,24 +282,14 @@ impl Probe {
         }
     }
 
-    /// Answers what the server asked over HTTP, each by a request of its own.
-    async fn answer(&mut self, reply: &Reply) {
-        let Wire::Address(address) = &self.wire else {
-            return;
+    /// The request over HTTP that answers one of the server, and its headers.
+    fn answer(&self, asked: &Value) -> (Sent, Vec<(String, String)>) {
+        let answers = message::Answers {
+            capabilities: &self.capabilities,
         };
-        if !self.is_answering {
-            return;
-        }
-        let address = address.clone();
-        for asked in &reply.asked {
-            let answers = message::Answers {
-                capabilities: &self.capabilities,
-            };
-            let sent = Sent::message(&answers.to(asked), Wait::Nothing);
-            let headers = self.headers(&sent);
-            // Whether it wants the answer is not what is tried.
-            address.exchange(&sent, &headers, &self.bounds).await;
-        }
+        let sent = Sent::message(&answers.to(asked), Wait::Nothing);
+        let headers = self.headers(&sent);
+        (sent, headers)
     }
 
     /// The headers of the protocol, over HTTP.
@@ -343,7 +338,9 @@ impl Probe {
                     let headers = [("mcp-session-id".to_owned(), session)];
                     let sent = Sent::bare(Verb::Delete);
                     // A server that keeps its sessions may.
-                    address.exchange(&sent, &headers, &self.bounds).await;
+                    address
+                        .exchange(&sent, &headers, &self.bounds, |_| None)
+                        .await;
                 }
                 Closed::default()
             }

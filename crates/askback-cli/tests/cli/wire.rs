@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::run::{ASKBACK, Run};
+use crate::{
+    end_to_end,
+    run::{ASKBACK, Run},
+};
 
 const ANSWERS: &str = "answers:
   - when: {key: wishes}
@@ -205,6 +208,25 @@ fn an_edited_request_is_sent_as_it_is_written() {
     let sent = sent.unwrap_or_else(|| panic!("it is not in {seen}"));
     assert!(!sent.contains("mine"), "{sent}");
     assert!(sent.ends_with(r#","jsonrpc":"2.0"}"#), "{sent}");
+}
+
+#[test]
+fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
+    let agency = end_to_end::Agency::open("wire-edit-http");
+    let call = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tailor_trip","arguments":{"destination":"Rome"}}}"#;
+    let lines = format!("/wire edit 1\n{call}\n\n");
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let name = format!("wire-edit-http-{revision}");
+        let run = Run::new(&name, &["open", "--protocol", revision]);
+        let run = run.and(&["--url", &agency.url]).input(&lines);
+        let ran = run.run().expect(0);
+        let ran = match revision {
+            // Nobody can be asked in it.
+            "2025-03-26" => ran,
+            _ => ran.prints("\"method\": \"elicitation/create\""),
+        };
+        ran.prints("\"isError\": true");
+    }
 }
 
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
