@@ -73,6 +73,23 @@ impl TargetArgs {
         self.url.is_some() || !self.server.is_empty() || !self.command.is_empty()
     }
 
+    /// The same file of servers, with no server named.
+    pub fn file(&self) -> Self {
+        Self {
+            config: self.config.clone(),
+            from: self.from,
+            ..Self::default()
+        }
+    }
+
+    /// Another server of the same file.
+    pub fn named(&self, name: &str) -> Self {
+        Self {
+            server: vec![name.to_owned()],
+            ..self.file()
+        }
+    }
+
     /// The server meant.
     ///
     /// # Errors

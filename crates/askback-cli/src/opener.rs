@@ -10,7 +10,8 @@ use askback_core::{future::BoxFuture, limits::Limits, protocol::ElicitResult};
 use askback_host::{relay::Relay, text::Words};
 
 use crate::{
-    error::Error, kept_tasks::KeptTasks, replay::Replay, role::Role, target::Reach, wire::Observer,
+    error::Error, kept_tasks::KeptTasks, locate::TargetArgs, replay::Replay, role::Role,
+    target::Reach, wire::Observer,
 };
 
 /// A function that keeps events from a front end: it returns those that are not its own.
@@ -20,6 +21,8 @@ pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
 pub struct Opener {
     /// How the server is reached.
     pub reach: Reach,
+    /// The file of servers that it is one of.
+    pub beside: TargetArgs,
     /// The recording that is played in its place.
     pub replay: Option<Replay>,
     /// The way to the front end.

@@ -86,6 +86,15 @@ pub struct Scope {
     pub lapse: Option<Duration>,
 }
 
+/// What a person says of a server whose call is made again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// The same server, as another principal reaches it.
+    pub other: Option<&'a Way>,
+    /// How long a state is kept until it should have lapsed.
+    pub lapse: Option<Duration>,
+}
+
 /// Tries a server in the revisions it speaks, or in one alone.
 ///
 /// # Errors
@@ -150,7 +159,7 @@ pub async fn trouble(
     bounds: &Bounds,
     revision: Revision,
     tool: &NamedTool,
-    lapse: Option<Duration>,
+    known: Known<'_>,
 ) -> Option<Vec<Attempt>> {
     let mut ledger = Ledger::new(way.is_http());
     ledger.turn_to(revision);
@@ -161,8 +170,8 @@ pub async fn trouble(
         revision,
         spoken: &spoken,
         tools: std::slice::from_ref(tool),
-        other: None,
-        lapse,
+        other: known.other,
+        lapse: known.lapse,
         ledger: &mut ledger,
         attempts: Vec::new(),
     };

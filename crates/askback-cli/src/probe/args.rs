@@ -55,12 +55,7 @@ impl ProbeArgs {
     ///
     /// As [`ProbeArgs::target`].
     pub fn other(&self, name: &str) -> Result<Target, Error> {
-        let other = TargetArgs {
-            server: vec![name.to_owned()],
-            config: self.target.config.clone(),
-            ..TargetArgs::default()
-        };
-        other.target()
+        self.target.named(name).target()
     }
 
     /// Returns the bounds, where an answer is waited for as long as this unless the person says

@@ -48,7 +48,7 @@ pub(super) enum Command {
     /// Make the last call again.
     Again,
     /// Make the last call again as no client would; a state after so many seconds, too.
-    Trouble(Option<u16>),
+    Trouble(Trouble),
     /// Start the server again, or the one of this name.
     Restart(Option<String>),
     /// List the servers.
@@ -69,6 +69,15 @@ pub(super) enum Command {
     Lacks(&'static str),
     /// A line that is no command.
     Unknown,
+}
+
+/// The ways in which the last call is made again as no client would, beside those that are always tried.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Trouble {
+    /// After so many seconds, a state should have lapsed.
+    pub(super) lapse: Option<u16>,
+    /// The name of the same server, as another principal reaches it.
+    pub(super) other: Option<String>,
 }
 
 /// The use of the messages that travelled.
@@ -94,6 +103,7 @@ pub(super) enum Tasks {
 }
 
 /// How `/tasks` is written.
+const TROUBLE: &str = "/trouble, with SECONDS or --other NAME or both";
 const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel NUMBER";
 
 /// How `/wire` is written.
@@ -136,7 +146,7 @@ pub(super) const HELP: [(&str, &str); 25] = [
         "make the last call again, with the same answers (F5)",
     ),
     (
-        "/trouble [SECONDS]",
+        "/trouble [SECONDS] [--other NAME]",
         "make the last call again as no client would",
     ),
     (
@@ -251,6 +261,21 @@ impl Command {
     }
 }
 
+impl Trouble {
+    /// Reads the words behind the command.
+    fn read(mut words: impl Iterator<Item = String>) -> Option<Self> {
+        let mut trouble = Self::default();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--other" if trouble.other.is_none() => trouble.other = Some(words.next()?),
+                seconds if trouble.lapse.is_none() => trouble.lapse = Some(seconds.parse().ok()?),
+                _ => return None,
+            }
+        }
+        Some(trouble)
+    }
+}
+
 /// Reads a line.
 pub(super) fn parse(line: &str) -> Command {
     let mut words = words(line).into_iter();
@@ -272,10 +297,9 @@ pub(super) fn parse(line: &str) -> Command {
         "restart" => Command::Restart(words.next()),
         "servers" => Command::Servers,
         "server" => one("/server NAME").map_or_else(|lacks| lacks, Command::Server),
-        "trouble" => match words.next().map(|seconds| seconds.parse()) {
-            None => Command::Trouble(None),
-            Some(Ok(seconds)) => Command::Trouble(Some(seconds)),
-            Some(Err(_)) => Command::Lacks("/trouble or /trouble SECONDS"),
+        "trouble" => match Trouble::read(words) {
+            Some(trouble) => Command::Trouble(trouble),
+            None => Command::Lacks(TROUBLE),
         },
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
@@ -476,12 +500,18 @@ mod tests {
         check("/log warning", Command::Log(Some(LoggingLevel::Warning)));
         check("/roots", Command::Roots(Change::Show));
         check("/roots exclude", Command::Lacks(ROOTS));
-        check("/trouble", Command::Trouble(None));
-        check("/trouble 65", Command::Trouble(Some(65)));
-        check(
-            "/trouble soon",
-            Command::Lacks("/trouble or /trouble SECONDS"),
-        );
+        let trouble = |lapse, other: Option<&str>| {
+            let other = other.map(str::to_owned);
+            Command::Trouble(Trouble { lapse, other })
+        };
+        check("/trouble", trouble(None, None));
+        check("/trouble 65", trouble(Some(65), None));
+        check("/trouble --other bob", trouble(None, Some("bob")));
+        check("/trouble 65 --other bob", trouble(Some(65), Some("bob")));
+        check("/trouble --other bob 65", trouble(Some(65), Some("bob")));
+        check("/trouble --other", Command::Lacks(TROUBLE));
+        check("/trouble 1 2", Command::Lacks(TROUBLE));
+        check("/trouble soon", Command::Lacks(TROUBLE));
         check("/wire", Command::Wire(Wire::Show(Shown::Last)));
         check("/wire edit 7", Command::Resend(7));
         check("/wire edit", Command::Lacks(WIRE));

@@ -9,7 +9,7 @@ use askback_host::{
     words,
 };
 
-use super::{Repl, again::Call};
+use super::{Repl, again::Call, line::Trouble};
 use crate::{
     check::{
         self, NamedTool,
@@ -31,9 +31,9 @@ const SAID: usize = 200;
 
 impl Repl<'_> {
     /// Makes the last call again in all ways in which a client would not, on connections of their
-    /// own, and says what the server did and should have done. A state is sent again after `lapse`
-    /// seconds, if that was given.
-    pub(super) async fn trouble(&mut self, lapse: Option<u16>) -> Result<(), Error> {
+    /// own, and says what the server did and should have done. A state is sent again after the seconds of
+    /// `wanted`, and by its other principal, where it has them.
+    pub(super) async fn trouble(&mut self, wanted: Trouble) -> Result<(), Error> {
         let tool = match self.known.last.as_ref().map(|last| last.whole()) {
             Some(Some(Call::Tool(tool, arguments))) => NamedTool {
                 name: tool.name.clone(),
@@ -49,14 +49,24 @@ impl Repl<'_> {
                 return Err(error.hint("Call a tool that asks, then write /trouble."));
             }
         };
-        let lapse = lapse.map(|seconds| Duration::from_secs(seconds.into()));
+        let lapse = wanted
+            .lapse
+            .map(|seconds| Duration::from_secs(seconds.into()));
         let whole = TRIED.saturating_add(lapse.unwrap_or_default());
         let bounds = ProbeArgs::default().bounds(PATIENCE, whole);
         let way = self.session.way(&bounds)?;
+        let other = wanted
+            .other
+            .map(|name| self.session.other_way(&name, &bounds));
+        let other = other.transpose()?;
         let revision = self.session.client.revision();
         let words = words!("Forms and links are declined, in {}: ", given(revision));
         self.session.host.page().quote_line(words, &tool.name);
-        let trouble = check::trouble(&way, &bounds, revision, &tool, lapse);
+        let known = check::Known {
+            other: other.as_ref(),
+            lapse,
+        };
+        let trouble = check::trouble(&way, &bounds, revision, &tool, known);
         let attempts = self.session.host.attend(trouble).await?;
         let Some(attempts) = attempts else {
             return Err(Error::usage("the call asked nothing this time"));

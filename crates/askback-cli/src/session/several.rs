@@ -152,6 +152,7 @@ impl<'a> Room<'a> {
         let opener = Opener {
             tasks: keeps_tasks.then(|| KeptTasks::of_user(&target)).flatten(),
             waiting: waiting(&target),
+            beside: args.target.file(),
             reach: target.reach,
             replay: args.replay.clone(),
             relay,

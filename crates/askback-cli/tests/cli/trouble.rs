@@ -1,5 +1,7 @@
 //! The last call of a conversation, made again as no client would.
 
+#[cfg(unix)]
+use crate::check::Agency;
 use crate::run::{Ran, Run};
 
 /// A server that goes on with any state, and whose questions in a session are answered by anybody.
@@ -90,6 +92,33 @@ fn a_server_that_trusts_a_client_is_told_so() {
     ] {
         assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_is_tried_by_another_principal_where_one_is_named() {
+    let agency = Agency::start("trouble-other-agency", &[]);
+    let url = format!("http://{}/mcp", agency.address);
+    let server = |headers: &str| format!(r#"{{"url": "{url}", "headers": {{{headers}}}}}"#);
+    let (ada, bob) = (server(""), server(r#""X-Api-Key": "bobs""#));
+    let servers = format!(r#"{{"mcpServers": {{"ada": {ada}, "bob": {bob}, "cy": {ada}}}}}"#);
+    let run = |name: &str, other: &str| {
+        let lines = BOOK.replace("/trouble 1", &format!("/trouble --other {other}"));
+        let run = run(name, "2026-07-28", &lines);
+        run.scratch.file("mcp.json", &servers);
+        run
+    };
+    let named = ["--server", "ada", "--config", "mcp.json"];
+    // Without a sign-in the agency cannot tell one person from another.
+    let ran = run("other", "bob").and(&named).run();
+    let row = "× MR-08 SHOULD     the state from another principal\n";
+    assert!(ran.stdout.contains(row), "{}", ran.stdout);
+    let ran = run("no-other", "cy").and(&named).run().expect(2);
+    ran.says("cy has no credentials of its own");
+    let ran = run("other-url", "bob").and(&["--url", &url]).run();
+    ran.expect(2).says("Open the server with --config FILE");
+    let ran = run("other-started", "bob").on_travel().expect(2);
+    ran.says("--other is for a server at a URL");
 }
 
 #[test]

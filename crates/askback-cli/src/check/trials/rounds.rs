@@ -239,7 +239,7 @@ impl Trials<'_> {
             },
             None => self.untried(
                 Kind::OtherPrincipal,
-                "no other principal is known; askback check --other NAME names one",
+                "no other principal is known (--other NAME, of check and of /trouble)",
             ),
         }
         match self.lapse {
