@@ -101,6 +101,9 @@ pub struct SessionArgs {
     /// The recording that is played in the place of the server.
     #[arg(skip)]
     replay: Option<Replay>,
+    /// The messages of several sessions, one after the other.
+    #[arg(skip)]
+    log: Option<WireLog>,
 }
 
 /// The revisions a client may speak.
@@ -223,6 +226,24 @@ impl SessionArgs {
         self
     }
 
+    /// Plays another client.
+    #[must_use]
+    pub fn as_client(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    /// Shows the messages of all sessions with these options, one after the other.
+    #[must_use]
+    pub fn traced(mut self, trace: Trace) -> Self {
+        self.trace = Some(match trace {
+            Trace::Shown => Trace::Told,
+            trace => trace,
+        });
+        self.log = Some(WireLog::new(&self.limits()));
+        self
+    }
+
     /// Has the server ask a person alone, and make no task of a call.
     #[must_use]
     pub fn asked_by_elicitation_alone(mut self) -> Self {
@@ -235,7 +256,9 @@ impl SessionArgs {
 
     /// Makes room for the messages, if somebody wants to see them.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
-        (self.keeps_wire || self.trace.is_some()).then(|| WireLog::new(limits))
+        let is_wanted = self.keeps_wire || self.trace.is_some();
+        let log = || self.log.clone().unwrap_or_else(|| WireLog::new(limits));
+        is_wanted.then(log)
     }
 
     /// Returns the limits of a session.

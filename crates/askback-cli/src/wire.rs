@@ -11,7 +11,7 @@ use std::{
 use askback::transport::WireEvent;
 use askback_core::limits::Limits;
 use askback_host::{
-    page::Page,
+    page::{Page, out},
     relay::Relay,
     text::{Words, given},
     wire::{self, News, Row, Shown, Wire},
@@ -31,18 +31,25 @@ use crate::{
 pub enum Trace {
     /// On the standard error.
     Shown,
+    /// There, past a front end that keeps what it shows for a report.
+    Told,
     /// In this file.
     File(PathBuf),
 }
 
 /// The messages of a session, and where they are shown as they travel. Clones share them.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct WireLog {
     began: Instant,
     /// The most bytes of a file of the trace.
     trace_bytes: usize,
+    /// The file of the trace, once a connection has begun it.
+    traced: Arc<Mutex<Option<Traced>>>,
     shared: Arc<Mutex<Wire>>,
 }
+
+/// A file of a trace that connections share; none where it has ended.
+type Traced = Arc<Mutex<Option<TraceFile>>>;
 
 /// A function that is shown what travels.
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
@@ -51,11 +58,14 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 enum Sink {
     /// Before the person.
     Relay(Relay),
+    /// On the standard error.
+    Stderr,
     /// Into a file, until it is full or cannot be written.
-    File(Option<TraceFile>, Relay),
+    File(Traced, Relay),
 }
 
 /// The file of a trace.
+#[derive(Debug)]
 struct TraceFile {
     file: OwnFile,
     /// How many bytes it may have, and may still take.
@@ -117,6 +127,7 @@ impl WireLog {
         Self {
             began: Instant::now(),
             trace_bytes: limits.host.trace_bytes,
+            traced: Arc::default(),
             shared: Arc::new(Mutex::new(wire)),
         }
     }
@@ -130,14 +141,11 @@ impl WireLog {
         let sink = match trace {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
-            Some(Trace::File(path)) => {
-                spare(path)?;
-                let file = private_file::create(path).map_err(|error| unwritten(path, &error))?;
-                let (most, left) = (self.trace_bytes, self.trace_bytes);
-                let file = TraceFile { file, most, left };
-                Some(Sink::File(Some(file), relay.clone()))
-            }
+            Some(Trace::Told) => Some(Sink::Stderr),
+            Some(Trace::File(path)) => Some(Sink::File(self.traced(path)?, relay.clone())),
         };
+        // Of another connection than the one before.
+        self.lock().disconnected();
         let sink = Mutex::new(sink);
         let (began, shared) = (self.began, Arc::clone(&self.shared));
         let started = self.lock().began();
@@ -148,6 +156,19 @@ impl WireLog {
                 sink.take(started, &news);
             }
         }))
+    }
+
+    /// The file of the trace, which the first connection begins.
+    fn traced(&self, path: &Path) -> Result<Traced, Error> {
+        let mut traced = lock(&self.traced);
+        if let Some(traced) = &*traced {
+            return Ok(Arc::clone(traced));
+        }
+        spare(path)?;
+        let file = private_file::create(path).map_err(|error| unwritten(path, &error))?;
+        let (most, left) = (self.trace_bytes, self.trace_bytes);
+        let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
+        Ok(Arc::clone(traced.insert(file)))
     }
 
     /// Returns what puts messages that are kept on a page.
@@ -186,8 +207,14 @@ impl Sink {
     fn take(&mut self, began: SystemTime, news: &News) {
         match self {
             Self::Relay(relay) => relay.trace(Row::of_news(news)),
+            Self::Stderr => {
+                let mut page = out::stderr_page();
+                Row::of_news(news).put(&mut page);
+                out::tell(&mut page);
+            }
             Self::File(file, relay) => {
-                let Some(open) = file else { return };
+                let mut file = lock(file);
+                let Some(open) = &mut *file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;
                 let line = wire::line(began, entry) + "\n";
                 if let Err(why) = open.write(&line) {

@@ -16,6 +16,7 @@ use crate::{
     locate::TargetArgs,
     own_files,
     replay::{self, Replay},
+    role::Role,
     session::{self, SessionArgs},
     sign_in::SignInArgs,
     suite::{
@@ -25,6 +26,7 @@ use crate::{
         server::Server,
     },
     target::Target,
+    wire::Trace,
 };
 
 /// The format of a suite.
@@ -87,6 +89,16 @@ pub struct TestArgs {
         conflicts_with_all = ["url", "server", "config", "from", "command"]
     )]
     replay: Option<Option<PathBuf>>,
+    /// Play another client in all cases: a known one, or one without some of what this one can do, such
+    /// as codex, no-url; several with commas between them
+    #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read, conflicts_with = "replay")]
+    role: Option<Role>,
+    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
+    #[arg(
+        long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "", value_parser = Trace::read
+    )]
+    trace: Option<Trace>,
     /// Give a request up after so many seconds without a sign of progress
     #[arg(long, value_name = "SECONDS", value_parser = session::seconds())]
     timeout: Option<u64>,
@@ -109,6 +121,13 @@ impl TestArgs {
 ///
 /// Fails with the error that ended it early; what became of the cases is in `outcome`.
 pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(named) = args.role.and_then(|role| role.named) {
+        let words = words!(
+            "--as names the revision {}, and a suite has its own",
+            given(named)
+        );
+        return Err(Error::usage(words).hint("--revision runs the cases in one."));
+    }
     let suite = Suite::load(&args.suite).map_err(Error::usage)?;
     let replay = match &args.replay {
         None => None,
@@ -150,7 +169,13 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(name) = &args.target.name {
         target.name.clone_from(name);
     }
-    let session = SessionArgs::new(args.sign_in.clone(), args.timeout);
+    let mut session = SessionArgs::new(args.sign_in.clone(), args.timeout);
+    if let Some(role) = args.role {
+        session = session.as_client(role);
+    }
+    if let Some(trace) = &args.trace {
+        session = session.traced(trace.clone());
+    }
     let mut lines = match (args.format, &args.output) {
         (Some(_), None) => Lines::Stderr(out::stderr_page()),
         _ => Lines::Stdout(out::stdout_page()),

@@ -178,7 +178,7 @@ impl Row {
     }
 
     /// Puts the line on the page.
-    fn put(self, page: &mut Page) {
+    pub fn put(self, page: &mut Page) {
         let (mark, about) = self.into_parts();
         page.quote_at(mark, about);
     }

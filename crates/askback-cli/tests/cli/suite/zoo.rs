@@ -1,5 +1,9 @@
 //! Suites on a small server that counts, works, asks, refuses, is silent and crashes.
 
+use std::fs;
+
+use serde_json::Value;
+
 use crate::run::{Ran, Run};
 
 /// A server in the shell.
@@ -297,4 +301,47 @@ fn a_suite_that_makes_no_sense_is_2() {
         "server: {command: [x]}\ncases: [{name: a, call: x, roots: [nowhere]}]",
         "nowhere: No such file or directory",
     );
+}
+
+#[test]
+fn messages_of_all_cases_are_traced_one_after_the_other() {
+    let cases = "
+cases:
+  - {name: first, call: count, expect: {text: '1'}}
+  - {name: alone, call: count, fresh: true, expect: {text: '1'}}
+  - {name: second, call: count, expect: {text: '2'}}
+";
+    let ran = on_zoo("trace", &["--trace"], cases).expect(0);
+    let calls = ran.stderr.matches("→ | tools/call count").count();
+    assert_eq!(calls, 3, "{}", ran.stderr);
+    let ran = on_zoo("trace-file", &["--trace=wire.jsonl"], cases).expect(0);
+    assert!(!ran.stderr.contains("tools/call"), "{}", ran.stderr);
+    let lines = fs::read_to_string(ran.scratch.path("wire.jsonl")).expect("it was written");
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is JSON"))
+        .collect();
+    let of = |method: &str| {
+        let lines = lines.iter();
+        lines
+            .filter(|line| line["message"]["method"] == method)
+            .count()
+    };
+    assert_eq!((of("initialize"), of("tools/call")), (2, 3));
+    let numbers: Vec<_> = lines
+        .iter()
+        .filter_map(|line| line["number"].as_u64())
+        .collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+}
+
+#[test]
+fn another_client_is_played_in_all_cases() {
+    let cases = "cases: [{name: asks, call: ask, answers: [{accept: {food: hay}}], expect: {text: {contains: hay}}}]";
+    on_zoo("as-us", &["--as", "no-url"], cases).expect(0);
+    on_zoo("as-mute", &["--as", "no-forms"], cases).expect(1);
+    on_zoo("as-revision", &["--as", "2025-06-18"], cases)
+        .expect(2)
+        .says("--as names the revision 2025-06-18, and a suite has its own");
+    on_zoo("as-recorded", &["--as", "no-url", "--replay"], cases).expect(2);
 }
