@@ -30,6 +30,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
+/// The rows above the screen that the terminal keeps.
+const ABOVE: usize = 1000;
+
 pub(crate) const ENTER: &str = "\r";
 const F2: &str = "\x1bOQ";
 pub(crate) const TAB: &str = "\t";
@@ -46,6 +49,7 @@ pub(crate) struct Terminal {
     pty: Pty,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
+    rewraps: bool,
     /// All that the program wrote.
     wrote: Vec<u8>,
 }
@@ -75,17 +79,30 @@ impl Terminal {
         Self::start(command, columns)
     }
 
-    /// A command on a terminal so wide.
+    /// A command on a terminal so wide, which cuts rows where it becomes narrower, as xterm does.
     pub(crate) fn start(command: Command, columns: u16) -> Self {
-        let command = command
-            // The terminal that is emulated cuts rows where it becomes narrower, as xterm does.
-            .env("XTERM_VERSION", "XTerm(390)");
+        Self::begin(command.env("XTERM_VERSION", "XTerm(390)"), columns, false)
+    }
+
+    /// The same on a terminal that breaks rows anew where it becomes another size, as most do.
+    pub(crate) fn open_rewrapping(words: &[&str], columns: u16) -> Self {
+        let command = Command::new(ASKBACK)
+            .args(words)
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("TERM", "xterm-256color")
+            .env_remove("XTERM_VERSION");
+        Self::begin(command, columns, true)
+    }
+
+    fn begin(command: Command, columns: u16, rewraps: bool) -> Self {
+        let command = command.env_remove("TMUX");
         let (child, pty, output) = pty::start(command, ROWS.get(), columns);
         Self {
             child,
             pty,
             output,
-            screen: vt100::Parser::new(ROWS, wide(columns), 1000),
+            screen: vt100::Parser::new(ROWS, wide(columns), ABOVE),
+            rewraps,
             wrote: Vec::new(),
         }
     }
@@ -168,23 +185,46 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&mut self, columns: u16) -> &mut Self {
+        // What stands there is drawn again, for that size.
+        let before = self.size(columns);
+        self.until_drawn(before)
+    }
+
+    /// Changes the size, and waits until what stood there is gone.
+    #[track_caller]
+    pub(crate) fn narrow(&mut self, columns: u16) -> &mut Self {
+        let before = self.size(columns);
+        while !self.wrote[before..].ends_with(b"\x1b[J\x1b8") && !self.is_drawn(before) {
+            let bytes = self.output.recv_timeout(PATIENCE);
+            self.take(bytes.expect("it goes"));
+        }
+        self
+    }
+
+    /// Changes the size, and returns how many bytes were written before.
+    fn size(&mut self, columns: u16) -> usize {
+        match self.rewraps {
+            true => self.screen = rewrapped(&mut self.screen, wide(columns)),
+            false => self.screen.screen_mut().set_size(ROWS, wide(columns)),
+        }
         self.pty
             .resize(Size::new(ROWS.get(), columns))
             .expect("it has a size");
-        self.screen.screen_mut().set_size(ROWS, wide(columns));
-        // What stands there is drawn again, for that size.
-        let before = self.wrote.len();
-        self.until_drawn(before)
+        self.wrote.len()
     }
 
     /// Waits until a frame has ended behind these bytes, and nothing is behind it.
     #[track_caller]
     pub(crate) fn until_drawn(&mut self, since: usize) -> &mut Self {
-        while !self.wrote[since..].ends_with(b"\x1b[?2026l") {
+        while !self.is_drawn(since) {
             let bytes = self.output.recv_timeout(PATIENCE);
             self.take(bytes.expect("it is drawn again"));
         }
         self
+    }
+
+    fn is_drawn(&self, since: usize) -> bool {
+        self.wrote[since..].ends_with(b"\x1b[?2026l")
     }
 
     /// Whether this is seen.
@@ -263,6 +303,42 @@ fn wide(columns: u16) -> NonZero<u16> {
     NonZero::new(columns).expect("it has columns")
 }
 
+/// A terminal of so many columns with the same text on it: its lines are broken into rows anew.
+fn rewrapped(before: &mut vt100::Parser, columns: NonZero<u16>) -> vt100::Parser {
+    let screen = before.screen_mut();
+    let (_, old) = screen.size();
+    let (row, column) = screen.cursor_position();
+    screen.set_scrollback(usize::MAX);
+    let above = screen.scrollback();
+    let cursor = above + usize::from(row);
+    let mut after = vt100::Parser::new(ROWS, columns, ABOVE);
+    // The rows that were written, and that of the cursor among them.
+    let (mut written, mut at, mut line) = (0, 0, String::new());
+    for index in 0..=cursor {
+        screen.set_scrollback(above.saturating_sub(index));
+        let shown = u16::try_from(index.saturating_sub(above)).expect("it is on the screen");
+        let mut rows = screen.rows(0, old.get()).skip(usize::from(shown));
+        let begins = line.chars().count();
+        line += &rows.next().unwrap_or_default();
+        if index == cursor {
+            at = written + (begins + usize::from(column)) / usize::from(columns.get());
+        }
+        if !screen.row_wrapped(shown) || index == cursor {
+            let rows = line.chars().count().div_ceil(usize::from(columns.get()));
+            written += rows.max(1);
+            let end = if index == cursor { "" } else { "\r\n" };
+            after.process(format!("{}{end}", std::mem::take(&mut line)).as_bytes());
+        }
+    }
+    let up = written.saturating_sub(1).saturating_sub(at);
+    let column = (column % columns.get()).saturating_add(1);
+    if up > 0 {
+        after.process(format!("\x1b[{up}A").as_bytes());
+    }
+    after.process(format!("\x1b[{column}G").as_bytes());
+    after
+}
+
 // Shows TO-40.
 #[test]
 fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
@@ -319,6 +395,46 @@ fn a_terminal_may_change_its_size_in_the_middle() {
         .until("travel> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
+    #[track_caller]
+    fn check(first: u16, sizes: &[u16], slow: bool) {
+        let mut terminal = Terminal::open_rewrapping(&[], first);
+        terminal.until("The arguments of").press(REVIEW);
+        terminal.until("[Enter] Call").press(ENTER);
+        terminal.until("Book it");
+        let lines = |terminal: &mut Terminal| {
+            let rows = terminal.rows().concat();
+            let (above, form) = rows.split_once("travel asks").expect("it asks");
+            (above.replace(' ', ""), form.to_owned())
+        };
+        let (before, _) = lines(&mut terminal);
+        let since = terminal.wrote.len();
+        for &columns in sizes {
+            match slow {
+                true => terminal.resize(columns),
+                false => terminal.narrow(columns),
+            };
+        }
+        terminal.until_drawn(since);
+        let (above, form) = lines(&mut terminal);
+        let rows = terminal.rows().join("\n");
+        assert_eq!(above, before, "{sizes:?}\n{rows}");
+        for once in ["travel asks", "Book it", "Travel in", "Esc cancel"] {
+            let times = form.matches(once).count();
+            assert_eq!(times, usize::from(once != "travel asks"), "{once}\n{rows}");
+        }
+        terminal.kill();
+    }
+    for slow in [true, false] {
+        check(200, &[40], slow);
+        check(80, &[40, 120], slow);
+        let steps: Vec<_> = (1..=10).map(|step| 100 - 6 * step).collect();
+        check(100, &steps, slow);
+        check(40, &[41, 42, 43, 200, 90, 60, 40], slow);
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ use super::{
     pager::{Pager, Put},
     picture::{ATTRIBUTES, Pictures},
     region::Region,
+    resizing::Resizing,
     screen::{Screen, Size},
 };
 use crate::{
@@ -81,6 +82,7 @@ pub struct Full {
     /// Whether the terminal is still to be asked for its attributes.
     asks: bool,
     size: Size,
+    resizing: Resizing,
     styled: bool,
     prompt: Option<Words>,
     /// Whether the question that stands on the screen is too new to take keys.
@@ -119,6 +121,7 @@ impl Full {
             // Elsewhere the answer would come as keys.
             asks: cfg!(unix) && Pictures::are_asked_for(variable),
             size: size(columns, rows),
+            resizing: Resizing::default(),
             styled: Look::of_stderr().styled,
             prompt: None,
             settling: Settling::default(),
@@ -199,6 +202,24 @@ impl Full {
         }
     }
 
+    /// Has what is seen go, until the terminal keeps this size for a moment.
+    fn resize(&mut self, size: Size) {
+        self.size = size;
+        let gone = match &mut self.pager {
+            Some((pager, region)) => {
+                pager.resize(size);
+                *region = Region::new(false);
+                "\x1b[2J\x1b[H".to_owned()
+            }
+            None => {
+                ROW.store(1, Ordering::Relaxed);
+                self.resizing.changed();
+                self.region.resized(size.columns)
+            }
+        };
+        self.write(&gone);
+    }
+
     /// Returns what is to be written for the region to go.
     fn left(&mut self) -> String {
         ROW.store(0, Ordering::Relaxed);
@@ -226,7 +247,8 @@ impl Leaf for Full {
                 }
             }));
         }
-        if self.settling.poll_over(context).is_ready() {
+        let is_same = self.resizing.poll_over(context).is_ready();
+        if is_same || self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Said(Vec::new()));
         }
         if let (None, Some(prompt)) = (desk.front(), &self.prompt)
@@ -258,16 +280,7 @@ impl Leaf for Full {
             }
         };
         if let Event::Resize(columns, rows) = event {
-            self.size = size(columns, rows);
-            let again = match &mut self.pager {
-                Some((pager, region)) => {
-                    pager.resize(self.size);
-                    *region = Region::new(false);
-                    "\x1b[2J\x1b[H".to_owned()
-                }
-                None => self.region.resized(self.size.columns),
-            };
-            self.write(&again);
+            self.resize(size(columns, rows));
             return Poll::Ready(Did::Said(Vec::new()));
         }
         self.attention.turn(&event);
@@ -375,6 +388,9 @@ impl Leaf for Full {
             self.waited.set(sleep(SILENT));
         }
         self.prompt = prompt.cloned();
+        if self.resizing.goes_on() {
+            return;
+        }
         let waiting = waited(desk, self.waited_for);
         let waiting = self.is_waiting.then_some(&waiting);
         let frame = self.screen.frame(
@@ -470,8 +486,11 @@ fn size(columns: u16, rows: u16) -> Size {
     }
 }
 
-/// Whether the terminal breaks rows anew where it becomes narrower, as most do.
+/// Whether the terminal breaks rows anew where it becomes narrower, as most do; tmux does so in any other.
 fn rewraps() -> bool {
+    if std::env::var_os("TMUX").is_some() {
+        return true;
+    }
     let is_old = |term: std::ffi::OsString| {
         let term = term.to_string_lossy().into_owned();
         term.starts_with("linux") || term.starts_with("vt")

@@ -25,6 +25,7 @@ mod pixels;
 mod question;
 mod reading;
 mod region;
+mod resizing;
 mod review;
 mod screen;
 mod sixel;

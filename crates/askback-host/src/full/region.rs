@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::frame::{Cell, Frame};
-use crate::{
-    page::{Rows, Style},
-    text,
-};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::page::{Rows, Style};
 
 /// The rows that are seen below the scrollback now.
 #[derive(Debug)]
@@ -16,11 +16,16 @@ pub(super) struct Region {
     drawn: Vec<Vec<Cell>>,
     /// The row of the region in which the cursor is.
     row: usize,
+    /// The number of cells in that row before the cursor.
+    cursor: usize,
 }
 
 /// Begins and ends what is drawn at once. Meanwhile a row that is too long is cut, not broken, so that
 /// the rows stay as many as were drawn.
 const AT_ONCE: [&str; 2] = ["\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"];
+/// Erases what is in the row of the cursor and below, from its left edge. Where a screen is erased from its first sign to
+/// its last, some terminals put into the scrollback what stood there: so the first row is erased alone.
+const ERASE: &str = "\x1b7\x1b[2K\x1b[B\x1b[J\x1b8";
 const HIDE: &str = "\x1b[?25l";
 const SHOW: &str = "\x1b[?25h";
 
@@ -32,6 +37,7 @@ impl Region {
             rewraps,
             drawn: Vec::new(),
             row: 0,
+            cursor: 0,
         }
     }
 
@@ -46,7 +52,8 @@ impl Region {
         if !above.is_empty() {
             self.up(&mut out);
             // What is longer than the screen, as a link to be copied, is broken by the terminal.
-            out.push_str("\x1b[J\x1b[?7h");
+            out.push_str(ERASE);
+            out.push_str("\x1b[?7h");
             for row in above.lines() {
                 out.push_str(row);
                 out.push_str("\r\n");
@@ -70,7 +77,10 @@ impl Region {
             if self.drawn.len() > wanted.len() {
                 // What stood below goes; an empty region begins where the first row was.
                 match wanted.is_empty() {
-                    true => out.push_str("\r\x1b[J"),
+                    true => {
+                        out.push('\r');
+                        out.push_str(ERASE);
+                    }
                     false => out.push_str("\r\n\x1b[J\x1b[A"),
                 }
             }
@@ -78,42 +88,49 @@ impl Region {
             self.drawn = wanted;
         }
         out.push('\r');
+        self.cursor = 0;
         let at =
             cursor.and_then(|(row, cell)| Some((row, self.drawn.get(row)?.get(cell)?.clone())));
         if let Some((row, cell)) = at {
             self.go_to(&mut out, row);
             // Written again, so that the cursor is where the terminal shows its end.
             put(&mut out, &cell, styled);
+            self.cursor = cursor.map_or(0, |(_, cell)| cell.saturating_add(1));
         }
         let seen = if cursor.is_some() { SHOW } else { HIDE };
         format!("{}{HIDE}{out}{seen}{}", AT_ONCE[0], AT_ONCE[1])
     }
 
-    /// Returns what is to be written after the terminal has become another size: what stood there may have
-    /// been broken into more rows, and is drawn again.
+    /// Returns what is to be written once the terminal is so wide: what stood there goes, also where the terminal has
+    /// broken it into more rows.
     pub(super) fn resized(&mut self, columns: usize) -> String {
-        let broken = |cells: &Vec<Cell>| {
-            let wide = cells.last().map_or(0, |cell| {
-                cell.column.saturating_add(text::columns(&cell.text))
-            });
-            wide.saturating_sub(1)
-                .checked_div(columns)
-                .unwrap_or_default()
+        let columns = columns.max(1);
+        let row = match self.rewraps {
+            true => self.row_of_cursor(columns),
+            false => self.row,
         };
-        let above = self.drawn.iter().take(self.row).map(broken);
-        let more = match self.rewraps {
-            true => above.sum(),
-            false => 0,
-        };
-        let row = self.row.saturating_add(more);
         self.drawn.clear();
-        self.row = 0;
+        (self.row, self.cursor) = (0, 0);
         Self::leave_from(row)
+    }
+
+    /// The row of the cursor, once the terminal has broken the rows anew for so many columns.
+    fn row_of_cursor(&self, columns: usize) -> usize {
+        let rows = |cells: &[Cell]| end(cells, columns).div_ceil(columns).max(1);
+        let above: usize = self.drawn.iter().take(self.row).map(|row| rows(row)).sum();
+        let within = self.drawn.get(self.row).map_or(0, |row| {
+            let before = row.get(..self.cursor).unwrap_or_default();
+            // Behind the last sign of a row that is full, the cursor stays in that row.
+            let last = rows(row).saturating_sub(1);
+            end(before, columns).div_euclid(columns).min(last)
+        });
+        above.saturating_add(within)
     }
 
     /// Returns what is to be written at the end: the region goes, and the cursor is seen.
     pub(super) fn leave(&mut self) -> String {
         self.drawn.clear();
+        self.cursor = 0;
         Self::leave_from(std::mem::take(&mut self.row)) + SHOW
     }
 
@@ -125,8 +142,8 @@ impl Region {
     /// Returns what is to be written where a region ends in whose row of this number the cursor is.
     pub(super) fn leave_from(row: usize) -> String {
         match row {
-            0 => "\r\x1b[J".to_owned(),
-            row => format!("\r\x1b[{row}A\x1b[J"),
+            0 => format!("\r{ERASE}"),
+            row => format!("\r\x1b[{row}A{ERASE}"),
         }
     }
 
@@ -162,4 +179,35 @@ fn put(out: &mut String, cell: &Cell, styled: bool) {
         }
         false => out.push_str(&cell.text),
     }
+}
+
+/// The number of columns from the beginning of a row to the end of these cells, where a terminal so wide has broken the
+/// row into several. Signs are as wide as terminals show them, not as wide as any may: each row that is counted too many
+/// would be one of the scrollback.
+fn end(cells: &[Cell], columns: usize) -> usize {
+    let (mut end, mut skipped) = (0_usize, 0_usize);
+    for cell in cells {
+        if !cell.is_behind {
+            end = end.max(cell.column.saturating_add(skipped));
+        }
+        for cluster in without_codes(&cell.text).graphemes(true) {
+            let left = columns.saturating_sub(end.checked_rem(columns).unwrap_or_default());
+            let wide = cluster.width();
+            if wide > left {
+                // It begins the next row.
+                end = end.saturating_add(left);
+                skipped = skipped.saturating_add(left);
+            }
+            end = end.saturating_add(wide);
+        }
+    }
+    end
+}
+
+/// A text without the codes of styles in it.
+fn without_codes(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
+    std::iter::once(first).chain(rest).collect()
 }
