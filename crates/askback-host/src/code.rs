@@ -22,6 +22,11 @@ pub(crate) fn put(page: &mut Page, url: &str) {
     }
 }
 
+/// The number of rows of the code of a link; none where it is wider than so many columns.
+pub(crate) fn height(url: &str, columns: usize) -> Option<usize> {
+    rows(url, columns).map(|rows| rows.len())
+}
+
 /// The rows of the code of a link, two modules high each; none where it is wider than so many columns.
 ///
 /// Light is drawn and dark is left out, as most terminals are dark.

@@ -242,11 +242,19 @@ pub(crate) fn suggestions(page: &mut Page, suggested: &Suggestions) {
     }
 }
 
+/// The link that a step is about, if it is one.
+pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
+    match *step {
+        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
+            Some(link)
+        }
+        _ => None,
+    }
+}
+
 /// Puts the link of a question on the page, alone and whole.
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
-    if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
-        front.step
-    {
+    if let Some(link) = link(&front.step) {
         page.say(Style::Plain, "The link, up to the next empty line:");
         page.link_alone(link);
         page.blank();
@@ -255,9 +263,7 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
 
 /// Puts the link of a question on the page as a code for the camera of a telephone.
 pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
-    if let Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) =
-        front.step
-    {
+    if let Some(link) = link(&front.step) {
         code::put(page, &link.url);
     }
 }

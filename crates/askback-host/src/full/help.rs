@@ -12,7 +12,7 @@ type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
 const COPY: Does = ("c", "show the link alone, and copy it");
-const CODE: Does = ("q", "show the link as a code for a telephone");
+const CODE: Does = ("q", "show the link as a code for a telephone, or hide it");
 const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
 const FOLD: Does = (

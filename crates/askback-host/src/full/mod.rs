@@ -17,6 +17,7 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
+mod link_code;
 mod meant;
 mod pager;
 mod pick;

@@ -377,10 +377,18 @@ fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// The rows that say which keys do what.
-pub(super) fn keys(front: &Front<'_>, is_helping: bool, columns: usize) -> Vec<Row> {
+/// The rows that say which keys do what, where the code of a link is shown or not.
+pub(super) fn keys(
+    front: &Front<'_>,
+    is_helping: bool,
+    has_code: bool,
+    columns: usize,
+) -> Vec<Row> {
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
+        Step::Consent(_) if has_code => "[o] Open  [c] Copy  [q] Hide the code".into(),
+        Step::Sure(_) if has_code => "[y] Open all the same  [b] Back  [q] Hide the code".into(),
+        Step::Opened(_) if has_code => "[Enter] I have opened it  [q] Hide the code".into(),
         Step::Secret(_) => "[y] Go on all the same".into(),
         Step::Filling(draft) if front.called.is_some() => match draft.left() {
             0 => "Tab next  ^S take it  ^T as JSON  ^B back".into(),
@@ -541,11 +549,6 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
-}
-
-/// Puts the link of a question on the page as a code for a camera.
-pub(super) fn link_code(front: &Front<'_>, page: &mut Page) {
-    question::link_code(page, front);
 }
 
 /// Puts the link of a question on the page, alone and whole.

@@ -11,6 +11,7 @@ use super::{
     help,
     home::{Home, Homed, entered, one_row},
     key::Key,
+    link_code::LinkCode,
     pick::PickView,
     question,
     reading::{Reading, agrees},
@@ -52,9 +53,10 @@ pub struct Screen {
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
+    code: LinkCode,
     /// How far the question was read, where it is longer than the screen.
     reading: Reading,
-    /// The text that the person asked to see whole, above.
+    /// What the person asked to see whole.
     wanted: Option<Wanted>,
     /// A link that the person wants in the clipboard.
     copied: Option<String>,
@@ -75,7 +77,7 @@ struct Edits {
     is_secret: bool,
 }
 
-/// Something that the person wants to see whole, in the scrollback.
+/// Something that the person wants to see whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Message,
@@ -98,6 +100,7 @@ impl Screen {
             home: Home::default(),
             issue: None,
             is_helping: false,
+            code: LinkCode::default(),
             reading: Reading::default(),
             wanted: None,
             copied: None,
@@ -234,7 +237,7 @@ impl Screen {
                     }
                 }
                 Wanted::Link => question::link_alone(&front, page),
-                Wanted::Code => question::link_code(&front, page),
+                Wanted::Code => self.code.turn(&front, page),
             }
         }
         did
@@ -249,6 +252,7 @@ impl Screen {
         let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
         self.seen = now;
         (self.is_helping, self.issue) = (false, None);
+        self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
             // Where one waits, the words on that stand at the end; of a request, the last message is what is new.
             Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),

@@ -44,13 +44,15 @@ enum Do<'a> {
     Look,
     /// No browser can be opened.
     NoBrowser,
+    /// The screen has so many rows.
+    Rows(usize),
     /// A model can be asked.
     Model,
     /// It replies.
     Reply(&'a str),
 }
 
-use Do::{Ask as Asks, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw};
+use Do::{Ask as Asks, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw};
 
 /// A person before a screen.
 struct Seat {
@@ -209,6 +211,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             NoBrowser => seat.has_browser = false,
+            Rows(rows) => seat.size.rows = rows,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
                 seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
@@ -417,7 +420,8 @@ screens! {
     ];
     a_link_is_a_code_for_a_camera: 80, [
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789012345")),
-        Type("q"), Press(Key::Esc),
+        Rows(25), Type("q"), See, Type("q"), See, Rows(30), Type("q"), See, Rows(24), See, Type("q"), Rows(40), Type("qo"), See,
+        Press(Key::Esc),
     ];
     a_text_of_several_lines: 80, [
         Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),

@@ -100,8 +100,12 @@ impl Screen {
         if let Some(issue) = issue {
             foot.extend(question::issue(&issue, columns));
         }
+        let keys = |has_code| question::keys(front, self.is_helping, has_code, columns);
+        let below = foot.len().saturating_add(keys(self.code.is_wanted()).len());
+        let room = size.rows.saturating_sub(1).saturating_sub(below);
+        let code = self.code.rows(front, look, room);
         // What settles takes as many rows, so that nothing is seen then that is not seen later.
-        let keys = question::keys(front, self.is_helping, columns);
+        let keys = keys(!code.is_empty());
         match is_settling {
             true => {
                 foot.push(moment(columns));
@@ -109,10 +113,17 @@ impl Screen {
             }
             false => foot.extend(keys),
         }
-        *frame = head;
-        let room = size.rows.saturating_sub(1).saturating_sub(foot.len());
-        self.reading.put(frame, body, focused, room, columns);
-        for row in foot {
+        if code.is_empty() {
+            *frame = head;
+            self.reading.put(frame, body, focused, room, columns);
+        } else {
+            // Who asks comes first, and as much as there is room for.
+            let above = head.into_rows().into_iter().chain(body);
+            for row in above.take(room.saturating_sub(code.len())) {
+                frame.push(row);
+            }
+        }
+        for row in code.into_iter().chain(foot) {
             frame.push(row);
         }
     }
