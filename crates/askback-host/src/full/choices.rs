@@ -27,8 +27,8 @@ pub(super) struct Choices<'a> {
 }
 
 impl Choices<'_> {
-    /// The options side by side, if they fit.
-    pub(super) fn inline(&self, row: Row, room: usize) -> Option<Row> {
+    /// The options side by side, if they fit the rest of the row.
+    pub(super) fn inline(&self, row: Row) -> Option<Row> {
         let field = &self.draft.fields()[self.index];
         if let FieldKind::Boolean(_) = field.kind {
             let value = self.draft.value(self.index);
@@ -42,10 +42,10 @@ impl Choices<'_> {
             return Some(row);
         }
         let list = options(field);
-        // A mark, a blank between, and the label.
-        let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(6);
-        let needed = list.iter().map(label).fold(0, usize::saturating_add);
-        if list.is_empty() || is_long(list) || needed > room.max(row.room().saturating_mul(2) / 3) {
+        // A blank, a mark, and the label; before them the gutter.
+        let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(5);
+        let needed = list.iter().map(label).fold(1, usize::saturating_add);
+        if list.is_empty() || is_long(list) || needed > row.room() {
             return None;
         }
         // Labels are the server's: the gutter stands before the first.

@@ -26,6 +26,14 @@ pub fn hint(field: &Field) -> Words {
     }
 }
 
+/// Returns the hint of a field that has a format or a range, which its kind alone does not tell.
+pub fn bounds(field: &Field) -> Option<Words> {
+    let has_format = matches!(&field.kind, FieldKind::Text(text) if text.format.is_some());
+    let hint = hint(field);
+    let has_range = hint.as_str().contains(|c: char| c.is_ascii_digit());
+    (has_format || has_range).then_some(hint)
+}
+
 /// Reads what a person wrote as a value of the field's type; dates and times as they are written by the clock.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
 pub use clock::Clock;
-pub use field::{check, hint, plain, read};
+pub use field::{bounds, check, hint, plain, read};
 pub use layout::{columns, fitted, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]

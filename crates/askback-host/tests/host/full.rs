@@ -428,6 +428,17 @@ screens! {
         Type("one"), Press(Key::Break), Type("two"), See, Press(Key::Left), Press(Key::Home), See,
         Press(Key::Paste("0\n".repeat(12))), See, Press(Key::Tab), See, Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
+    a_description_is_told_from_a_long_text: 80, [
+        Asks(form("Notes?", r#""notes": {"type": "string", "description": "What we should know.", "default": "one\ntwo"}"#, "")),
+        See, Press(Key::Esc),
+    ];
+    what_is_wanted_is_said_beside_what_is_wrong: 80, [
+        Asks(form("Who?", r#""name": {"type": "string", "minLength": 2, "maxLength": 40, "pattern": "^[a-z]*$"},
+            "age": {"type": "integer", "minimum": 18, "maximum": 120, "default": 40}, "mail": {"type": "string", "format": "email"},
+            "seat": {"type": "string", "enum": ["by the window", "on the aisle", "wherever it is"]}"#, "")),
+        Type("a"), See, Press(Key::Tab), Type("0"), See, Press(Key::Tab), Type("ada"), See, Type("@b.org"), Press(Key::Tab),
+        See, Press(Key::Esc),
+    ];
     a_paste_is_one_value: 80, [
         Asks(form("Note?", r#""note": {"type": "string"}"#, "")), Press(Key::Paste("one\n\n\nyes\n".into())), See,
         Press(Key::Enter), Press(Key::Enter),

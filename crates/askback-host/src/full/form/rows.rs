@@ -74,15 +74,6 @@ impl FormView {
         let note = self.note(draft, index);
         let is_wrong = matches!(note, Some((Style::Warning, _)));
         let is_wide = columns >= WIDE;
-        let (mark_style, mark) = match has_focus {
-            true => (Style::Strong, "›"),
-            // What is wrong stands beside it on a wide screen.
-            false if is_wrong && !is_wide => (Style::Warning, "×"),
-            false => (Style::Plain, " "),
-        };
-        // The mark of what is wrong takes two columns on some terminals.
-        let number = words!("{}", index.saturating_add(1));
-        let number = number.right(MARKS.saturating_sub(1).saturating_sub(text::columns(mark)));
         let begins = MARKS.saturating_add(label).saturating_add(2);
         let room = columns.saturating_sub(begins).saturating_sub(1);
         let room = if is_wide { room / 2 } else { room };
@@ -91,17 +82,22 @@ impl FormView {
         } else {
             Style::Plain
         };
-        let row = Row::new(columns)
-            .ours(mark_style, mark)
-            .to(1)
-            .ours(Style::Dim, number)
-            .to(MARKS)
-            .peer(style, &shown_label(draft, index, label), label);
-        let row = match field.required {
-            true => row.ours(Style::Strong, "*"),
-            false => row,
+        let begun = |mark_style, mark| {
+            // The mark of what is wrong takes two columns on some terminals.
+            let number = words!("{}", index.saturating_add(1));
+            let number = number.right(MARKS.saturating_sub(1).saturating_sub(text::columns(mark)));
+            let row = Row::new(columns)
+                .ours(mark_style, mark)
+                .to(1)
+                .ours(Style::Dim, number)
+                .to(MARKS)
+                .peer(style, &shown_label(draft, index, label), label);
+            let row = match field.required {
+                true => row.ours(Style::Strong, "*"),
+                false => row,
+            };
+            row.to(begins)
         };
-        let row = row.to(begins);
         let list = options(field);
         let choices = Choices {
             draft,
@@ -109,12 +105,14 @@ impl FormView {
             at: has_focus.then_some(self.option),
             sought: &self.sought,
         };
-        let inline = choices.inline(row.clone(), room);
-        let listed = inline.is_none();
-        let row = match inline {
-            Some(row) => row,
-            None if list.is_empty() => self.text(draft, index, row, room, has_focus),
-            None => chosen(draft, index, row, room),
+        let filled = |row: Row| match choices.inline(row.clone()) {
+            Some(row) => (row, false),
+            None if list.is_empty() => (self.text(draft, index, row, room, has_focus), true),
+            None => (chosen(draft, index, row, room), true),
+        };
+        let (row, listed) = match has_focus {
+            true => filled(begun(Style::Strong, "›")),
+            false => filled(begun(Style::Plain, " ")),
         };
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
@@ -126,16 +124,28 @@ impl FormView {
         });
         match (&note, fits) {
             (Some((style, note)), true) => rows.push(beside.ours(*style, note.clone())),
+            _ if is_wrong && !has_focus => rows.push(filled(begun(Style::Warning, "×")).0),
             _ => rows.push(row),
         }
         if !has_focus {
             return;
         }
         let below = || Row::new(columns).to(MARKS);
+        let wrong = note
+            .as_ref()
+            .filter(|_| is_wrong)
+            .map(|(_, note)| note.clone());
         if let (Some((style, note)), false) = (note, fits) {
             rows.extend(wrapped(below(), style, note));
         }
-        if listed && list.is_empty() && self.editor.text().contains('\n') {
+        // What is wanted is still said where something else is wrong.
+        if let (true, Some(wrong), Some(bounds)) = (is_wide, wrong, text::bounds(field))
+            && !wrong.as_str().ends_with(bounds.as_str())
+        {
+            rows.extend(wrapped(below(), Style::Dim, bounds));
+        }
+        let is_long = listed && list.is_empty() && self.editor.text().contains('\n');
+        if is_long {
             // A default is the server's, until the person writes another text.
             let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
             let text = self.editor.text();
@@ -145,6 +155,9 @@ impl FormView {
             rows.extend(lines.into_iter().skip(first).take(LINES));
         }
         if let Some(description) = &field.description {
+            if is_long {
+                rows.push(below().ours(Style::Dim, "about this field:"));
+            }
             rows.extend(described(description, columns));
         }
         if let Some((default, issue)) = draft.dropped(index) {
@@ -204,7 +217,7 @@ impl FormView {
                 Some((Style::Dim, words!("{} · ↓ calendar", text::hint(field))))
             }
             _ if has_focus || is_empty => Some((Style::Dim, hint(field))),
-            _ => None,
+            _ => text::bounds(field).map(|bounds| (Style::Dim, bounds)),
         }
     }
 }
