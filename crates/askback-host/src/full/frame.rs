@@ -157,6 +157,11 @@ impl Row {
         }
     }
 
+    /// Whether nothing stands there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
     /// Whether the person types there.
     pub(super) fn is_typed_in(&self) -> bool {
         self.cursor.is_some()

@@ -27,35 +27,14 @@ const ORIGIN: usize = 4;
 /// How the rest of a message is seen.
 const REST: &str = "; F4 shows the whole";
 
-/// The fewest columns for what is called.
-const CALLED: usize = 16;
-
 /// The head of a question: who asks, in which call, and why, in at most so many rows of the
 /// server's.
 pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, rows: usize) -> Frame {
     let columns = look.columns;
     let mut frame = Frame::default();
-    let name = given(&desk.asker().name).short();
-    let wants = wants(front.question, name);
-    let mut row = Row::new(columns).ours(Style::Strong, wants);
-    if front.total > 1 {
-        let of = words!("question {} of {}", front.position, front.total);
-        let behind = words!(" · {}", of.clone());
-        row = if text::columns(behind.as_str()) <= row.room() {
-            row.joined(|row| row.ours(Style::Strong, behind))
-        } else {
-            frame.push(row);
-            Row::new(columns).ours(Style::Strong, of)
-        };
+    for row in title(desk, front, columns) {
+        frame.push(row);
     }
-    let (of, called) = call(front.question);
-    if let Some(called) = called
-        && row.room() >= CALLED
-    {
-        let room = row.room();
-        row = row.joined(|row| row.ours(Style::Plain, of).peer(Style::Plain, &called, room));
-    }
-    frame.push(row);
     let mut page = Page::new(look);
     if !front.question.ask.is_ours() || !matches!(front.question.ask, Ask::Arguments { .. }) {
         question::origin(&mut page, desk.asker());
@@ -97,7 +76,69 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
     frame
 }
 
-fn wants(question: &Question, name: crate::text::Given) -> Words {
+/// The rows that say who asks, which question of how many that is, and in which call. What does not fit beside who asks
+/// stands below, and what does not fit there is cut in its middle.
+fn title(desk: &Desk, front: &Front<'_>, columns: usize) -> Vec<Row> {
+    let name = || given(&desk.asker().name).short();
+    let row = || Row::new(columns);
+    let whole = wants(front.question, name());
+    let wants = match text::columns(whole.as_str()) <= row().room() {
+        true => whole,
+        false => wants_in_short(front.question, name()),
+    };
+    let wants = text::fitted_around(wants.as_str(), row().room());
+    let first = row().ours(Style::Strong, given(wants));
+    let several = |of| (front.total > 1).then_some(of);
+    let of = several(words!("question {} of {}", front.position, front.total));
+    let (label, called) = call(front.question);
+    let called = called.map(|called| (label, text::line(called.raw())));
+    let beside = |row, of: &Option<Words>, cuts| behind(row, of.as_ref(), called.as_ref(), cuts);
+    if let Some(row) = beside(first.clone(), &of, false) {
+        return vec![row];
+    }
+    let in_short = several(words!("{} of {}", front.position, front.total));
+    let below = beside(row(), &of, false).or_else(|| beside(row(), &in_short, true));
+    std::iter::once(first).chain(below).collect()
+}
+
+/// A row with the place of a question among several, and what is called. Where not all of it fits, there is none, unless
+/// it may be cut.
+fn behind(
+    mut row: Row,
+    of: Option<&Words>,
+    called: Option<&(Words, String)>,
+    cuts: bool,
+) -> Option<Row> {
+    if let Some(of) = of {
+        let words = match row.is_empty() {
+            true => of.clone(),
+            false => words!(" · {}", of.clone()),
+        };
+        if text::columns(words.as_str()) > row.room() && !cuts {
+            return None;
+        }
+        row = row.joined(|row| row.ours(Style::Strong, words));
+    }
+    if let Some((label, name)) = called {
+        let label = match row.is_empty() {
+            true => label.as_str().trim_start_matches([' ', '·']),
+            false => label.as_str(),
+        };
+        let taken = text::columns(label).saturating_add(text::GUTTER.len());
+        if text::columns(name).saturating_add(taken) > row.room() && !cuts {
+            return None;
+        }
+        row = row.joined(|row| {
+            let row = row.ours(Style::Plain, given(label));
+            let room = row.room();
+            let name = text::fitted_around(name, room.saturating_sub(text::GUTTER.len()));
+            row.peer(Style::Plain, &PeerText::from(name), room)
+        });
+    }
+    Some(row)
+}
+
+fn wants(question: &Question, name: Given) -> Words {
     match &question.ask {
         Ask::Form { .. } => words!("{} asks", name),
         Ask::Link { .. } => words!("{} wants to open a page", name),
@@ -112,6 +153,17 @@ fn wants(question: &Question, name: crate::text::Given) -> Words {
     }
 }
 
+/// The same where there is little room.
+fn wants_in_short(question: &Question, name: Given) -> Words {
+    match &question.ask {
+        Ask::Sample(_) => words!("{} asks for a model's text", name),
+        Ask::Roots => words!("{} asks for folders", name),
+        Ask::Retry { .. } => words!("{} was lost", name),
+        _ => wants(question, name),
+    }
+}
+
+/// What is called, and the words of ours before it.
 fn call(question: &Question) -> (Words, Option<PeerText>) {
     let is_ours = matches!(question.ask, Ask::Arguments { .. });
     match &question.call {

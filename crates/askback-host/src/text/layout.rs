@@ -130,6 +130,16 @@ pub fn fitted_end(text: &str, most: usize) -> &str {
     &text[begins..]
 }
 
+/// As much of the beginning and of the end of `text`, safe already, as takes at most `most` columns on any terminal; a
+/// mark says where it was cut.
+pub fn fitted_around(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let end = fitted_end(text, most.saturating_sub(columns(CUT)) / 2);
+    fitted(text, most.saturating_sub(columns(end))) + end
+}
+
 /// The mark where a text was cut.
 const CUT: &str = "…";
 

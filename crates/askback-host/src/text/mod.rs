@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthChar;
 
 pub use clock::Clock;
 pub use field::{bounds, check, hint, plain, read};
-pub use layout::{columns, fitted, fitted_end, quoted, wrapped};
+pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;

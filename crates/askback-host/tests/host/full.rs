@@ -23,9 +23,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    booking, called, dates, evening, form, going_on, journey, link, nested, of_model, offering,
-    reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested, travel, unfinished,
-    vacation,
+    booking, called, dates, evening, form, going_on, journey, link, nested, of_model,
+    offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested, travel,
+    unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -454,6 +454,11 @@ screens! {
     ];
     questions_are_counted_on_a_narrow_screen: 40, [
         Asks(link("https://example.com/")), Asks(roots()), See, Press(Key::Esc), See,
+    ];
+    who_asks_in_which_call_is_seen_on_a_narrow_screen: 40, [
+        Asks(link("https://example.com/")), See, Press(Key::Esc), Asks(sampling()), See, Press(Key::Esc), Asks(roots()),
+        See, Press(Key::Esc), Asks(Question { call: Some(Call::Tool("find_the_best_flight_and_hotel_in_all_cities".to_owned())),
+            ..sampling() }), Asks(sampling()), See,
     ];
     what_is_being_typed_stays_when_more_is_asked: 80, [
         Asks(form("Who?", r#""name": {"type": "string"}"#, "")), Type("Ada"), Press(Key::Left), Asks(booking()),
