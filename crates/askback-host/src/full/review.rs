@@ -2,10 +2,11 @@
 
 use askback_core::forms::{Field, FieldKind};
 
-use super::frame::{LINE_BREAK, Row, label_room};
+use super::frame::{LINE_BREAK, Row, label_room, wrapped};
 use crate::{
     model::Draft,
     page::Style,
+    question,
     text::{self, PeerText},
     words,
 };
@@ -14,10 +15,8 @@ use crate::{
 /// It is that nowhere in a form whose server suggests values, nor where words stand for a day.
 pub(super) fn rows(draft: &Draft, is_suggested: bool, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &Field)| {
-        let value = match draft.value(index) {
-            Some(value) => field.show(value).replace('\n', LINE_BREAK),
-            None => "(empty)".to_owned(),
-        };
+        let (value, blanks) = question::reviewed(draft, index);
+        let value = value.replace('\n', LINE_BREAK);
         let number = words!("{}", index.saturating_add(1)).right(3);
         let label = text::line(field.label());
         let label = text::fitted(&label, label_room(columns));
@@ -35,6 +34,18 @@ pub(super) fn rows(draft: &Draft, is_suggested: bool, columns: usize) -> Vec<Row
         for part in parts {
             rows.push(row.peer(Style::Plain, &PeerText::from(part), columns));
             row = Row::new(columns).to(5);
+        }
+        if let Some(blanks) = blanks {
+            let beside = rows.pop().map(|row| row.ours(Style::Plain, "  "));
+            match beside {
+                Some(row) if row.room() >= text::columns(blanks.as_str()) => {
+                    rows.push(row.ours(Style::Warning, blanks));
+                }
+                beside => {
+                    rows.extend(beside);
+                    rows.extend(wrapped(row, Style::Warning, blanks));
+                }
+            }
         }
         rows
     };

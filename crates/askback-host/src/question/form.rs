@@ -130,12 +130,28 @@ pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft:
     page.say(Style::Strong, title);
     for (index, field) in draft.fields().iter().enumerate() {
         let label = text::line(field.label());
-        let value = match draft.value(index) {
-            Some(value) => field.show(value),
-            None => "(empty)".to_owned(),
-        };
         let number = words!("{}", index.saturating_add(1)).right(3);
+        let (value, blanks) = reviewed(draft, index);
         page.quote_at(words!("{} ", number), format!("{label}: {value}"));
+        if let Some(blanks) = blanks {
+            page.item("    ", Style::Warning, blanks);
+        }
+    }
+}
+
+/// The value of a field as it is looked over, and which blanks of it are not seen: then it stands between quotes.
+pub(crate) fn reviewed(draft: &Draft, index: usize) -> (String, Option<Words>) {
+    let Some((field, value)) = draft.fields().get(index).zip(draft.value(index)) else {
+        return ("(empty)".to_owned(), None);
+    };
+    let shown = field.show(value);
+    let blanks = match field.kind {
+        FieldKind::Text(_) => text::unseen_blanks(&shown),
+        _ => None,
+    };
+    match blanks {
+        Some(blanks) => (format!("\"{shown}\""), Some(blanks)),
+        None => (shown, None),
     }
 }
 

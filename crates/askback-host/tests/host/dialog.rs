@@ -17,9 +17,9 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    booking, called, dates, evening, form, going_on, in_full, journey, link, nested, of_model,
-    offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested, travel, unfinished,
-    vacation,
+    blanks, booking, called, dates, evening, form, going_on, in_full, journey, link, nested,
+    of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested, travel,
+    unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -268,6 +268,9 @@ macro_rules! screens {
 }
 
 screens! {
+    blanks_are_told_before_they_are_sent: NARROW, [
+        Asks(blanks()), Type("  "), Type(" Ada  L"), Type("all is seen"), Type(""),
+    ];
     // Shows EL-03, EL-13, EL-27, EL-30.
     a_booking: WIDE, [
         Asks(booking()), Type("yes"), Type("2"), Type(""), Type(""),

@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    booking, called, dates, evening, form, going_on, journey, link, nested, of_model,
+    blanks, booking, called, dates, evening, form, going_on, journey, link, nested, of_model,
     offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested, travel,
     unfinished, vacation,
 };
@@ -497,6 +497,13 @@ screens! {
     a_review_is_read_to_its_end: 80, [
         Asks(form("Sizes?", &lengths(40), "")), Press(Key::Ctrl('s')), See, Press(Key::Enter), Press(Key::PageDown),
         Press(Key::Enter), Press(Key::PageDown), See, Press(Key::Enter),
+    ];
+    blanks_are_told_before_they_are_sent: 80, [
+        Asks(blanks()), Type("  "), Press(Key::Tab), Type(" Ada  L"), Press(Key::Tab), Type("all is seen"), Press(Key::Ctrl('s')), See,
+        Press(Key::Enter),
+    ];
+    blanks_are_told_on_a_narrow_screen: 40, [
+        Asks(blanks()), Type("  "), Press(Key::Tab), Type(" Ada  L"), Press(Key::Ctrl('s')), See, Press(Key::Esc),
     ];
     a_long_conversation_shows_what_is_new: 80, [
         Model, Asks(long_talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,

@@ -77,6 +77,12 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
 }
 
 /// The wishes of a booking.
+/// A form into which blanks are typed.
+fn blanks() -> Question {
+    let fields = r#""a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}"#;
+    form("Which?", fields, "")
+}
+
 fn booking() -> Question {
     form(
         "Flights and hotel come to 3000 USD.\nShall we book?",
