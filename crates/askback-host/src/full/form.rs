@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     command::{self, Typed},
-    model::{Draft, Front, Said, having, options},
+    model::{Ask, Draft, Front, Said, having, options},
+    question::is_secret,
 };
 
 /// The most characters of a paste that are looked for among options.
@@ -35,6 +36,8 @@ pub(super) struct FormView {
     sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
+    /// Whether secrets are seen as they were typed.
+    reveals: bool,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
     is_tried: bool,
 }
@@ -61,8 +64,19 @@ impl FormView {
             sought: String::new(),
             calendar: None,
             suggested: SuggestedView::default(),
+            reveals: false,
             is_tried: false,
         }
+    }
+
+    /// Shows secrets as they were typed, or hides them again.
+    pub(super) fn turn_secrets(&mut self) {
+        self.reveals = !self.reveals;
+    }
+
+    /// Whether the value of a field is not to be seen.
+    pub(super) fn hides(&self, ask: &Ask, field: &Field) -> bool {
+        !self.reveals && is_secret(ask, field)
     }
 
     /// Goes to the first field because of which the form could not be sent.

@@ -41,6 +41,12 @@ pub(super) fn rows(front: &Front<'_>, columns: usize) -> Vec<Row> {
     rows
 }
 
+/// The key that shows secrets, where some are asked for.
+fn reveal(front: &Front<'_>) -> Option<Does> {
+    let does = ("Ctrl-R", "show what you typed as a secret, or hide it");
+    front.question.ask.asks_for_secrets().then_some(does)
+}
+
 /// The keys of the step alone.
 fn here(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
@@ -83,10 +89,14 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             if front.called.is_some() {
                 keys.push(("Ctrl-B", "leave the call"));
             }
+            keys.extend(reveal(front));
             keys
         }
         Step::Review(_) if ours => vec![("Enter", "call it"), ("e", "change the fields"), ROWS],
-        Step::Review(_) => vec![("Enter", "send it"), ("e", "change the fields"), ROWS],
+        Step::Review(_) => {
+            let keys = [("Enter", "send it"), ("e", "change the fields"), ROWS];
+            keys.into_iter().chain(reveal(front)).collect()
+        }
         Step::Reread(_) => vec![("Enter", "send it"), ("e", "change the text"), ROWS],
         Step::Consent(_) => vec![("o", "open it in your browser"), COPY, CODE],
         Step::Sure(_) => vec![("y", "open it all the same"), ("b", "back"), COPY, CODE],

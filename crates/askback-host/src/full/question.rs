@@ -11,15 +11,15 @@ use super::{
 use crate::{
     folder,
     model::{
-        self, Ask, Asker, Call, Desk, Effect, Front, Happened, Question, Reply, Sampling, Step,
-        Why, link,
+        self, Ask, Asker, Call, Desk, Draft, Effect, Front, Happened, Question, Reply, Sampling,
+        Step, Why, link,
     },
     page::{Excerpt, Look, Page, Style},
     question::{self, tools},
     text::{self, Given, PeerText, Words, given},
     words,
 };
-use askback_core::protocol::CreateMessageResult;
+use askback_core::{forms::Field, protocol::CreateMessageResult};
 
 /// The most rows on where a server comes from.
 const ORIGIN: usize = 4;
@@ -194,7 +194,7 @@ pub(super) fn body(
     };
     let mut rows = Vec::new();
     match front.step {
-        Step::Filling(_) => {}
+        Step::Filling(_) | Step::Review(_) => {}
         Step::Confirm => rows.extend(why(front, look, shown)),
         Step::Secret(_) => {
             let words = "It seems to ask for secrets, which do not belong into a form:";
@@ -205,10 +205,6 @@ pub(super) fn body(
                     rows.push(row().to(2).peer(Style::Plain, &label, columns));
                 }
             }
-        }
-        Step::Review(draft) => {
-            rows.extend(why(front, look, shown));
-            rows.extend(review::rows(draft, front.suggests(), columns));
         }
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             // Nothing of it is cut, and what it leads to comes before an address of any length.
@@ -303,6 +299,18 @@ pub(super) fn body(
         Step::Reason => rows.push(line("Why not? A line for the server: ")),
     }
     rows
+}
+
+/// The rows of a form that is looked over, but for the values of fields that are not to be seen.
+pub(super) fn review(
+    front: &Front<'_>,
+    draft: &Draft,
+    hides: impl Fn(&Field) -> bool,
+    look: Look,
+    shown: usize,
+) -> Vec<Row> {
+    let values = review::rows(draft, front.suggests(), hides, look.columns);
+    [why(front, look, shown), values].concat()
 }
 
 /// A row with the names of the tools that may be called: they stand at the end of a request, of which not
@@ -474,6 +482,11 @@ pub(super) fn keys(
         Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
         Step::Reason => "[Enter] Decline  [Esc] Back".into(),
+    };
+    let has_values = matches!(front.step, Step::Filling(_) | Step::Review(_));
+    let hint = match has_values && front.question.ask.asks_for_secrets() {
+        true => words!("{}  ^R reveal", hint),
+        false => hint,
     };
     let ways_out = match front.step {
         Step::Reason => "",

@@ -2,7 +2,7 @@
 
 use askback_core::forms::{Field, FieldKind};
 
-use super::frame::{LINE_BREAK, Row, label_room, wrapped};
+use super::frame::{LINE_BREAK, Row, hidden, label_room, wrapped};
 use crate::{
     model::Draft,
     page::Style,
@@ -11,12 +11,20 @@ use crate::{
     words,
 };
 
-/// Every value that will be sent. Of a text that is the person's alone the beginning is seen; of anything else the whole.
+/// Every value that will be sent, but for those that `hides` says are not to be seen. Of a text that is the person's alone the beginning is seen; of anything else the whole.
 /// It is that nowhere in a form whose server suggests values, nor where words stand for a day.
-pub(super) fn rows(draft: &Draft, is_suggested: bool, columns: usize) -> Vec<Row> {
+pub(super) fn rows(
+    draft: &Draft,
+    is_suggested: bool,
+    hides: impl Fn(&Field) -> bool,
+    columns: usize,
+) -> Vec<Row> {
     let row = |(index, field): (usize, &Field)| {
         let (value, blanks) = question::reviewed(draft, index);
-        let value = value.replace('\n', LINE_BREAK);
+        let value = match draft.value(index) {
+            Some(value) if hides(field) => hidden(&field.show(value)),
+            _ => value.replace('\n', LINE_BREAK),
+        };
         let number = words!("{}", index.saturating_add(1)).right(3);
         let label = text::line(field.label());
         let label = text::fitted(&label, label_room(columns));

@@ -306,6 +306,10 @@ impl Screen {
                 return Vec::new();
             }
             Key::F(8) => return vec![Said::Mute],
+            Key::Ctrl('r') if front.question.ask.asks_for_secrets() => {
+                self.form.turn_secrets();
+                return Vec::new();
+            }
             Key::Ctrl('g') => {
                 self.editing = match front.step {
                     Step::Filling(draft) => self.form.text_of(draft),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::name;
 use crate::{
-    model::{Asker, Draft, Question, having, marks, options},
+    model::{Ask, Asker, Draft, Question, having, marks, options},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, Words},
     words,
@@ -136,6 +136,16 @@ pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft:
         if let Some(blanks) = blanks {
             page.item("    ", Style::Warning, blanks);
         }
+    }
+}
+
+/// Whether a field of a question seems to ask for a secret.
+pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
+    match ask {
+        Ask::Form { message, schema } => schema
+            .secret_fields(message)
+            .any(|secret| secret.name == field.name),
+        _ => false,
     }
 }
 

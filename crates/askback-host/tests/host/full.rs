@@ -533,6 +533,15 @@ screens! {
         Asks(form("Sign in.", r#""password": {"type": "string", "title": "Your password"}"#, "")), See,
         Press(Key::Enter), Type("y"), See, Press(Key::Esc),
     ];
+    a_secret_is_not_seen_until_it_is_wanted: 80, [
+        Asks(form("Sign in.", r#""user": {"type": "string"}, "password": {"type": "string", "minLength": 5},
+            "note": {"type": "string"}"#, "")),
+        Type("yada"), Press(Key::Tab), Type("hünk"), Press(Key::Left), See, Press(Key::Ctrl('r')), See, Press(Key::Ctrl('r')),
+        Press(Key::Tab), See, Press(Key::BackTab), Type("er"), Press(Key::Tab), See, Press(Key::Ctrl('s')), See,
+        Press(Key::Ctrl('r')), Press(Key::F(1)), See, Press(Key::Enter),
+        Asks(form("Your key?", r#""private_key": {"type": "string"}"#, "")), Type("y"), Press(Key::Paste("one\ntwo".into())), See,
+        Press(Key::Ctrl('r')), See, Press(Key::Esc),
+    ];
     values_are_suggested_as_one_types: 80, [
         Asks(vacation(true)), Type("Ba"), See, Suggest(0, "B", &["stale"]),
         Suggest(0, "Ba", &["Barcelona", "Bath\x1b[2J", "Basel"]), See,

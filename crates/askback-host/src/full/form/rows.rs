@@ -7,7 +7,7 @@ use crate::{
     command::{self, Typed},
     full::{
         choices::{Choices, chosen, is_partly_chosen},
-        frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
+        frame::{Frame, LINE_BREAK, MARKS, Row, hidden, label_room, wrapped},
         question,
     },
     model::{Draft, Front, options},
@@ -51,7 +51,8 @@ impl FormView {
             if index == self.focus {
                 focused = rows.len();
             }
-            self.field(draft, index, label, columns, &mut rows);
+            let hides = self.hides(&front.question.ask, &draft.fields()[index]);
+            self.field(draft, index, hides, label, columns, &mut rows);
             if index == self.focus {
                 let written = self.editor.text();
                 let begun = Row::new(columns).to(MARKS);
@@ -65,6 +66,7 @@ impl FormView {
         &self,
         draft: &Draft,
         index: usize,
+        hides: bool,
         label: usize,
         columns: usize,
         rows: &mut Vec<Row>,
@@ -107,7 +109,7 @@ impl FormView {
         };
         let filled = |row: Row| match choices.inline(row.clone()) {
             Some(row) => (row, false),
-            None if list.is_empty() => (self.text(draft, index, row, room, has_focus), true),
+            None if list.is_empty() => (self.text(draft, index, hides, row, room), true),
             None => (chosen(draft, index, row, room), true),
         };
         let (row, listed) = match has_focus {
@@ -145,7 +147,7 @@ impl FormView {
             rows.extend(wrapped(below(), Style::Dim, bounds));
         }
         let is_long = listed && list.is_empty() && self.editor.text().contains('\n');
-        if is_long {
+        if is_long && !hides {
             // A default is the server's, until the person writes another text.
             let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
             let text = self.editor.text();
@@ -155,7 +157,7 @@ impl FormView {
             rows.extend(lines.into_iter().skip(first).take(LINES));
         }
         if let Some(description) = &field.description {
-            if is_long {
+            if is_long && !hides {
                 rows.push(below().ours(Style::Dim, "about this field:"));
             }
             rows.extend(described(description, columns));
@@ -181,15 +183,24 @@ impl FormView {
     }
 
     /// The text of a field.
-    fn text(&self, draft: &Draft, index: usize, row: Row, room: usize, has_focus: bool) -> Row {
+    fn text(&self, draft: &Draft, index: usize, hides: bool, row: Row, room: usize) -> Row {
+        let has_focus = index == self.focus;
         let text = self.editor.text();
         if has_focus && text.contains('\n') {
             return row.ours(Style::Dim, words!("{} lines", text.split('\n').count()));
+        }
+        if has_focus && hides {
+            let before = hidden(&text[..self.editor.at()]).len();
+            return row.written(&hidden(text), Some(before), room);
         }
         if has_focus {
             return row.written(text, Some(self.editor.at()), room);
         }
         match (draft.written(index), draft.value(index)) {
+            (Some(written), _) if hides => row.written(&hidden(written), None, room),
+            (_, Some(value)) if hides => {
+                row.written(&hidden(&draft.fields()[index].show(value)), None, room)
+            }
             (Some(written), _) => row.written(written, None, room),
             (_, Some(value)) => {
                 let shown = draft.fields()[index].show(value);

@@ -85,6 +85,11 @@ impl Screen {
                 let (rows, focused) = self.pick.rows(sampling, look);
                 (rows, Some(focused))
             }
+            Step::Review(draft) => {
+                let hides = |field: &_| self.form.hides(&front.question.ask, field);
+                let rows = question::review(front, draft, hides, look, self.shown);
+                (rows, None)
+            }
             Step::Replied(sampling) => {
                 let call = self.checkpoint.at(sampling);
                 (question::replied(desk.asker(), sampling, call, look), None)
