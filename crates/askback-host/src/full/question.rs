@@ -274,16 +274,16 @@ pub(super) fn body(
         }
         Step::Write(sampling) => {
             if front.model.is_none() {
-                rows.push(row().ours(
-                    Style::Dim,
-                    "No model is set up here: the text is yours to write.",
-                ));
+                let words = "No model is set up here: the text is yours to write.";
+                rows.extend(wrapped(row(), Style::Dim, words));
             }
             rows.extend(offered(sampling, columns));
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
         Step::Reread(text) => {
             let mut page = Page::new(look);
+            let words = words!("Ready to send to {}:", given(&asker.name).short());
+            page.say(Style::Strong, words);
             page.quote(text);
             let mut frame = Frame::default();
             frame.put(&page.take());
@@ -296,7 +296,7 @@ pub(super) fn body(
             }
             rows.push(line("Another folder: "));
         }
-        Step::Reason => rows.push(line("Why not? A line for the server: ")),
+        Step::Reason => rows.push(line("Why not? (optional) ")),
     }
     rows
 }
@@ -481,7 +481,7 @@ pub(super) fn keys(
         Step::Rewrite(..) => "^S take it  ^B leave it as it was".into(),
         Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
-        Step::Reason => "[Enter] Decline  [Esc] Back".into(),
+        Step::Reason => "[Enter] Decline, with a reason or none  [Esc] Back".into(),
     };
     let has_values = matches!(front.step, Step::Filling(_) | Step::Review(_));
     let hint = match has_values && front.question.ask.asks_for_secrets() {
@@ -550,12 +550,15 @@ fn packed(keys: &str, columns: usize) -> Vec<Row> {
         .collect()
 }
 
-/// The words on a reply that was sent in place of a model, or is the model's.
-fn sent(reply: &CreateMessageResult, name: Given) -> Words {
+/// The words on a reply that was sent in place of a model, or is the model's, which replied so at first.
+fn sent(reply: &CreateMessageResult, replied: Option<&CreateMessageResult>, name: Given) -> Words {
     match (
         model::is_by_hand(reply),
         model::calls(reply.content.blocks()).count(),
     ) {
+        (false, _) if replied.is_some_and(|replied| replied.content != reply.content) => {
+            words!("{} · sent the model's reply as you changed it ", name)
+        }
         (false, _) => words!("{} · sent what the model replied ", name),
         (true, 0) => words!("{} · sent a text ", name),
         (true, 1) => words!("{} · sent a call of a tool ", name),
@@ -563,8 +566,14 @@ fn sent(reply: &CreateMessageResult, name: Given) -> Words {
     }
 }
 
-/// Puts on the page what the scrollback keeps of an event: a line for each thing that happened.
-pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
+/// Puts on the page what the scrollback keeps of an event: a line for each thing that happened. A model that was asked
+/// replied so, before the person changed it.
+pub(super) fn kept(
+    desk: &Desk,
+    happened: &Happened,
+    replied: Option<&CreateMessageResult>,
+    page: &mut Page,
+) {
     let name = || given(&desk.asker().name).short();
     for effect in &happened.effects {
         match effect {
@@ -580,7 +589,7 @@ pub(super) fn kept(desk: &Desk, happened: &Happened, page: &mut Page) {
                         words!("{} · sent {} fields ", name(), content.len())
                     }
                     Reply::Link => words!("{} · agreed to the link ", name()),
-                    Reply::Sampled(reply) => sent(reply, name()),
+                    Reply::Sampled(reply) => sent(reply, replied, name()),
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use askback_core::protocol::CreateMessageResult;
 use jiff::civil::Date;
 
 use super::{
@@ -49,6 +50,8 @@ pub struct Screen {
     /// The choice of a tool to call.
     pick: PickView,
     checkpoint: Checkpoint,
+    /// The reply of a model that the person was shown, as it came.
+    replied: Option<CreateMessageResult>,
     home: Home,
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
@@ -97,6 +100,7 @@ impl Screen {
             text: Editor::default(),
             pick: PickView::default(),
             checkpoint: Checkpoint::default(),
+            replied: None,
             home: Home::default(),
             issue: None,
             is_helping: false,
@@ -157,7 +161,7 @@ impl Screen {
 
     /// Takes in what came of an event, and puts on the page what the scrollback keeps of it.
     pub fn happened(&mut self, desk: &Desk, happened: &Happened, page: &mut Page) {
-        question::kept(desk, happened, page);
+        question::kept(desk, happened, self.replied.as_ref(), page);
         let front = desk.front();
         if front.map(|front| (front.id, front.turn)) != self.seen {
             return;
@@ -267,8 +271,16 @@ impl Screen {
         }
         if is_new {
             (self.text, self.checkpoint) = (Editor::default(), Checkpoint::default());
+            self.replied = None;
         }
         self.pick = PickView::default();
+        match desk.front().map(|front| front.step) {
+            Some(Step::Replied(sampling)) if self.replied.is_none() => {
+                self.replied = sampling.reply.clone();
+            }
+            Some(Step::Running(_)) => self.replied = None,
+            _ => {}
+        }
         if let Some(so_far) = desk.front().and_then(|front| so_far(&front.step))
             && so_far != self.text.text()
         {
@@ -427,6 +439,13 @@ impl Screen {
                     return Some(self.command(&front.step, &command));
                 }
                 if typed.is_empty() {
+                    self.issue = match front.step {
+                        Step::Folders(Some(_)) => Some(
+                            "Type the path of a folder, or press y for the one that is offered.",
+                        ),
+                        Step::Folders(None) => Some("Type the path of a folder."),
+                        _ => None,
+                    };
                     return Some(Vec::new());
                 }
                 one(match front.step {

@@ -595,6 +595,13 @@ screens! {
         Do::Reply("Take the 08:10."), See, Type("e"), Press(Key::Backspace), Type("!"), Press(Key::Ctrl('s')), See,
         Press(Key::Enter),
     ];
+    a_reply_that_was_not_changed_is_the_model_s: 80, [
+        Model, Asks(sampling()), Press(Key::Enter), Do::Reply("Take the 08:10."), See, Press(Key::Enter),
+        // Changed, and changed back; changed, and written anew by the model.
+        Asks(sampling()), Press(Key::Enter), Do::Reply("One."), See, Type("e!"), Press(Key::Backspace), Press(Key::Ctrl('s')),
+        Press(Key::Enter), Asks(sampling()), Press(Key::Enter), Do::Reply("Two."), See, Type("e!"), Press(Key::Ctrl('s')),
+        Type("r"), See, Do::Reply("Three."), See, Press(Key::Enter),
+    ];
     what_is_permitted_is_not_asked_again: 40, [
         Model, Asks(sampling()), See, Type("aA"), Do::Reply("One."), Asks(sampling()), See, Do::Reply("Two."),
     ];
@@ -615,7 +622,7 @@ screens! {
         Model, Asks(offering("auto", Vec::new())), See, Type("w"), Press(Key::Ctrl('t')), Press(Key::Down), Press(Key::Enter), Type("b"),
         Type("w"), See, Type("r"), Do::Reply("The 08:10."), Type("b"), Type("w"), Press(Key::Enter),
     ];
-    a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), Type("y")];
+    a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), See, Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
 }
 
