@@ -36,6 +36,8 @@ pub(super) struct FormView {
     sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
+    /// Whether values were wanted for the field at which the form begins.
+    has_suggested: bool,
     /// Whether secrets are seen as they were typed.
     reveals: bool,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
@@ -64,6 +66,7 @@ impl FormView {
             sought: String::new(),
             calendar: None,
             suggested: SuggestedView::default(),
+            has_suggested: false,
             reveals: false,
             is_tried: false,
         }
@@ -161,6 +164,16 @@ impl FormView {
         }
     }
 
+    /// Has values suggested for the field at which the form begins, once.
+    pub(super) fn suggest(&mut self, draft: &Draft) -> Option<Said> {
+        if std::mem::replace(&mut self.has_suggested, true) {
+            return None;
+        }
+        let text = self.text_of(draft)?;
+        let field = self.focus;
+        Some(Said::Suggest { field, text })
+    }
+
     /// Does what a key does.
     pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> Pressed {
         self.load(draft);
@@ -201,7 +214,12 @@ impl FormView {
                     self.editor = Editor::default();
                     return self.press_field(draft, key);
                 }
-                Picked::Left => self.calendar = None,
+                Picked::Left => {
+                    self.calendar = None;
+                    if matches!(key, Key::Tab | Key::BackTab) {
+                        return self.press_field(draft, key);
+                    }
+                }
                 Picked::Day(text) => {
                     (self.calendar, self.loaded) = (None, None);
                     said.push(Said::Write { field: at, text });

@@ -256,6 +256,9 @@ impl Leaf for Full {
         {
             return Poll::Ready(did);
         }
+        if let Some(said) = self.screen.begun(desk) {
+            return Poll::Ready(Did::Said(vec![said]));
+        }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
             // The terminal is gone: what is asked is cancelled, and what goes on comes to its end. A task

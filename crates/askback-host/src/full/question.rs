@@ -464,8 +464,10 @@ pub(super) fn keys(
         Step::Confirm => "[Enter] Agree".into(),
         Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
         Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
-        Step::Opened(_) if front.goes_on() => "[Enter] I have opened it  [o] Try again".into(),
-        Step::Opened(_) => "[Enter] I have finished  [o] Open again".into(),
+        Step::Opened(_) if front.goes_on() => {
+            "[Enter] I have opened it  [o] Try again  [c] Copy  [q] QR code".into()
+        }
+        Step::Opened(_) => "[Enter] I have finished  [o] Open again  [c] Copy  [q] QR code".into(),
         Step::Returning(_) => "^O open again".into(),
         Step::Write(sampling) if !sampling.offered().is_empty() => {
             "^S look it over  ^T call a tool".into()

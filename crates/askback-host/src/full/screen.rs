@@ -180,6 +180,17 @@ impl Screen {
         Some(entered(line, prompt, page))
     }
 
+    /// Says what is wanted of a form that is seen before a key is pressed: values for its first field, where some are
+    /// suggested.
+    pub fn begun(&mut self, desk: &Desk) -> Option<Said> {
+        self.look(desk);
+        let front = desk.front().filter(Front::suggests)?;
+        match front.step {
+            Step::Filling(draft) => self.form.suggest(draft),
+            _ => None,
+        }
+    }
+
     /// Does what a key does. `prompt` is that of the line that is wanted where nothing is asked.
     pub fn press(
         &mut self,

@@ -122,6 +122,13 @@ impl Seat {
         }
     }
 
+    /// Has what a form wants before a key is pressed.
+    fn begin(&mut self) {
+        while let Some(said) = self.screen.begun(&self.desk) {
+            self.happen(Event::Said(said));
+        }
+    }
+
     fn press(&mut self, key: &Key) {
         // The screen is brought up to date before each key.
         self.frame();
@@ -201,6 +208,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Asks(question) => {
                 questions += 1;
                 seat.happen(Event::Asked(questions, question));
+                seat.begin();
             }
             Type(text) => {
                 for c in text.chars() {
@@ -547,6 +555,14 @@ screens! {
         Suggest(0, "Ba", &["Barcelona", "Bath\x1b[2J", "Basel"]), See,
         Press(Key::Down), Press(Key::Down), Press(Key::Down), Press(Key::Up), See, Press(Key::Up), Press(Key::Enter), See,
         Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    values_are_suggested_before_a_key_is_pressed: 80, [
+        Asks(vacation(true)), Suggest(0, "", &["Barcelona", "Basel"]), See, Press(Key::Down), Press(Key::Tab), Press(Key::Tab),
+        Suggest(1, "", &["June", "July"]), Press(Key::Down), Press(Key::BackTab), See, Press(Key::Esc),
+    ];
+    shift_tab_leaves_a_calendar_and_its_field: 80, [
+        Asks(form("When?", r#""name": {"type": "string"}, "day": {"type": "string", "format": "date"}"#, "")),
+        Press(Key::Tab), Press(Key::Down), Press(Key::BackTab), See, Press(Key::Esc),
     ];
     what_is_suggested_is_reviewed_whole: 40, [
         Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Barcelona, a flight there, a hotel, and all else that there is"]),
