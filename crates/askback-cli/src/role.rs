@@ -164,6 +164,13 @@ impl Role {
         Ok(role)
     }
 
+    /// The words that there are: the known clients, those that take something away, and the revisions.
+    pub fn words() -> Vec<&'static str> {
+        let known = KnownClient::all().into_iter().map(|client| client.name);
+        let revisions = Revision::ALL.map(Revision::as_str);
+        known.chain(LESS).chain(revisions).collect()
+    }
+
     /// The one revision that it speaks; none where it speaks whatever both sides have.
     pub fn revision(self) -> Option<Revision> {
         let known = || {
@@ -239,10 +246,7 @@ impl Role {
                     }
                     self.named = Some(revision);
                 } else {
-                    let names = known.iter().map(|client| client.name);
-                    let revisions = Revision::ALL.map(Revision::as_str);
-                    let all: Vec<_> = names.chain(LESS).chain(revisions).collect();
-                    return Err(format!("there are {}", all.join(", ")));
+                    return Err(format!("there are {}", Self::words().join(", ")));
                 }
             }
         }

@@ -3,6 +3,8 @@
 //! Everything passes through the [`Conversation`]; a [`Leaf`] shows it and says what the person does, and
 //! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
 
+mod changes;
+
 use std::{
     collections::HashMap,
     convert::Infallible,
@@ -13,10 +15,7 @@ use std::{
 };
 
 use askback::client;
-use askback_core::{
-    limits::Limits,
-    protocol::{CreateMessageResult, LoggingLevel, Root},
-};
+use askback_core::{limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -29,11 +28,10 @@ use crate::{
     folder,
     leaf::{Did, Leaf},
     model::{
-        Asker, Call, Catalog, Change, Claims, Conversation, Desk, Effect, Ended, Event, Far,
-        Folders, Happened, How, Permission, Presence, Question, Reply, Said, Server, Stance,
+        Asker, Change, Conversation, Desk, Effect, Ended, Event, Far, Happened, Presence, Question,
+        Reply, Said, Server,
     },
     models::{Model, ModelError},
-    offer::Offer,
     page::{Page, Rows, Style, out::Unwritten},
     relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
@@ -159,62 +157,6 @@ impl Host {
         self.changed.clone()
     }
 
-    /// Takes note of whether a server is there.
-    pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
-        let is_opening = match presence {
-            Presence::There => Some(false),
-            Presence::Connecting | Presence::Down => Some(true),
-            Presence::Gone | Presence::Absent => None,
-        };
-        if let Some(is_opening) = is_opening {
-            self.served.of(server).remarks.open(is_opening);
-        }
-        self.change(Change::Presence(server, presence));
-    }
-
-    /// Takes note of who a server says it is.
-    pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
-        self.change(Change::Met(server, claims));
-    }
-
-    /// Takes note of the lists of a server.
-    pub fn list(&mut self, server: ServerId, catalog: Catalog) {
-        self.change(Change::Listed(server, catalog));
-    }
-
-    /// Takes note of the level from which on log lines are asked for, of the server that the person talks to.
-    pub fn log(&mut self, level: LoggingLevel) {
-        self.change(Change::Log(self.talk.chosen_id(), level));
-    }
-
-    /// Shows these folders to the server that the person talks to, from now on and without asking. `chosen` is how
-    /// the person chose them.
-    pub fn share(&mut self, chosen: Folders, roots: Vec<Root>) {
-        self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
-    }
-
-    /// Answers the questions of the server that the person talks to so from now on, also where they wanted none.
-    pub fn answer_as(&mut self, stance: Stance) {
-        self.change(Change::Stance(self.talk.chosen_id(), stance));
-    }
-
-    /// Begins a call of the server that the person talks to. `line` is the one that is offered for it, where there is
-    /// one. If it is the call before again, the questions that were answered in that are answered as they were.
-    pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {
-        let server = self.talk.chosen_id();
-        self.change(Change::Called {
-            server,
-            call,
-            line,
-            is_repeated,
-        });
-    }
-
-    /// Ends the call of the server that the person talks to.
-    pub fn end_call(&mut self, how: How) {
-        self.change(Change::Ended(self.talk.chosen_id(), how));
-    }
-
     fn served(&mut self) -> &mut Served {
         self.served.of(self.talk.chosen_id())
     }
@@ -231,30 +173,6 @@ impl Host {
     /// the server that they talk to.
     pub fn showing_wire(&mut self, show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static) {
         self.served().wire = Some(Box::new(show));
-    }
-
-    /// Sets how far the server that the person talks to may have a model reply without asking, and what keeps what the person
-    /// says of that beyond the session.
-    pub fn permitting(
-        &mut self,
-        permission: Permission,
-        keep: impl Fn(Permission) -> Result<(), Words> + 'static,
-    ) {
-        self.change(Change::Permission(self.talk.chosen_id(), permission));
-        self.served().keep = Some(Box::new(keep));
-    }
-
-    /// Changes how far the server that the person talks to may have a model reply without asking, now and beyond the session.
-    ///
-    /// # Errors
-    ///
-    /// Says why it is not kept.
-    pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
-        self.change(Change::Permission(self.talk.chosen_id(), permission));
-        match &self.served().keep {
-            Some(keep) => keep(permission),
-            None => Ok(()),
-        }
     }
 
     /// The questions of the server that the person talks to.
@@ -311,25 +229,10 @@ impl Host {
         self.leaf.shows_offers()
     }
 
-    /// Takes note of what can be typed at the prompt.
-    pub fn offer(&mut self, offers: Vec<Offer>) {
-        self.change(Change::Offered(offers));
-    }
-
-    /// Takes note of what is said of the server at the prompt.
-    pub fn describe(&mut self, words: Words) {
-        self.change(Change::Described(words));
-    }
-
     /// The time in which the person had a question in front.
     pub fn answering(&mut self) -> Duration {
         self.talk.pass(self.began.elapsed());
         self.talk.answering()
-    }
-
-    /// Takes note of lines to go back to, oldest first, behind those that are known.
-    pub fn remember(&mut self, lines: Vec<String>) {
-        self.change(Change::Entered(lines));
     }
 
     /// Tells of changed lists from now on, and how a server that went away is started again: the

@@ -6,7 +6,6 @@ use askback::client::Client;
 use askback_core::{
     future::BoxFuture,
     protocol::{Reference, Tool},
-    revision::Revision,
     uri_template::UriTemplate,
 };
 use askback_host::{
@@ -18,7 +17,7 @@ use askback_host::{
 use serde_json::Value;
 
 use super::{address::Addresses, line, offered::quoted};
-use crate::role::KnownClient;
+use crate::role::Role;
 
 /// The servers of a conversation, from which lines are completed.
 pub(super) struct Source {
@@ -36,13 +35,13 @@ struct Begun<'a> {
     last: &'a str,
 }
 
-/// What the last word may become.
+/// The ways in which the last word may go on.
 enum Wanted {
     /// One of these words.
     Words(Vec<String>),
     /// These whole lines.
     Lines(Vec<String>),
-    /// What the server says.
+    /// The values that the server suggests.
     Values(Box<Asked>),
 }
 
@@ -148,9 +147,8 @@ impl Source {
             }
             ("as", []) => {
                 let ours = ours(command)?.iter().map(|&word| word.to_owned());
-                let known = KnownClient::all().into_iter().map(|client| client.name);
-                let revisions = Revision::ALL.map(|revision| revision.as_str().to_owned());
-                Some(words(ours.chain(known).chain(revisions), last))
+                let clients = Role::words().into_iter().map(str::to_owned);
+                Some(words(ours.chain(clients), last))
             }
             ("call" | "begin", [tool, given @ ..]) => self.argument(talk, tool, given, last),
             ("prompt", [prompt, given @ ..]) => self.prompt(talk, prompt, given, last),
@@ -478,10 +476,13 @@ mod tests {
         );
     }
 
+    /// The values of other variables.
+    type Values = &'static [(&'static str, &'static str)];
+
     #[test]
     fn the_variable_that_is_begun_is_found() {
         #[track_caller]
-        fn check(template: &str, uri: &str, expected: Option<(&str, &str, &[(&str, &str)])>) {
+        fn check(template: &str, uri: &str, expected: Option<(&str, &str, Values)>) {
             let found = begun_at(template, uri).map(|(_, _, variable, mut values)| {
                 let text = values.remove(&variable).unwrap_or_default();
                 (variable, text, values)

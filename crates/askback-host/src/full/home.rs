@@ -92,7 +92,7 @@ impl Home {
         is_bare && picked.is_some() && picked == talk.offers().latest()
     }
 
-    /// What is written, where a word of it may be completed.
+    /// The line that is written, where a word of it may be completed.
     fn begun(&self) -> Homed {
         let text = self.editor.text();
         let is_new = !self.is_searching && self.back.is_none();

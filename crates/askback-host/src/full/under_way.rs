@@ -97,7 +97,7 @@ fn scale(columns: usize) -> f64 {
     u16::try_from(columns).unwrap_or(u16::MAX).into()
 }
 
-/// What was asked, and how that ended.
+/// The questions that came, and how they ended.
 fn asked(call: &UnderWay) -> Words {
     let count = |is_such: fn(Option<Ended>) -> bool| {
         let rounds = call.rounds.iter();

@@ -124,7 +124,7 @@ impl Seat {
 
     /// Has what a form wants before a key is pressed.
     fn begin(&mut self) {
-        while let Some(said) = self.screen.begun(&self.desk) {
+        while let Some(said) = self.screen.begun(self.talk.seen()) {
             self.happen(Event::Said(said));
         }
     }

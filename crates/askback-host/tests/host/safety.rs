@@ -131,7 +131,9 @@ proptest! {
         let mine = shown(&question("plain"), 80);
         let theirs = shown(&question(&text), 80);
         let mine = ours(&mine);
-        for line in ours(&theirs) {
+        // The blanks of a value are counted.
+        let counts = |line: &str| line.contains(" blank") && !line.contains(['|', '[', '`']);
+        for line in ours(&theirs).into_iter().filter(|line| !counts(line)) {
             let hint = line.replace(" · Enter keeps it", "");
             let known = mine.iter().any(|known| known.replace(" · Enter keeps it", "").contains(&hint));
             prop_assert!(known, "{line:?} in\n{theirs}");
