@@ -182,7 +182,7 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     };
     let began = Instant::now();
     let mut unwritten = Ok(());
-    let runner = Runner::new(target, session, args.bail);
+    let runner = Runner::new(target, session, &suite.before, args.bail);
     let runner = match replay {
         Some((replay, _)) => runner.playing(replay),
         None => runner,

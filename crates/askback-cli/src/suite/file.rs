@@ -33,6 +33,8 @@ use crate::session;
 pub struct Suite {
     /// The server, where the file names one.
     pub server: Option<Server>,
+    /// The requests that are made first on each server that is started, in their order.
+    pub before: Vec<Case>,
     /// The cases, in their order.
     pub cases: Vec<Case>,
     /// Where the file lies.
@@ -157,6 +159,13 @@ impl Suite {
         let revisions = own.revisions.unwrap_or_default();
         let is_fresh = own.fresh.unwrap_or_default();
         let cases = own.cases.unwrap_or_default().0;
+        let before = own.before.unwrap_or_default().0;
+        if before.iter().any(|case| {
+            case.revisions.is_some() || case.fresh.is_some() || case.script.roots.is_some()
+        }) {
+            let why = "a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server";
+            return Err(why.into());
+        }
         let case = |mut case: CaseText| {
             let settled = case.script.settled(&at);
             case.script = settled.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
@@ -189,13 +198,24 @@ impl Suite {
                 expect: case.expect,
             })
         };
-        let mut cases: Vec<Case> = cases.into_iter().map(case).collect::<Result<_, Words>>()?;
-        let calls_tools = cases.iter().any(|case| case.script.calls_tools());
-        for case in &mut cases {
+        let mut before = before
+            .into_iter()
+            .map(&case)
+            .collect::<Result<Vec<_>, Words>>()?;
+        let mut cases = cases
+            .into_iter()
+            .map(&case)
+            .collect::<Result<Vec<_>, Words>>()?;
+        let calls_tools = before
+            .iter()
+            .chain(&cases)
+            .any(|case| case.script.calls_tools());
+        for case in before.iter_mut().chain(&mut cases) {
             case.calls_tools = calls_tools;
         }
         Ok(Self {
             server: own.server,
+            before,
             cases,
             folder: folder.to_owned(),
         })
@@ -213,17 +233,19 @@ struct SuiteMembers {
     server: Option<Server>,
     revisions: Option<Revisions>,
     fresh: Option<bool>,
+    before: Option<Cases>,
     cases: Option<Cases>,
 }
 
 impl<'de> Beside<'de> for SuiteMembers {
-    const NAMES: &'static [&'static str] = &["server", "revisions", "fresh", "cases"];
+    const NAMES: &'static [&'static str] = &["server", "revisions", "fresh", "before", "cases"];
 
     fn read<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         match name {
             "server" => member(&mut self.server, name, map),
             "revisions" => member(&mut self.revisions, name, map),
             "fresh" => member(&mut self.fresh, name, map),
+            "before" => member(&mut self.before, name, map),
             _ => member(&mut self.cases, name, map),
         }
     }

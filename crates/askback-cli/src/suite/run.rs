@@ -33,8 +33,10 @@ use crate::{
 };
 
 /// A run of a suite.
-pub struct Runner {
+pub struct Runner<'a> {
     target: Target,
+    /// The requests that are made first on each server.
+    before: &'a [Case],
     args: SessionArgs,
     bail: bool,
     replay: Option<Replay>,
@@ -141,11 +143,13 @@ impl From<Error> for Unopened {
     }
 }
 
-impl Runner {
-    /// A run on this server. With `bail`, nothing is run after a case that failed.
-    pub fn new(target: Target, args: SessionArgs, bail: bool) -> Self {
+impl<'b> Runner<'b> {
+    /// A run on this server, on which the requests of `before` are made first, whenever it is started. With `bail`,
+    /// nothing is run after a case that failed.
+    pub fn new(target: Target, args: SessionArgs, before: &'b [Case], bail: bool) -> Self {
         Self {
             target,
+            before,
             args,
             bail,
             replay: None,
@@ -230,7 +234,14 @@ impl Runner {
         let is_fresh = planned.case.is_fresh;
         let mut stage = match shared.take_if(|_| !is_fresh) {
             Some(stage) => stage,
-            None => self.open(planned).await?,
+            None => {
+                let mut stage = self.open(planned).await?;
+                if let Some(failed) = self.set_up(&mut stage, planned).await? {
+                    stage.session.close().await;
+                    return Ok(failed);
+                }
+                stage
+            }
         };
         let mut run = stage.run(planned).await?;
         run.differs(self.differences());
@@ -239,6 +250,42 @@ impl Runner {
             false => *shared = Some(stage),
         }
         Ok(run)
+    }
+
+    /// Makes the requests that come before the cases. Returns the case as one that failed, if one of them does.
+    async fn set_up<'a>(
+        &self,
+        stage: &mut Stage,
+        planned: Planned<'a>,
+    ) -> Result<Option<CaseRun<'a>>, Unopened> {
+        for case in self.before {
+            let first = Planned { case, ..planned };
+            let CaseRun {
+                verdict,
+                took,
+                asked,
+                shown,
+                ..
+            } = stage.run(first).await?;
+            let verdict = match verdict {
+                Verdict::Failed(mismatches) => Verdict::Failed(
+                    mismatches
+                        .into_iter()
+                        .map(|mismatch| mismatch.before(&case.name))
+                        .collect(),
+                ),
+                Verdict::Broken(error) => Verdict::Broken(error),
+                Verdict::Passed | Verdict::LeftOut => continue,
+            };
+            return Ok(Some(CaseRun {
+                planned,
+                verdict,
+                took,
+                asked,
+                shown,
+            }));
+        }
+        Ok(None)
     }
 
     /// Takes the places where the client did not do what was recorded.

@@ -30,6 +30,15 @@ pub enum Came {
     Peer(PeerText),
 }
 
+impl Mismatch {
+    /// The same, of a request of this name that comes before the cases.
+    #[must_use]
+    pub fn before(self, name: &str) -> Self {
+        let expected = words!("{}, before the case: {}", given(name), self.expected);
+        Self { expected, ..self }
+    }
+}
+
 impl From<&'static str> for Came {
     fn from(words: &'static str) -> Self {
         Self::Ours(words.into())

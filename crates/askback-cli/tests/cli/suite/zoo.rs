@@ -86,6 +86,38 @@ cases:
 }
 
 #[test]
+fn some_requests_come_before_the_cases_on_each_server() {
+    let cases = "
+answers: [{accept: {food: hay}}]
+before:
+  - {name: open the zoo, call: count}
+  - {name: feed it, call: ask, expect: {text: {contains: hay}}}
+cases:
+  - {name: first, call: count, expect: {text: '2'}}
+  - {name: alone, call: count, fresh: true, expect: {text: '2'}}
+  - {name: second, call: count, expect: {text: '3'}}
+";
+    on_zoo("before", &[], cases).expect(0).prints("3 passed");
+    // Where one fails, the case was not run, and the next one begins with it again.
+    let cases = "
+before:
+  - {name: feed it, call: tiger}
+cases:
+  - {name: first, call: count}
+  - {name: second, call: count}
+";
+    let ran = on_zoo("before-fails", &[], cases).expect(1);
+    let told = "expected feed it, before the case: a result";
+    ran.prints("2 failed").prints(told);
+    let cases = "
+before: [{name: feed it, call: ask, fresh: true}]
+cases: [{name: first, call: count}]
+";
+    let ran = on_zoo("before-fresh", &[], cases).expect(2);
+    ran.says("a request of `before` has no `revisions`, `fresh` or `roots`");
+}
+
+#[test]
 fn what_a_server_says_and_asks_is_expected() {
     let cases = "
 answers: [{when: {server: zoo}, accept: {food: hay}}]
