@@ -329,6 +329,14 @@ impl Session {
         Way::of(reach, authorization.as_ref(), bounds)
     }
 
+    /// Has the messages of a probe kept and traced with those of the session.
+    pub fn beside(&self, bounds: Bounds) -> Bounds {
+        Bounds {
+            wire: self.wire.clone(),
+            ..bounds
+        }
+    }
+
     /// Returns how another principal reaches the server: by this name in the file of `--config`, with credentials of
     /// its own.
     ///

@@ -45,6 +45,8 @@ pub struct WireLog {
     trace_bytes: usize,
     /// The file of the trace, once a connection has begun it.
     traced: Arc<Mutex<Option<Traced>>>,
+    /// Where messages go as they travel, if anywhere.
+    sink: Arc<Mutex<Option<Sink>>>,
     shared: Arc<Mutex<Wire>>,
 }
 
@@ -55,6 +57,7 @@ type Traced = Arc<Mutex<Option<TraceFile>>>;
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
 /// Where each message goes as it travels.
+#[derive(Debug)]
 enum Sink {
     /// Before the person.
     Relay(Relay),
@@ -128,6 +131,7 @@ impl WireLog {
             began: Instant::now(),
             trace_bytes: limits.host.trace_bytes,
             traced: Arc::default(),
+            sink: Arc::default(),
             shared: Arc::new(Mutex::new(wire)),
         }
     }
@@ -138,7 +142,7 @@ impl WireLog {
     ///
     /// If the file of the trace cannot be written.
     pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
-        let sink = match trace {
+        *lock(&self.sink) = match trace {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
             Some(Trace::Told) => Some(Sink::Stderr),
@@ -146,16 +150,32 @@ impl WireLog {
         };
         // Of another connection than the one before.
         self.lock().disconnected();
-        let sink = Mutex::new(sink);
-        let (began, shared) = (self.began, Arc::clone(&self.shared));
-        let started = self.lock().began();
+        let log = self.clone();
         Ok(Arc::new(move |event: WireEvent<'_>| {
-            let at = began.elapsed();
-            let news = lock(&shared).take(&event, at);
-            if let (Some(news), Some(sink)) = (news, &mut *lock(&sink)) {
-                sink.take(started, &news);
-            }
+            let at = log.began.elapsed();
+            let news = log.lock().take(&event, at);
+            log.show(news);
         }))
+    }
+
+    /// Begins a connection beside that of the session.
+    pub fn begin_beside(&self) {
+        self.lock().begin_beside();
+    }
+
+    /// Keeps what travels on it, and shows it where the trace goes.
+    pub fn take_beside(&self, event: &WireEvent<'_>) {
+        let at = self.began.elapsed();
+        let news = self.lock().take_beside(event, at);
+        self.show(news);
+    }
+
+    /// Shows something new where the trace goes.
+    fn show(&self, news: Option<News>) {
+        let began = self.lock().began();
+        if let (Some(news), Some(sink)) = (news, &mut *lock(&self.sink)) {
+            sink.take(began, &news);
+        }
     }
 
     /// The file of the trace, which the first connection begins.

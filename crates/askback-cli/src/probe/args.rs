@@ -70,6 +70,7 @@ impl ProbeArgs {
             start: timeout.unwrap_or(START),
             messages: MESSAGES,
             patience: Patience::new(whole),
+            wire: None,
         }
     }
 

@@ -165,6 +165,7 @@ impl Address {
             Ok(request) => request,
             Err(why) => return End::Unreachable(why),
         };
+        bounds.sends(&sent.body);
         let response = match self.0.requests.send(request).await {
             Ok(response) => response,
             Err(Unanswered::Unreachable(why)) => return End::Unreachable(why),
@@ -207,9 +208,10 @@ impl Address {
                 match parser.read(&mut rest) {
                     Ok(Some(event)) if !event.data.is_empty() => {
                         events = events.saturating_add(1);
+                        bounds.receives(&event.data);
                         let before = reply.asked.len();
                         let is_wanted = reply.take(&event.data, &sent.wait);
-                        self.answer(&reply.asked[before..], &answer).await;
+                        self.answer(&reply.asked[before..], bounds, &answer).await;
                         if is_wanted && sent.wait != Wait::Nothing {
                             return End::Done;
                         }
@@ -224,9 +226,10 @@ impl Address {
             }
         }
         if !whole.trim_ascii().is_empty() {
+            bounds.receives(&whole);
             let before = reply.asked.len();
             reply.take(&whole, &sent.wait);
-            self.answer(&reply.asked[before..], &answer).await;
+            self.answer(&reply.asked[before..], bounds, &answer).await;
         }
         match is_stream && sent.wait != Wait::Nothing {
             true => End::Closed("the stream ended before the answer".to_owned()),
@@ -235,9 +238,15 @@ impl Address {
     }
 
     /// Answers what the server asked. Whether it wants the answers is not what is tried.
-    async fn answer(&self, asked: &[Value], answer: &impl Fn(&Value) -> Option<Answer>) {
+    async fn answer(
+        &self,
+        asked: &[Value],
+        bounds: &Bounds,
+        answer: &impl Fn(&Value) -> Option<Answer>,
+    ) {
         for (sent, headers) in asked.iter().filter_map(answer) {
             if let Ok(request) = self.request(&sent, &headers).await {
+                bounds.sends(&sent.body);
                 let _ = self.0.requests.send(request).await;
             }
         }

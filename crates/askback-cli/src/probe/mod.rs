@@ -14,6 +14,7 @@ mod stdio;
 
 use std::time::Duration;
 
+use askback::transport::WireEvent;
 use askback_core::revision::{Era, Revision};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta};
 pub use patience::{Lost, Patience};
 
 use self::stdio::Process;
-use crate::target::Command;
+use crate::{target::Command, wire::WireLog};
 
 /// The most pages of a list that are read through a probe.
 pub const PAGES: usize = 32;
@@ -53,6 +54,8 @@ pub struct Bounds {
     pub messages: usize,
     /// How long the server is borne at all.
     pub patience: Patience,
+    /// The messages of a session, which those of the probe are beside.
+    pub wire: Option<WireLog>,
 }
 
 /// A connection to a server.
@@ -129,6 +132,9 @@ impl Way {
             }
             Self::Address(address) => Wire::Address(address.clone()),
         };
+        if let Some(wire) = &bounds.wire {
+            wire.begin_beside();
+        }
         let mut first = bounds.clone();
         first.limits.wire.request = first.limits.wire.request.max(bounds.start);
         Ok(Probe {
@@ -147,6 +153,22 @@ impl Way {
             noise: Vec::new(),
             stderr: Vec::new(),
         })
+    }
+}
+
+impl Bounds {
+    /// Has a message seen that is sent.
+    fn sends(&self, message: &[u8]) {
+        if let (Some(wire), false) = (&self.wire, message.is_empty()) {
+            wire.take_beside(&WireEvent::Sent(message));
+        }
+    }
+
+    /// Has a message seen that came.
+    fn receives(&self, message: &[u8]) {
+        if let Some(wire) = &self.wire {
+            wire.take_beside(&WireEvent::Received(message));
+        }
     }
 }
 

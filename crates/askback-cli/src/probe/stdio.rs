@@ -40,6 +40,7 @@ impl Process {
         let patience = bounds.limits.wire.request;
         let deadline = Instant::now().checked_add(patience);
         let deadline = deadline.unwrap_or_else(Instant::now);
+        bounds.sends(&sent.body);
         let sending = timeout_at(deadline, self.0.send(sent.body.clone())).await;
         match sending {
             Ok(Ok(())) if sent.wait == Wait::Nothing => return End::Done,
@@ -65,6 +66,7 @@ impl Process {
             if reply.bytes > bounds.limits.wire.message_bytes {
                 return End::TooMuch;
             }
+            bounds.receives(&bytes);
             let before = reply.asked.len();
             let is_wanted = reply.take(&bytes, &sent.wait);
             for asked in reply.asked.iter().skip(before) {
@@ -72,7 +74,9 @@ impl Process {
                 let Some(answer) = answer(asked) else {
                     continue;
                 };
-                let answered = self.0.send(answer.to_string().into_bytes());
+                let answer = answer.to_string().into_bytes();
+                bounds.sends(&answer);
+                let answered = self.0.send(answer);
                 let _ = timeout_at(deadline, answered).await;
             }
             if is_wanted {

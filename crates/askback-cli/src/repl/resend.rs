@@ -125,7 +125,9 @@ impl Repl<'_> {
 
     /// Sends a request with an id of its own, and over HTTP with the headers that belong to it.
     async fn exchange(&mut self, request: String) -> Result<Exchange, Error> {
-        let bounds = ProbeArgs::default().bounds(PATIENCE, WHOLE);
+        let bounds = self
+            .session
+            .beside(ProbeArgs::default().bounds(PATIENCE, WHOLE));
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
         let opened = way.open(&bounds, revision);

@@ -53,7 +53,9 @@ impl Repl<'_> {
             .lapse
             .map(|seconds| Duration::from_secs(seconds.into()));
         let whole = TRIED.saturating_add(lapse.unwrap_or_default());
-        let bounds = ProbeArgs::default().bounds(PATIENCE, whole);
+        let bounds = self
+            .session
+            .beside(ProbeArgs::default().bounds(PATIENCE, whole));
         let way = self.session.way(&bounds)?;
         let other = wanted
             .other

@@ -68,6 +68,9 @@ struct Line {
     number: u64,
     direction: Direction,
     call: u64,
+    /// Whether it travelled on a connection beside that of the session.
+    #[serde(default)]
+    beside: bool,
     http: Option<Http>,
     /// Absent where something came in the place of a message.
     message: Option<Value>,
@@ -183,6 +186,10 @@ impl Reading {
             return;
         }
         self.number = line.number;
+        // It is no part of the conversation.
+        if line.beside {
+            return;
+        }
         let is_sent = line.direction == Direction::Sent;
         let (number, left_out) = (line.number, line.left_out);
         let message = |json: Value, left_out| Message {
@@ -294,6 +301,7 @@ mod tests {
              {\"number\":3,\"direction\":\"sent\",\"call\":3,\"message\":{\"method\":\"notifications/initialized\"}}
              {\"number\":4,\"direction\":\"received\",\"call\":4,\"message\":{\"id\":1,\"method\":\"roots/list\"}}
              {\"number\":5,\"direction\":\"received\",\"call\":5,\"message\":[{\"id\":1,\"error\":{}},{\"method\":\"x\"}]}
+             {\"number\":6,\"direction\":\"sent\",\"call\":6,\"beside\":true,\"message\":{\"id\":1,\"method\":\"ping\"}}
              {\"number\":1,\"direction\":\"sent\",\"call\":1,\"http\":{\"status\":200}}",
         );
         let recording = recording.expect("it is one");

@@ -211,6 +211,50 @@ fn an_edited_request_is_sent_as_it_is_written() {
 }
 
 #[test]
+fn messages_beside_the_conversation_are_traced_and_not_recorded() {
+    #[track_caller]
+    fn check(name: &str, lines: &str, exit: i32, sent: &str) {
+        let run = Run::new(
+            &format!("wire-beside-{name}"),
+            &["open", "--protocol", "2026-07-28"],
+        );
+        let options = ["--trace=traced.jsonl", "--record", "suite.yaml"];
+        let lines = format!("/tools\n{lines}/packing_list Rome may\n/wire save kept.jsonl\n");
+        let ran = run.and(&options).input(&lines).on_travel().expect(exit);
+        let read = |file: &str| fs::read_to_string(ran.scratch.path(file)).expect("it was written");
+        let is_beside = |line: &&str| line.contains("\"beside\":true");
+        for file in ["traced.jsonl", "kept.jsonl"] {
+            let text = read(file);
+            let mut beside = text.lines().filter(is_beside);
+            assert!(beside.any(|line| line.contains(sent)), "{file}: {text}");
+        }
+        let recorded = read("suite.jsonl");
+        assert!(!recorded.lines().any(|line| is_beside(&line)), "{recorded}");
+        // A trace is played without them.
+        let run = Run::new(
+            &format!("wire-beside-{name}-replay"),
+            &["test", "suite.yaml", "--replay=traced.jsonl"],
+        );
+        for file in ["suite.yaml", "traced.jsonl"] {
+            run.scratch.file(file, &read(file));
+        }
+        run.run().expect(0);
+    }
+    check(
+        "edit",
+        "/wire edit 1\n{\"jsonrpc\":\"2.0\",\"method\":\"askback/none\"}\n\n",
+        0,
+        "askback/none",
+    );
+    check(
+        "trouble",
+        "/call book_holiday destination=Barcelona depart=2030-06-15\n/cancel\n/trouble\n",
+        3,
+        "askback-unknown",
+    );
+}
+
+#[test]
 fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
     let agency = end_to_end::Agency::open("wire-edit-http");
     let call = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tailor_trip","arguments":{"destination":"Rome"}}}"#;

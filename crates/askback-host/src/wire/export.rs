@@ -23,6 +23,9 @@ struct Line<'a> {
     bytes: usize,
     /// The number of the message with which the call began.
     call: u64,
+    /// Whether it travelled on a connection beside that of the session.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    beside: bool,
     /// How long the request waited, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<f64>,
@@ -104,6 +107,7 @@ impl<'a> Line<'a> {
             direction: if entry.is_sent { "sent" } else { "received" },
             bytes: entry.message.len(),
             call: entry.call,
+            beside: entry.is_beside,
             after: entry.took.map(|took| took.as_secs_f64()),
             http: entry.http.as_deref().map(http),
             message: None,

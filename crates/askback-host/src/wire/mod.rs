@@ -12,6 +12,7 @@ mod state;
 
 use std::{
     collections::VecDeque,
+    mem,
     time::{Duration, SystemTime},
 };
 
@@ -36,6 +37,8 @@ pub struct Wire {
     last: u64,
     /// The requests without a response.
     open: VecDeque<Open>,
+    /// Those of the connections beside it.
+    open_beside: VecDeque<Open>,
 }
 
 /// A message, or a request over HTTP without one.
@@ -54,6 +57,8 @@ pub struct Entry {
     /// The method of the request of the server that this is the answer to.
     answers: Option<String>,
     http: Option<Box<Exchange>>,
+    /// Whether it travelled on a connection beside that of the session.
+    is_beside: bool,
 }
 
 /// Something new on the wire.
@@ -116,7 +121,28 @@ impl Wire {
             most,
             last: 0,
             open: VecDeque::new(),
+            open_beside: VecDeque::new(),
         }
+    }
+
+    /// Takes in what travelled on a connection beside that of the session, which had requests of its own.
+    pub fn take_beside(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
+        mem::swap(&mut self.open, &mut self.open_beside);
+        let mut news = self.take(event, at);
+        mem::swap(&mut self.open, &mut self.open_beside);
+        if let Some(News::Message(entry)) = &mut news {
+            entry.is_beside = true;
+            let kept = self.kept.back_mut();
+            if let Some(kept) = kept.filter(|kept| kept.number == entry.number) {
+                kept.is_beside = true;
+            }
+        }
+        news
+    }
+
+    /// Begins a connection beside that of the session.
+    pub fn begin_beside(&mut self) {
+        self.open_beside.clear();
     }
 
     /// Takes in what travelled, at a time since the session began. Returns what is new.
@@ -228,6 +254,7 @@ impl Wire {
             took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
             answers: answered.filter(|_| is_sent).map(|open| open.method),
             http,
+            is_beside: false,
         };
         self.bytes = self.bytes.saturating_add(entry.cost());
         self.kept.push_back(entry.clone());
@@ -308,6 +335,11 @@ impl Entry {
     /// Whether the client sent it.
     pub fn is_sent(&self) -> bool {
         self.is_sent
+    }
+
+    /// Whether it travelled on a connection beside that of the session.
+    pub fn is_beside(&self) -> bool {
+        self.is_beside
     }
 
     /// The message as it travelled; empty for a request over HTTP without one.

@@ -7,7 +7,7 @@ use askback_host::{
     page::{Look, Page},
     wire::{self, Wire},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A session in which these messages travelled, one every 250 ms: `>` to the server, `<` to the client.
 fn session(messages: &[&str], most: usize) -> Wire {
@@ -200,6 +200,43 @@ fn a_state_is_of_the_call_it_came_from_and_no_other() {
             "   3    0.500    76 B → | tools/call book, state of 3 characters",
         ],
     );
+}
+
+#[test]
+fn a_connection_beside_has_requests_of_its_own() {
+    let mut wire = Wire::new(SystemTime::UNIX_EPOCH, 1 << 20);
+    let at = Duration::from_secs;
+    let ask = br#"{"id":1,"method":"tools/call","params":{"name":"book"}}"#;
+    let answer = br#"{"id":1,"result":{}}"#;
+    wire.take(&WireEvent::Sent(ask), at(0));
+    // One that is never answered.
+    wire.take_beside(&WireEvent::Sent(ask), at(1));
+    wire.begin_beside();
+    wire.take_beside(&WireEvent::Sent(ask), at(2));
+    wire.take_beside(&WireEvent::Received(answer), at(3));
+    wire.take(&WireEvent::Received(answer), at(4));
+    let found: Vec<_> = wire
+        .entries()
+        .map(|entry| {
+            let line = wire::line(wire.began(), entry);
+            let line: Value = serde_json::from_str(&line).expect("it is JSON");
+            (
+                entry.is_beside(),
+                line["beside"].clone(),
+                line["call"].clone(),
+                line["after"].clone(),
+            )
+        })
+        .collect();
+    let (no, yes) = (Value::Null, Value::Bool(true));
+    let expected = [
+        (false, no.clone(), json!(1), no.clone()),
+        (true, yes.clone(), json!(2), no.clone()),
+        (true, yes.clone(), json!(3), no.clone()),
+        (true, yes, json!(3), json!(1.0)),
+        (false, no, json!(1), json!(4.0)),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -70,6 +70,9 @@ impl Messages {
             let missing = entry.number().saturating_sub(last).saturating_sub(1);
             self.dropped = self.dropped.saturating_add(missing);
             last = entry.number();
+            if entry.is_beside() {
+                continue;
+            }
             // What is no message has no place in a conversation.
             let Ok(mut message) = serde_json::from_slice::<Value>(entry.message()) else {
                 continue;
