@@ -93,6 +93,17 @@ pub struct Known<'a> {
     pub other: Option<&'a Way>,
     /// How long a state is kept until it should have lapsed.
     pub lapse: Option<Duration>,
+    /// The forms that were agreed to in the last call, after each of which it asked again.
+    pub agreed: &'a [Agreed],
+}
+
+/// A form that the person filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreed {
+    /// The question, as the server asked it.
+    pub question: Value,
+    /// The answer, as it was sent.
+    pub answer: Value,
 }
 
 /// Tries a server in the revisions it speaks, or in one alone.
@@ -124,6 +135,7 @@ pub async fn check(
                 tools: &scope.tools,
                 other: scope.other.as_ref(),
                 lapse: scope.lapse,
+                agreed: &[],
                 ledger: &mut ledger,
                 attempts: Vec::new(),
             };
@@ -172,6 +184,7 @@ pub async fn trouble(
         tools: std::slice::from_ref(tool),
         other: known.other,
         lapse: known.lapse,
+        agreed: known.agreed,
         ledger: &mut ledger,
         attempts: Vec::new(),
     };

@@ -1,18 +1,21 @@
 //! The last call, made again as no client would.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use askback_core::revision::Revision;
+use askback_core::{forms::FormSchema, revision::Revision};
 use askback_host::{
     page::{Page, Style, out},
     text::{PeerText, given},
+    wire::Wire,
     words,
 };
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::{Repl, again::Call, line::Trouble};
 use crate::{
     check::{
-        self, NamedTool,
+        self, Agreed, NamedTool,
         attempt::{Attempt, is_asked, is_success},
         report::put_exchange,
     },
@@ -64,9 +67,14 @@ impl Repl<'_> {
         let revision = self.session.client.revision();
         let words = words!("Forms and links are declined, in {}: ", given(revision));
         self.session.host.page().quote_line(words, &tool.name);
+        let agreed = match &self.session.wire {
+            Some(wire) => agreed(&wire.lock(), &tool),
+            None => Vec::new(),
+        };
         let known = check::Known {
             other: other.as_ref(),
             lapse,
+            agreed: &agreed,
         };
         let trouble = check::trouble(&way, &bounds, revision, &tool, known);
         let attempts = self.session.host.attend(trouble).await?;
@@ -77,6 +85,54 @@ impl Repl<'_> {
         put(&mut page, &attempts, revision);
         Ok(self.session.host.print(page.take().trimmed())?)
     }
+}
+
+/// The forms that were agreed to in calls like this, after each of which the call asked again. What seems to be a secret
+/// is sent by the person alone.
+fn agreed(wire: &Wire, tool: &NamedTool) -> Vec<Agreed> {
+    let mut found = Vec::new();
+    // What each request of such a call agrees to, and what the last of them was asked.
+    let mut sent: BTreeMap<String, Vec<Agreed>> = BTreeMap::new();
+    let mut asked = Value::Null;
+    for entry in wire.entries().filter(|entry| !entry.is_beside()) {
+        let Ok(message) = serde_json::from_slice::<Value>(entry.message()) else {
+            continue;
+        };
+        let id = message["id"].to_string();
+        let params = &message["params"];
+        if entry.is_sent() {
+            let is_it = params["name"] == tool.name.as_str()
+                && *params["arguments"].as_object().unwrap_or(&Map::new()) == tool.arguments;
+            if message["method"] == "tools/call" && is_it {
+                let answers = params["inputResponses"].as_object().into_iter().flatten();
+                let answers = answers.filter(|(_, answer)| answer["action"] == "accept");
+                let agreed = answers.map(|(key, answer)| Agreed {
+                    question: asked[key].clone(),
+                    answer: answer.clone(),
+                });
+                sent.insert(
+                    id,
+                    agreed
+                        .filter(|agreed| may_repeat(&agreed.question))
+                        .collect(),
+                );
+            }
+        } else if let Some(agreed) = sent.remove(&id) {
+            asked = message["result"]["inputRequests"].clone();
+            if asked.is_object() {
+                found.extend(agreed);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the answer to a question may be given again without the person: that to a form which asks for no secret.
+fn may_repeat(question: &Value) -> bool {
+    let params = &question["params"];
+    let message = params["message"].as_str().unwrap_or_default();
+    let schema = FormSchema::deserialize(&params["requestedSchema"]);
+    schema.is_ok_and(|schema| schema.secret_fields(message).next().is_none())
 }
 
 /// Puts what was tried on the page.

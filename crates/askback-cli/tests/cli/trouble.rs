@@ -30,6 +30,27 @@ while read -r line; do
 done
 "#;
 
+/// A server that asks twice: the second time once it was agreed to the first.
+const TWICE: &str = r#"
+say() { printf '%s\n' "$1"; }
+ask() {
+    say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"input_required","requestState":"'$1'","inputRequests":{"'$1'":{"method":"elicitation/create","params":{"message":"'$1'?","requestedSchema":{"type":"object","properties":{}}}}}}}'
+}
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *server/discover*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"c","version":"1"},"ttlMs":0,"cacheScope":"private"}}' ;;
+    *tools/list*)
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}}' ;;
+    *tools/call*second-second*) say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[]}}' ;;
+    *tools/call*accept*) ask second-second ;;
+    *tools/call*first-first*) say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[]}}' ;;
+    *tools/call*) ask first-first ;;
+    esac
+done
+"#;
+
 fn run(name: &str, revision: &str, lines: &str) -> Run {
     let run = Run::new(
         &format!("trouble-{name}"),
@@ -92,6 +113,29 @@ fn a_server_that_trusts_a_client_is_told_so() {
     ] {
         assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
     }
+}
+
+#[test]
+fn an_old_round_is_sent_again_also_where_a_tool_asks_after_a_yes() {
+    #[track_caller]
+    fn check(name: &str, answers: &str, is_old: bool) {
+        let lines = format!("/call t\n{answers}\n/trouble\n");
+        let run = run(&format!("twice-{name}"), "2026-07-28", &lines);
+        let ran = run.and(&["--", "sh", "-c", TWICE]).run();
+        let row = "· -                the first round again, after a later one\n    it asked\n";
+        assert_eq!(
+            ran.stdout.contains(row),
+            is_old,
+            "{}\n{}",
+            ran.stdout,
+            ran.stderr
+        );
+        let again = "the same round again, when the call has ended\n    a result\n";
+        assert!(ran.stdout.contains(again), "{}", ran.stdout);
+    }
+    check("yes", "y\ny", true);
+    check("yes-and-no", "y\n/cancel", true);
+    check("no", "/cancel", false);
 }
 
 #[cfg(unix)]

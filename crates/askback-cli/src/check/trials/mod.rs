@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use self::conversation::Conversation;
 use super::{
-    Ledger, NamedTool,
+    Agreed, Ledger, NamedTool,
     attempt::{Attempt, Kind},
     greet,
     rules::*,
@@ -47,6 +47,8 @@ pub(super) struct Trials<'a> {
     pub(super) other: Option<&'a Way>,
     /// How long a state is kept until it should have lapsed.
     pub(super) lapse: Option<Duration>,
+    /// The forms that may be agreed to again.
+    pub(super) agreed: &'a [Agreed],
     pub(super) ledger: &'a mut Ledger,
     /// The ways in which calls were made again.
     pub(super) attempts: Vec<Attempt>,

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{NamedTool, attempt::Kind, rules::*},
+    super::{Agreed, NamedTool, attempt::Kind, rules::*},
     Conversation, Trials,
 };
 use crate::probe::{Exchange, MODERN_CAPABILITIES, Way};
@@ -43,6 +43,7 @@ const ALIKE: &str = "the tool reports a no as an error, and this looks the same;
 /// A result that needs input.
 struct Round {
     state: Option<String>,
+    questions: Map<String, Value>,
     /// The answers to its questions.
     answers: Map<String, Value>,
 }
@@ -138,6 +139,7 @@ impl Trials<'_> {
         }
         Some(Round {
             state: state.map(str::to_owned),
+            questions: questions.cloned().unwrap_or_default(),
             answers,
         })
     }
@@ -313,6 +315,41 @@ impl Trials<'_> {
         };
         let seen = self.call(talk, tool, round).await;
         self.tried(kind, seen);
+        if !is_later {
+            self.agree(talk, tool).await;
+        }
+    }
+
+    /// Agrees to the first round as the person did, after which the call asked again, and sends it once more when
+    /// that later round was declined.
+    async fn agree(&mut self, talk: &mut Conversation, tool: &NamedTool) {
+        let seen = self.call(talk, tool, json!({})).await;
+        let first = self.round(&seen);
+        let agreed = first.and_then(|first| Some(again(&first.state, &self.agreed_to(&first)?)));
+        let Some(agreed) = agreed else { return };
+        let seen = self.call(talk, tool, agreed.clone()).await;
+        let Some(later) = self.round(&seen) else {
+            return;
+        };
+        let declined = again(&later.state, &json!(later.answers));
+        self.call(talk, tool, declined).await;
+        let seen = self.call(talk, tool, agreed).await;
+        self.tried(Kind::Old, seen);
+    }
+
+    /// The answers of the person to all forms of a round; none where one was not agreed to.
+    fn agreed_to(&self, round: &Round) -> Option<Value> {
+        let mut answers = round.answers.clone();
+        let mut has_agreed = false;
+        for (key, question) in &round.questions {
+            if question["method"] == "elicitation/create" {
+                let is_it = |agreed: &&Agreed| agreed.question == *question;
+                let agreed = self.agreed.iter().find(is_it)?;
+                answers.insert(key.clone(), agreed.answer.clone());
+                has_agreed = true;
+            }
+        }
+        has_agreed.then(|| json!(answers))
     }
 }
 
