@@ -30,6 +30,11 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
     webbrowser::open(url).map_err(NoBrowser::Failed)
 }
 
+/// Whether the person is at another machine, from which they reached this one by SSH.
+pub(crate) fn is_elsewhere() -> bool {
+    env::var_os("SSH_CONNECTION").is_some_and(|value| !value.is_empty())
+}
+
 /// Whether a browser would be seen: on a display, on that of Windows, or through a program that the
 /// person named. Others are started without a display, too, and end where nobody looks.
 fn is_seen(

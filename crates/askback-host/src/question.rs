@@ -252,6 +252,17 @@ pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     }
 }
 
+/// The words on a link that leads to this machine. The person may be at another, from which they reached it by SSH.
+pub(crate) fn on_this_machine(link: &Link, is_elsewhere: bool) -> Option<Words> {
+    let words = match is_elsewhere {
+        false => "The page is on this machine.",
+        true => {
+            "The page is on this machine, which you reached by SSH: a browser on yours looks for it there."
+        }
+    };
+    link.is_of_this_machine().then(|| words.into())
+}
+
 /// Puts the link of a question on the page, alone and whole.
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     if let Some(link) = link(&front.step) {

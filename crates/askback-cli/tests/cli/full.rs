@@ -95,7 +95,7 @@ impl Terminal {
     }
 
     fn begin(command: Command, columns: u16, rewraps: bool) -> Self {
-        let command = command.env_remove("TMUX");
+        let command = command.env_remove("TMUX").env_remove("SSH_CONNECTION");
         let (child, pty, output) = pty::start(command, ROWS.get(), columns);
         Self {
             child,

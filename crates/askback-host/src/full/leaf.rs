@@ -111,7 +111,7 @@ impl Full {
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
-            screen: Screen::new(shown, clock.today()),
+            screen: Screen::new(shown, clock.today()).from_elsewhere(browser::is_elsewhere()),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),

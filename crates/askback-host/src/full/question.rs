@@ -177,13 +177,14 @@ fn call(question: &Question) -> (Words, Option<PeerText>) {
 }
 
 /// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
-/// a model are seen.
+/// a model are seen. The person may be at another machine.
 pub(super) fn body(
     asker: &Asker,
     front: &Front<'_>,
     written: &Editor,
     look: Look,
     shown: usize,
+    is_elsewhere: bool,
 ) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
@@ -211,6 +212,9 @@ pub(super) fn body(
             let host = link.host();
             let domain = host.len().saturating_sub(link.domain.len())..host.len();
             rows.extend(whole_of("Site    ", host, domain, columns));
+            if let Some(words) = question::on_this_machine(link, is_elsewhere) {
+                rows.extend(wrapped(row(), Style::Plain, words));
+            }
             for warning in &link.warnings {
                 rows.extend(warned(warning, look));
             }

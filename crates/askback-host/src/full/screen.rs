@@ -42,6 +42,8 @@ pub struct Screen {
     today: Date,
     /// The most characters of what a server says of a question.
     shown: usize,
+    /// Whether the person is at another machine.
+    is_elsewhere: bool,
     /// The question that is seen, and its turn.
     seen: Option<(u64, u64)>,
     form: FormView,
@@ -95,6 +97,7 @@ impl Screen {
         Self {
             today,
             shown,
+            is_elsewhere: false,
             seen: None,
             form: FormView::new(today),
             text: Editor::default(),
@@ -112,6 +115,13 @@ impl Screen {
             edits: None,
             wire: None,
         }
+    }
+
+    /// Takes note of whether the person is at another machine, from which they reached this one.
+    #[must_use]
+    pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
+        self.is_elsewhere = is_elsewhere;
+        self
     }
 
     /// Whether a line of commands is begun.

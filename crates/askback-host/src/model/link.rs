@@ -122,6 +122,11 @@ impl Link {
     pub fn host(&self) -> &str {
         &self.url[self.host.clone()]
     }
+
+    /// Whether the page is on the machine of whoever opens it.
+    pub fn is_of_this_machine(&self) -> bool {
+        is_loopback_host(self.host())
+    }
 }
 
 /// Whether parsing kept the link: scheme and host may differ in case, a host may be written in its

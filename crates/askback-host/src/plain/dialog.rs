@@ -24,6 +24,8 @@ pub struct Dialog {
     page: Page,
     /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
+    /// Whether the person is at another machine.
+    is_elsewhere: bool,
     /// The question that the person was shown, its turn, and its field.
     seen: Option<(u64, u64, usize)>,
     /// The field of a form that is asked.
@@ -49,6 +51,7 @@ impl Dialog {
         Self {
             page: Page::new(look),
             shown,
+            is_elsewhere: false,
             seen: None,
             at: 0,
             reopened: false,
@@ -58,6 +61,13 @@ impl Dialog {
             suggested: None,
             wire: None,
         }
+    }
+
+    /// Takes note of whether the person is at another machine, from which they reached this one.
+    #[must_use]
+    pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
+        self.is_elsewhere = is_elsewhere;
+        self
     }
 
     /// The page, for what is said outside questions.
@@ -368,6 +378,11 @@ impl Dialog {
         }
         if before != Some(now) {
             question::step(&mut self.page, desk.asker(), &front, self.at);
+            if let Step::Consent(link) = front.step
+                && let Some(words) = question::on_this_machine(link, self.is_elsewhere)
+            {
+                self.page.note(Style::Plain, words);
+            }
         }
         if is_settling {
             self.again = true;

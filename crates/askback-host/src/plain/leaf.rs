@@ -42,7 +42,7 @@ impl Plain {
     /// question are shown at once.
     pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
-            dialog: Dialog::new(look, shown),
+            dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
             lines: Lines::stdin(),
             held: VecDeque::new(),
             is_prompting: false,

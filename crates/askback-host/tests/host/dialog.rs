@@ -36,6 +36,8 @@ enum Do<'a> {
     Done(&'a str),
     /// The folder that was to be looked at is there.
     Found(&'a str),
+    /// The person is at another machine.
+    Elsewhere,
     /// A browser was started, or could not be.
     Browser(bool),
     /// The browser came back.
@@ -50,7 +52,9 @@ enum Do<'a> {
     Fail(&'a str),
 }
 
-use Do::{Ask as Asks, Browser, Done, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw};
+use Do::{
+    Ask as Asks, Browser, Done, Elsewhere, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw,
+};
 
 const WIDE: Look = Look {
     columns: 80,
@@ -111,6 +115,11 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
                 screen.push_str(line);
                 screen.push('\n');
                 seat.hear(line)
+            }
+            Elsewhere => {
+                let shown = Limits::default().host.message_shown;
+                seat.dialog = Dialog::new(look, shown).from_elsewhere(true);
+                Vec::new()
             }
             End => seat.happen(Event::EndOfInput),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
@@ -268,6 +277,9 @@ macro_rules! screens {
 }
 
 screens! {
+    a_page_on_this_machine_is_said_to_be: WIDE, [
+        Asks(link("http://127.0.0.1:8080/pay")), Type("/cancel"), Elsewhere, Asks(link("http://localhost/pay")), Type("/cancel"),
+    ];
     blanks_are_told_before_they_are_sent: NARROW, [
         Asks(blanks()), Type("  "), Type(" Ada  L"), Type("all is seen"), Type(""),
     ];

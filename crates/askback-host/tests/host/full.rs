@@ -44,6 +44,8 @@ enum Do<'a> {
     Look,
     /// No browser can be opened.
     NoBrowser,
+    /// The person is at another machine.
+    Elsewhere,
     /// The screen has so many rows.
     Rows(usize),
     /// A model can be asked.
@@ -52,7 +54,9 @@ enum Do<'a> {
     Reply(&'a str),
 }
 
-use Do::{Ask as Asks, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw};
+use Do::{
+    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw,
+};
 
 /// A person before a screen.
 struct Seat {
@@ -219,6 +223,10 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             NoBrowser => seat.has_browser = false,
+            Elsewhere => {
+                let screen = Screen::new(Limits::default().host.message_shown, evening().today());
+                seat.screen = screen.from_elsewhere(true);
+            }
             Rows(rows) => seat.size.rows = rows,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
@@ -521,6 +529,10 @@ screens! {
         Asks(unfinished("https://login.example.com/c?id=7")), See, Type("o"), See, Press(Key::Enter),
     ];
     a_link_of_a_waiting_call_is_opened: 80, [Asks(going_on()), Type("o")];
+    a_page_on_this_machine_is_said_to_be: 40, [
+        Asks(link("http://127.0.0.1:8080/pay")), See, Press(Key::Esc), Elsewhere, Asks(link("http://localhost/pay")), See, Type("o"),
+        See, Press(Key::Esc),
+    ];
     a_link_waits_where_no_browser_is: 80, [
         NoBrowser, Asks(going_on()), Type("o"), See, Type("o"), Press(Key::Esc), Asks(going_on()), Type("o"),
         Press(Key::Enter), Asks(link("https://example.com/")), Type("o"), See, Press(Key::Enter),

@@ -95,7 +95,14 @@ impl Screen {
                 (question::replied(desk.asker(), sampling, call, look), None)
             }
             _ => {
-                let rows = question::body(desk.asker(), front, &self.text, look, self.shown);
+                let rows = question::body(
+                    desk.asker(),
+                    front,
+                    &self.text,
+                    look,
+                    self.shown,
+                    self.is_elsewhere,
+                );
                 let typed_at = rows.iter().position(Row::is_typed_in);
                 (rows, typed_at)
             }
