@@ -12,6 +12,7 @@ mod decode;
 mod editor;
 mod form;
 mod frame;
+mod heading;
 mod help;
 mod home;
 mod key;

@@ -61,7 +61,7 @@ pub struct Screen {
     code: LinkCode,
     /// How far the question was read, where it is longer than the screen.
     reading: Reading,
-    /// What the person asked to see whole.
+    /// The message, link or code that the person asked to see.
     wanted: Option<Wanted>,
     /// A link that the person wants in the clipboard.
     copied: Option<String>,

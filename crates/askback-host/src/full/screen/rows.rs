@@ -4,7 +4,7 @@ use super::{Screen, Size};
 use crate::{
     full::{
         frame::{Frame, Row, wrapped},
-        question, under_way,
+        heading, question, under_way,
     },
     model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
@@ -75,7 +75,7 @@ impl Screen {
         // Where a call is written, the request was read.
         let is_calling = front.called.is_some() || matches!(front.step, Step::Pick(_));
         let rows = if is_calling { 0 } else { size.rows / 3 };
-        let head = question::head(desk, front, look, self.shown, rows);
+        let head = heading::head(desk, front, look, self.shown, rows);
         let (body, focused) = match front.step {
             Step::Filling(draft) => {
                 let (rows, focused) = self.form.rows(front, draft, columns);
