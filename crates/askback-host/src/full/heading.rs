@@ -156,10 +156,20 @@ fn call(question: &Question) -> (Words, Option<PeerText>) {
     let is_ours = matches!(question.ask, Ask::Arguments { .. });
     match &question.call {
         Some(Call::Tool(name)) if is_ours => (" ".into(), Some(name.into())),
-        Some(Call::Tool(name)) => (" · call ".into(), Some(name.into())),
-        Some(Call::Task { number, tool }) => (words!(" · task {} ", *number), Some(tool.into())),
-        Some(Call::Prompt(name)) => (" · prompt ".into(), Some(name.into())),
-        Some(Call::Resource(uri)) => (" · resource ".into(), Some(uri.into())),
+        Some(call) => {
+            let (words, name) = called(call);
+            (words, Some(name))
+        }
         None => (Words::default(), None),
+    }
+}
+
+/// The words of ours before the name of what a call calls, and that name.
+pub(super) fn called(call: &Call) -> (Words, PeerText) {
+    match call {
+        Call::Tool(name) => (" · call ".into(), name.into()),
+        Call::Task { number, tool } => (words!(" · task {} ", *number), tool.into()),
+        Call::Prompt(name) => (" · prompt ".into(), name.into()),
+        Call::Resource(uri) => (" · resource ".into(), uri.into()),
     }
 }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use super::frame::{Row, wrapped};
+use super::{
+    frame::{Row, wrapped},
+    heading::called,
+};
 use crate::{
     model::{Call, Desk, Ended, Far, UnderWay},
     page::Style,
-    text::{self, PeerText, Words, given},
+    text::{self, Words, given},
     words,
 };
 
@@ -38,12 +41,7 @@ pub(super) fn rows(desk: &Desk, call: &UnderWay, worked: Duration, columns: usiz
 
 fn head(desk: &Desk, call: &Call, worked: Duration, columns: usize) -> Row {
     let name = given(&desk.asker().name).short();
-    let (does, what): (Words, PeerText) = match call {
-        Call::Tool(tool) => (" · call ".into(), tool.into()),
-        Call::Task { number, tool } => (words!(" · task {} ", *number), tool.into()),
-        Call::Prompt(prompt) => (" · prompt ".into(), prompt.into()),
-        Call::Resource(uri) => (" · resource ".into(), uri.into()),
-    };
+    let (does, what) = called(call);
     let took = words!("{} s", worked.as_secs());
     let ends = text::columns(took.as_str()).saturating_add(2);
     let row = Row::new(columns)

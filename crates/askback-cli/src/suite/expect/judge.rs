@@ -31,7 +31,7 @@ pub enum Came {
 }
 
 impl Mismatch {
-    /// The same, of a request of this name that comes before the cases.
+    /// Says that it is one of a request of this name, which comes before the cases.
     #[must_use]
     pub fn before(self, name: &str) -> Self {
         let expected = words!("{}, before the case: {}", given(name), self.expected);
