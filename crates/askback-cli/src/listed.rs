@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     environment,
     error::Error,
-    servers::{Document, Missing, Names, Values, unused},
+    servers::{Document, Missing, Names, Values, unseen, unused},
     sign_in::SignInEntry,
     target::{Address, Command, Reach, Target},
 };
@@ -62,7 +62,8 @@ impl Listed {
     ///
     /// # Errors
     ///
-    /// A usage error where the file names no such server, or it takes a secret that is none of its own.
+    /// A usage error where the file names no such server, a person cannot read its name, or it takes a secret
+    /// that is none of its own.
     /// Whatever the file says is that of a peer in an error, too: nobody may have agreed to it yet.
     pub fn find(
         document: Document,
@@ -77,6 +78,10 @@ impl Listed {
                 known: document.names().map(str::to_owned).collect(),
             }));
         };
+        if let Some(why) = unseen(name) {
+            let error = words!("`{}` cannot be used, as {}", given(name).short(), why);
+            return Err(Error::usage(error).hint("Give it another name in the file."));
+        }
         if !server.is_object() {
             let name = given(name);
             return Err(Error::usage(words!(

@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     headers::{self, TypedHeader},
     listed::Listed,
-    servers::{Document, Folders, KnownClient, Layout, Unreadable, read_at},
+    servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
 };
@@ -167,7 +167,7 @@ impl TargetArgs {
                 Err(why) => {
                     let mut page = out::stderr_page();
                     let told = Error {
-                        message: words!("{}: {}", given(&name).short(), why.message.clone()),
+                        message: words!("{}: {}", heading(&name), why.message.clone()),
                         ..why.clone()
                     };
                     told.put_below(&mut page);

@@ -23,7 +23,7 @@ use crate::{
     servers::{
         Document, Folders, KnownClient, Layout, Section, Source, Unreadable, add_to_json,
         add_to_toml, anchor, conceal, conceal_args, export, has_folder, read_at, settle, snippet,
-        without_inputs, write,
+        unseen, without_inputs, write,
     },
     target::Reach,
 };
@@ -300,6 +300,11 @@ fn import(
                     "Not taken from {}, as there is one of this name:",
                     file.client()
                 ));
+                page.quote_line("  ", line(name));
+                continue;
+            }
+            if let Some(why) = unseen(name) {
+                page.line(words!("Not taken from {}, as {}:", file.client(), why));
                 page.quote_line("  ", line(name));
                 continue;
             }

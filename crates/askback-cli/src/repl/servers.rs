@@ -22,6 +22,7 @@ use super::{
 use crate::{
     error::{Error, Kind},
     locate::Unused,
+    servers::heading,
     session::{Connection, Opened, Opening, Session, State, of_server},
 };
 
@@ -111,7 +112,7 @@ impl Repl<'_> {
         }
         for Unused { name, why } in &self.unused {
             let page = host.page();
-            let words = words!("{}: {}", given(name).short(), why.message.clone());
+            let words = words!("{}: {}", heading(name), why.message.clone());
             page.item("  ", Style::Warning, words);
             if let Some(quoted) = why.quoted.clone() {
                 page.quote_line("    ", quoted);

@@ -11,6 +11,7 @@ mod edit;
 mod expand;
 mod export;
 mod input;
+mod name;
 mod secrets;
 mod terminal;
 
@@ -21,4 +22,5 @@ pub use edit::{Section, add_to_json, add_to_toml, write};
 pub use expand::{Missing, Names, Values};
 pub use export::{Exported, export, has_folder, snippet};
 pub use input::Input;
+pub use name::{heading, unseen};
 pub use secrets::{Concealed, conceal, conceal_args, without_inputs};

@@ -328,6 +328,23 @@ fn an_imported_server_is_started_where_its_paths_lead_somewhere() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_server_whose_name_is_not_seen_whole_is_not_imported() {
+    let place = Place::new("import-unseen");
+    let servers = r#"{"mcpServers": {"mine": {"command": "x"}, "mine\u200b": {"command": "y"}}}"#;
+    place.write("user/.cursor/mcp.json", servers);
+    place.says(
+        &["servers", "import"],
+        0,
+        &[
+            "From cursor:\n  | mine\n",
+            "Not taken from cursor, as its name has a sign that is not seen, <U+200B>:\n  | mine<U+200B>\n",
+        ],
+    );
+    assert!(!place.read("project/mcp.json").contains("\"y\""));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn secrets_of_any_place_are_neither_listed_nor_imported() {
     let place = Place::new("anywhere");
     place.write(

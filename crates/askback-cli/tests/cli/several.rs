@@ -8,7 +8,7 @@ use crate::{
     again::{OTHERS, SERVER, TOOLS},
     full::{CTRL_D, ENTER, Terminal},
     run::{ASKBACK, Ran, Run},
-    scratch::Scratch,
+    scratch::{Scratch, is_in_wrapped},
 };
 
 /// Puts servers `a` and `b` into folders of their own, which count how often they were started, and one
@@ -283,4 +283,34 @@ fn a_server_that_cannot_be_used_is_listed_with_the_reason() {
     let ran = run.run().expect(2);
     ran.says("askback: unset: ")
         .says("in a conversation that is begun after that");
+}
+
+#[test]
+fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
+    let run = Run::new("unseen", &["open", "--protocol", "2025-11-25", "--all"]);
+    place(&run.scratch);
+    let server = json!({"command": "sh", "args": ["a/server.sh"]});
+    let file = json!({"mcpServers": {"a": server, "a\u{200b}": server, "a ": server, " ": server}});
+    let file = run.scratch.file("mcp.json", &file.to_string());
+    let run = run.and(&["--config", &file]).input("/servers\n");
+    let ran = run.run().expect(0);
+    let (told, listed) = ran
+        .stderr
+        .rsplit_once("> a: connected")
+        .expect("it is listed");
+    for words in [
+        "` `: FILE: ` ` cannot be used, as its name has blanks only\n",
+        "a : FILE: `a ` cannot be used, as its name begins or ends with a blank\n",
+        "a<U+200B>: FILE: `a<U+200B>` cannot be used, as its name has a sign that is not seen, <U+200B>\n",
+    ] {
+        let words = words.replace("FILE", &file);
+        assert!(is_in_wrapped(&format!("× {words}"), told), "{told}");
+        assert!(is_in_wrapped(&words, listed), "{listed}");
+    }
+    assert!(told.contains("\n  Give it another name in the file."));
+    let words = ["inspect", "--server", "a ", "--config", &file];
+    Run::new("unseen-named", &words)
+        .run()
+        .expect(2)
+        .says("as its name begins or ends with a blank");
 }

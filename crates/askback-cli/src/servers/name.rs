@@ -1,0 +1,68 @@
+//! Whether a person can read the name of a server.
+
+use askback_host::{
+    text::{Words, acts_or_hides, given, line},
+    words,
+};
+
+/// Returns why the name of a server cannot be used, as the end of a sentence about it: a person would not
+/// see it whole.
+pub fn unseen(name: &str) -> Option<Words> {
+    if name.is_empty() {
+        return Some("its name is empty".into());
+    }
+    if let Some(sign) = name.chars().find(|&c| is_unseen(name, c)) {
+        return Some(words!("its name has a sign that is not seen, {}", sign));
+    }
+    match name.trim() {
+        "" => Some("its name has blanks only".into()),
+        whole if whole == name => None,
+        _ => Some("its name begins or ends with a blank".into()),
+    }
+}
+
+/// Whether a sign of a name acts or hides. Joiners and selectors are seen where a script or an emoji needs them.
+fn is_unseen(name: &str, sign: char) -> bool {
+    acts_or_hides(sign) && line(name).contains(words!("{}", sign).as_str())
+}
+
+/// A name as it stands at the head of a line.
+pub fn heading(name: &str) -> Words {
+    match name.trim() {
+        "" => words!("`{}`", given(name)),
+        _ => Words::from(given(name).short()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_seen_whole() {
+        #[track_caller]
+        fn check(name: &str, why: &str) {
+            let said = unseen(name).unwrap_or_default();
+            assert_eq!(said.as_str(), why, "{name:?}");
+        }
+        check("travel", "");
+        check("my server", "");
+        check("größer, 日本", "");
+        check("✈\u{fe0f}", "");
+        check("می\u{200c}خواهم", "");
+        check("", "its name is empty");
+        check("  ", "its name has blanks only");
+        check("\u{3000}", "its name has blanks only");
+        check("travel ", "its name begins or ends with a blank");
+        check("\u{a0}travel", "its name begins or ends with a blank");
+        check(
+            "tra\u{200b}vel",
+            "its name has a sign that is not seen, <U+200B>",
+        );
+        check(
+            "\u{202e}levart",
+            "its name has a sign that is not seen, <U+202E>",
+        );
+        check("travel\n", "its name has a sign that is not seen, <U+000A>");
+    }
+}
