@@ -1,16 +1,16 @@
 //! Connections to several servers, with one front end before them.
 
-use std::{iter, mem, sync::Arc};
+use std::{iter, mem, sync::Arc, vec};
 
 use askback::client::{Client, Event};
 use askback_core::{limits::Limits, protocol::Root};
 use askback_host::{
     host::Host,
     model::{Asker, Desk, Presence, Reached},
-    page::out,
+    page::{Style, out},
     relay::{Relay, ServerId, claims},
     tasks::Tasks,
-    text::{Clock, Given, Words, given},
+    text::{Clock, Given, Words, given, told_apart},
     words,
 };
 use tokio::task::JoinSet;
@@ -65,13 +65,13 @@ pub(super) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// A room with a host of this server.
+    /// A room with a host of this server, which a person sees under this name.
     ///
     /// # Errors
     ///
     /// If the command line is wrong.
     pub(super) fn new(
-        first: &Target,
+        (first, name): (&Target, String),
         args: &'a SessionArgs,
         answers: Answers,
         take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
@@ -96,18 +96,18 @@ impl<'a> Room<'a> {
             limits: limits.clone(),
         };
         let leaf = leaf(answers, args.plain, &limits);
-        let mut host = Host::new(room.desk(first), leaf, arrivals, &limits);
+        let mut host = Host::new(room.desk(first, name), leaf, arrivals, &limits);
         if let Some(model) = model {
             host = host.with_model(model);
         }
         Ok((room, host))
     }
 
-    /// The desk for the questions of a server.
-    fn desk(&self, target: &Target) -> Desk {
+    /// The desk for the questions of a server, which a person sees under this name.
+    fn desk(&self, target: &Target, name: String) -> Desk {
         let reached = target.shown();
         let asker = Asker {
-            name: target.name.clone(),
+            name,
             reached: match target.file {
                 Some(_) => Reached::Listed(reached.into()),
                 None => Reached::Typed(reached),
@@ -181,6 +181,24 @@ pub(super) fn tell_of(target: &Target) {
         page.quote_line("  ", target.shown());
         out::tell(&mut page);
     }
+}
+
+/// The names under which a person sees servers: two that look alike are told apart, and it is said.
+fn names_apart(first: &Target, others: &[Target]) -> (String, vec::IntoIter<String>) {
+    let targets = iter::once(first).chain(others);
+    let names: Vec<_> = targets.map(|target| target.name.clone()).collect();
+    let apart = told_apart(&names);
+    let mut page = out::stderr_page();
+    for (name, _) in apart.iter().zip(&names).filter(|(name, own)| name != own) {
+        let words = words!(
+            "The name {} looks like that of another server. Signs that differ are shown by their numbers.",
+            given(name).short()
+        );
+        page.say(Style::Warning, words);
+    }
+    out::tell(&mut page);
+    let mut apart = apart.into_iter();
+    (apart.next().unwrap_or_default(), apart)
 }
 
 /// The error of a server that nobody tried to reach, or of whose end nothing is known.
@@ -269,10 +287,11 @@ impl Session {
     ) -> Result<(Self, Vec<Connection>, Opening), Error> {
         // A front end takes the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
-        let (room, mut host) = Room::new(&first, args, Answers::Person, Some)?;
+        let (name, names) = names_apart(&first, &others);
+        let (room, mut host) = Room::new((&first, name), args, Answers::Person, Some)?;
         let mut connections = vec![room.connection(&mut host, first)?];
-        for target in others {
-            host.add(room.desk(&target));
+        for (target, name) in others.into_iter().zip(names) {
+            host.add(room.desk(&target, name));
             connections.push(room.connection(&mut host, target)?);
         }
         let mut opening = Opening::default();

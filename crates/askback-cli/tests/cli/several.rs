@@ -314,3 +314,29 @@ fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
         .expect(2)
         .says("as its name begins or ends with a blank");
 }
+
+#[test]
+fn servers_whose_names_look_alike_are_told_apart() {
+    let run = Run::new("alike", &["open", "--protocol", "2025-11-25", "--all"]);
+    place(&run.scratch);
+    let file = json!({"mcpServers": {
+        "air": {"command": "sh", "args": ["a/server.sh"]},
+        "\u{430}ir": {"command": "sh", "args": ["b/server.sh"]},
+    }});
+    let file = run.scratch.file("mcp.json", &file.to_string());
+    let lines = [
+        "/server <U+0430>ir",
+        "/servers",
+        "/call reserve",
+        "7C",
+        "",
+        "",
+    ];
+    let run = run.and(&["--config", &file]).input(&lines.join("\n"));
+    let ran = run.run().expect(0);
+    ran.says("The name <U+0430>ir looks like that of another server.")
+        .says("> air: connected, 2025-11-25\n  <U+0430>ir: connected, 2025-11-25\n")
+        .says("You talk to <U+0430>ir.")
+        .says("  air: connected, 2025-11-25\n> <U+0430>ir: connected, 2025-11-25\n")
+        .says("\n<U+0430>ir asks\n");
+}

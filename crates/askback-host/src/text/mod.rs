@@ -6,6 +6,7 @@
 //! `<U+XXXX>`; and a line of ours is made of nothing but what stands in the source, numbers, and
 //! what the person or this machine gave.
 
+mod alike;
 mod blanks;
 mod clock;
 mod field;
@@ -17,6 +18,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
+pub use alike::told_apart;
 pub use blanks::unseen_blanks;
 pub use clock::Clock;
 pub use field::{bounds, check, hint, plain, read};
