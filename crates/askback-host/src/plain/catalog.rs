@@ -29,7 +29,7 @@ pub fn identity(
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
 ) {
-    page.say(Style::Strong, given(&asker.name));
+    page.say(Style::Strong, given(&asker.name).short());
     question::origin(page, asker);
     page.note(Style::Plain, words!("MCP {}", revision));
     let can = abilities(capabilities);
