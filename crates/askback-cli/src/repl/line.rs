@@ -65,7 +65,7 @@ pub(super) enum Command {
     Sampling(Option<Permission>),
     /// Show the instructions that the server has for models.
     Instructions,
-    /// A command that lacks its word.
+    /// A command that lacks a word or has one too many, and how it is written.
     Lacks(&'static str),
     /// A line that is no command.
     Unknown,
@@ -108,6 +108,55 @@ const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel 
 
 /// How `/wire` is written.
 const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
+
+/// How `/log` is written.
+const LOG: &str = "/log debug, info, notice, warning, error, critical, alert or emergency";
+
+/// How `/sampling` is written.
+const SAMPLING: &str = "/sampling ask, session, always or never";
+
+/// How `/save` is written.
+const SAVE: &str = "/save FILE, or /save FILE NUMBER";
+
+/// The commands behind which there are few words: how many at most, and how they are written.
+const BRIEF: [(&str, usize, &str); 16] = [
+    ("again", 0, "/again"),
+    ("as", 1, "/as decline, cancel, timeout, me or CLIENT"),
+    ("instructions", 0, "/instructions"),
+    ("log", 1, LOG),
+    ("more", 0, "/more"),
+    ("prompts", 0, "/prompts, or /find TEXT"),
+    (
+        "read",
+        1,
+        "/read URI, with quotes around a URI that has blanks",
+    ),
+    ("resources", 0, "/resources, or /find TEXT"),
+    (
+        "restart",
+        1,
+        "/restart, or /restart SERVER with quotes around a name that has blanks",
+    ),
+    ("sampling", 1, SAMPLING),
+    ("save", 2, SAVE),
+    (
+        "server",
+        1,
+        "/server NAME, with quotes around a name that has blanks",
+    ),
+    ("servers", 0, "/servers, or /server NAME"),
+    (
+        "subscribe",
+        1,
+        "/subscribe URI, with quotes around a URI that has blanks",
+    ),
+    ("tools", 0, "/tools, or /find TEXT"),
+    (
+        "unsubscribe",
+        1,
+        "/unsubscribe, or /unsubscribe URI with quotes around a URI that has blanks",
+    ),
+];
 
 /// The commands, what follows them, and what they do.
 pub(super) const HELP: [(&str, &str); 25] = [
@@ -285,6 +334,11 @@ pub(super) fn parse(line: &str) -> Command {
     let Some(name) = first.strip_prefix('/') else {
         return Command::Unknown;
     };
+    let is_longer =
+        |(command, most, _): &&(&str, usize, _)| *command == name && words.len() > *most;
+    if let Some((_, _, written)) = BRIEF.iter().find(is_longer) {
+        return Command::Lacks(written);
+    }
     let mut one = |what| words.next().ok_or(Command::Lacks(what));
     match name {
         "" => Command::Unknown,
@@ -332,12 +386,12 @@ pub(super) fn parse(line: &str) -> Command {
             Some("session") => Command::Sampling(Some(Permission::Session)),
             Some("always") => Command::Sampling(Some(Permission::Always)),
             Some("never") => Command::Sampling(Some(Permission::Never)),
-            Some(_) => Command::Lacks("/sampling ask, session, always or never"),
+            Some(_) => Command::Lacks(SAMPLING),
         },
         "save" => match (words.next(), words.next().map(|number| number.parse())) {
             (Some(file), None) => Command::Save(file, None),
             (Some(file), Some(Ok(number))) => Command::Save(file, Some(number)),
-            _ => Command::Lacks("/save FILE, or /save FILE NUMBER"),
+            _ => Command::Lacks(SAVE),
         },
         "subscribe" => one("/subscribe URI").map_or_else(|lacks| lacks, Command::Subscribe),
         "unsubscribe" => Command::Unsubscribe(words.next()),
@@ -347,9 +401,7 @@ pub(super) fn parse(line: &str) -> Command {
         {
             None => Command::Log(None),
             Some(Ok(level)) => Command::Log(Some(level)),
-            Some(Err(_)) => Command::Lacks(
-                "/log debug, info, notice, warning, error, critical, alert or emergency",
-            ),
+            Some(Err(_)) => Command::Lacks(LOG),
         },
         "roots" => match Change::of(words.collect()) {
             Some(change) => Command::Roots(change),
@@ -491,10 +543,7 @@ mod tests {
         check("/read a://b", Command::Read("a://b".to_owned()));
         check("/save a.png", Command::Save("a.png".to_owned(), None));
         check("/save a.png 2", Command::Save("a.png".to_owned(), Some(2)));
-        check(
-            "/save a.png two",
-            Command::Lacks("/save FILE, or /save FILE NUMBER"),
-        );
+        check("/save a.png two", Command::Lacks(SAVE));
         check("/subscribe a://b", Command::Subscribe("a://b".to_owned()));
         check("/unsubscribe", Command::Unsubscribe(None));
         check("/log warning", Command::Log(Some(LoggingLevel::Warning)));
@@ -529,6 +578,22 @@ mod tests {
             "/roots ../a \"b c\"",
             Command::Roots(Change::Set(owned(&["../a", "b c"]))),
         );
+    }
+
+    #[test]
+    fn a_word_too_many_is_not_passed_over() {
+        for (command, most, written) in BRIEF {
+            let enough = vec!["'a b'"; most].join(" ");
+            let line = format!("/{command} {enough}");
+            let is_read =
+                parse(&line) != Command::Lacks(written) || [LOG, SAMPLING, SAVE].contains(&written);
+            assert!(is_read, "{line}");
+            assert_eq!(parse(&format!("{line} c")), Command::Lacks(written));
+        }
+        let name = || "a b".to_owned();
+        assert_eq!(parse("/read 'a b'"), Command::Read(name()));
+        assert_eq!(parse("/server a\\ b"), Command::Server(name()));
+        assert_eq!(parse("/restart \"a b\""), Command::Restart(Some(name())));
     }
 
     #[test]
