@@ -275,6 +275,7 @@ fn import(
     let mut page = out::stdout_page();
     let mut added: BTreeMap<String, Value> = BTreeMap::new();
     let mut seen: Vec<String> = Vec::new();
+    let mut passed_over: Vec<PathBuf> = Vec::new();
     let files = FoundFile::all(folders).into_iter();
     for file in
         files.filter(|file| file.client.is_some() && (from.is_none() || file.client == from))
@@ -284,6 +285,7 @@ fn import(
             Err(Unreadable(why)) => {
                 page.line(words!("{} is passed over:", given(file.path.display())));
                 page.quote(&**why);
+                passed_over.push(file.path);
                 continue;
             }
         };
@@ -333,10 +335,14 @@ fn import(
         }
     }
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
-        return Err(
-            Error::usage(words!("no client has a server called `{}`", given(missing)))
-                .hint("askback servers lists those there are."),
-        );
+        let error = Error::usage(words!("no client has a server called `{}`", given(missing)));
+        return Err(match passed_over.first() {
+            Some(path) => {
+                let path = given(path.display());
+                error.hint(words!("It may be in {}, which cannot be read.", path))
+            }
+            None => error.hint("askback servers lists those there are."),
+        });
     }
     let servers: Vec<_> = added.into_iter().collect();
     match servers.is_empty() {
@@ -347,7 +353,20 @@ fn import(
             tell_written(&mut page, &path, &text)?;
         }
     }
-    Ok(out::print(&page.take())?)
+    out::print(&page.take())?;
+    // Servers that were named have all been found.
+    if passed_over.is_empty() || !names.is_empty() {
+        return Ok(());
+    }
+    let error = match passed_over.len() {
+        1 => words!("the servers of a file are not imported, as it cannot be read"),
+        count => words!(
+            "the servers of {} files are not imported, as they cannot be read",
+            count
+        ),
+    };
+    Err(Error::usage(error)
+        .hint("Import again afterwards: servers that are there stay as they are."))
 }
 
 /// Writes a file, and says so.

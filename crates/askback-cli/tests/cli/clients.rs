@@ -328,6 +328,35 @@ fn an_imported_server_is_started_where_its_paths_lead_somewhere() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_file_that_cannot_be_read_ends_an_import_with_an_error() {
+    let place = Place::with_files("import-unread");
+    place.says(
+        &["servers", "import", "another"],
+        2,
+        &["It may be in ROOT/settings/Code/User/mcp.json, which cannot be read."],
+    );
+    assert!(!place.path("project/mcp.json").exists());
+    place.says(
+        &["servers", "import"],
+        2,
+        &[
+            "ROOT/settings/Code/User/mcp.json is passed over:\n| Unexpected word on line 1 column 1\n",
+            "ROOT/project/mcp.json is written.",
+            "askback: the servers of a file are not imported, as it cannot be read\n",
+        ],
+    );
+    assert!(place.read("project/mcp.json").contains("\"memory\""));
+    place.write("user/.cursor/mcp.json", "[]");
+    place.says(
+        &["servers", "import"],
+        2,
+        &["the servers of 2 files are not imported, as they cannot be read"],
+    );
+    place.run(&["servers", "import", "--from", "goose"], 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_server_whose_name_is_not_seen_whole_is_not_imported() {
     let place = Place::new("import-unseen");
     let servers = r#"{"mcpServers": {"mine": {"command": "x"}, "mine\u200b": {"command": "y"}}}"#;
