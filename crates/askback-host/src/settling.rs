@@ -22,6 +22,9 @@ pub(crate) struct Settling {
     silence: Option<Pin<Box<Sleep>>>,
     /// Whether the question that was shown went away, and nothing was taken since: what is typed is meant for that.
     is_gone: bool,
+    /// Whether the letter that was pressed last leads to a text: what follows it may be the rest of a word, and was
+    /// meant for something else.
+    leads_to_text: bool,
     /// The rest of the word that began with the letter of an answer, and when the key before it came.
     rest: Option<(&'static str, Instant)>,
 }
@@ -32,7 +35,9 @@ impl Settling {
     pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) {
         let now = seen(desk);
         self.is_gone |= cause == Cause::Gone && self.shown.is_some() && now.is_none();
-        if cause == Cause::Person && now.map(|(id, _)| id) == self.shown.map(|(id, _)| id) {
+        let is_same = now.map(|(id, _)| id) == self.shown.map(|(id, _)| id);
+        let is_meant = !std::mem::take(&mut self.leads_to_text);
+        if cause == Cause::Person && is_same && is_meant {
             self.shown = now;
         }
     }
@@ -60,6 +65,11 @@ impl Settling {
     pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
         let is_new = seen(desk) != self.shown || self.goes_on();
         is_new && desk.front().is_some_and(|front| !is_of_person(&front))
+    }
+
+    /// Takes note that the letter which was pressed may lead to a text.
+    pub(crate) fn leads_to_text(&mut self) {
+        self.leads_to_text = true;
     }
 
     /// Takes note of a letter that answered.

@@ -1,7 +1,10 @@
 //! The question, or the line, that a key is meant for.
 
-use super::{key::Key, reading::takes_letters};
-use crate::{model::Desk, settling::Settling};
+use super::{help::is_typed, key::Key, reading::takes_letters};
+use crate::{
+    model::{Desk, Step},
+    settling::Settling,
+};
 
 /// Whether a key is meant for what stands before the person now. What is not taken may be followed by more of it.
 pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
@@ -16,10 +19,17 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
         settling.pressed();
         return false;
     }
-    if let Key::Char(letter) = key
-        && takes_letters(&front.step)
-    {
-        settling.answered(*letter);
+    if let Key::Char(letter) = key {
+        match front.step {
+            Step::Secret(_) => settling.leads_to_text(),
+            Step::Filling(_) => {}
+            // A no is followed by its reason.
+            ref step if matches!(letter, 'd' | 'n') && !is_typed(step) => settling.leads_to_text(),
+            _ => {}
+        }
+        if takes_letters(&front.step) {
+            settling.answered(*letter);
+        }
     }
     true
 }
@@ -44,7 +54,7 @@ fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
 mod tests {
     use std::{future::poll_fn, time::Duration};
 
-    use askback_core::limits::Limits;
+    use askback_core::{forms::FormSchema, limits::Limits};
     use tokio::time::{advance, timeout};
 
     use super::*;
@@ -111,6 +121,43 @@ mod tests {
         assert_eq!(taken(&mut settling, &desk, &leaves).await, leaves);
         wait(&mut settling).await;
         assert_eq!(taken(&mut settling, &desk, &keys).await, keys);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_word_at_a_letter_is_neither_a_reason_nor_a_value() {
+        let secret = r#"{"type": "object", "properties": {"password": {"type": "string"}}}"#;
+        let secret = FormSchema::parse(secret.as_bytes(), &Limits::default().forms);
+        let schema = secret.expect("it is a form");
+        let mut settling = Settling::default();
+        let mut desk = asked(&mut settling).await;
+        for (id, letter, said) in [
+            (2, 'n', Said::Decline(None)),
+            (3, 'y', Said::Yes),
+            (4, 'd', Said::Decline(None)),
+        ] {
+            desk.update(Event::Said(Said::Cancel));
+            let question = Question {
+                call: None,
+                key: None,
+                ask: Ask::Form {
+                    message: "Your password, then Enter:".to_owned(),
+                    schema: schema.clone(),
+                },
+            };
+            let happened = desk.update(Event::Asked(id, question));
+            settling.happened(&desk, happened.cause);
+            settling.show(&desk, false);
+            wait(&mut settling).await;
+            let first = [Key::Char(letter)];
+            assert_eq!(taken(&mut settling, &desk, &first).await, first);
+            let happened = desk.update(Event::Said(said));
+            settling.happened(&desk, happened.cause);
+            settling.show(&desk, false);
+            let rest = [Key::Char('o'), Key::Char('w'), Key::Enter];
+            assert_eq!(taken(&mut settling, &desk, &rest).await, []);
+            wait(&mut settling).await;
+            assert_eq!(taken(&mut settling, &desk, &rest).await, rest);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -55,6 +55,8 @@ pub struct Screen {
     /// The reply of a model that the person was shown, as it came.
     replied: Option<CreateMessageResult>,
     home: Home,
+    /// Whether the last key was a letter that does nothing where letters are keys.
+    is_stray: bool,
     /// The reason why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
@@ -105,6 +107,7 @@ impl Screen {
             checkpoint: Checkpoint::default(),
             replied: None,
             home: Home::default(),
+            is_stray: false,
             issue: None,
             is_helping: false,
             code: LinkCode::default(),
@@ -127,6 +130,11 @@ impl Screen {
     /// Whether a line of commands is begun.
     pub fn has_begun(&self) -> bool {
         self.home.has_begun()
+    }
+
+    /// Whether the last key was a letter that does nothing here: it may be one of a word that is meant for something else.
+    pub fn take_stray(&mut self) -> bool {
+        std::mem::take(&mut self.is_stray)
     }
 
     /// Takes the link that the person wants in the clipboard, if there is one.
@@ -378,9 +386,11 @@ impl Screen {
             return Vec::new();
         }
         match key {
-            Key::Esc | Key::Ctrl('c') => vec![Said::Cancel],
-            _ => Vec::new(),
+            Key::Esc | Key::Ctrl('c') => return vec![Said::Cancel],
+            Key::Char(_) => self.is_stray = !is_text,
+            _ => {}
         }
+        Vec::new()
     }
 
     /// Does what a key does at a step that is no form, if it does anything.
