@@ -21,6 +21,7 @@ pub mod error;
 mod failure;
 pub mod files;
 pub mod headers;
+mod json_schema;
 pub mod kept_tasks;
 pub mod listed;
 pub mod locate;

@@ -176,20 +176,36 @@ impl Role {
         let known = || {
             let mut known = KnownClient::all().into_iter();
             let client = known.find(|client| Some(client.name) == self.client)?;
-            client.revision?.parse().ok()
+            let revision: Option<Revision> = client.revision?.parse().ok();
+            // Who speaks the newest speaks older ones where a server has not that.
+            revision.filter(|revision| *revision != Revision::LATEST)
         };
         self.named.or_else(known)
     }
 
     /// The words that make this client; none where it is ourselves.
     pub fn played(self) -> Option<Words> {
+        // What a known client cannot do goes without saying.
+        let known = self.client.and_then(|name| Self::read(name).ok());
+        let known = known.map_or([true; LESS.len() - 1], Self::can);
+        let less = LESS.iter().zip(self.can()).zip(known);
+        let less = less.filter(|((_, can), known)| *known && !can);
+        let named = self.named.map(Revision::as_str);
+        let words = self.client.into_iter().chain(named);
+        let words = words.chain(less.map(|((word, _), _)| *word));
+        let words = Words::join(words.map(Words::from), ",");
+        (!words.as_str().is_empty()).then_some(words)
+    }
+
+    /// Whether it can do what each word of [`LESS`] takes away, but for the last, which is several of them.
+    fn can(self) -> [bool; LESS.len() - 1] {
         let Abilities {
             forms,
             links,
             sampling,
             roots,
         } = self.abilities;
-        let can = [
+        [
             forms,
             links,
             sampling,
@@ -197,12 +213,7 @@ impl Role {
             self.numbers,
             self.lists,
             self.tasks,
-        ];
-        let less = LESS.iter().zip(can).filter(|(_, can)| !can);
-        let revision = self.revision().map(Revision::as_str);
-        let words = revision.into_iter().chain(less.map(|(word, _)| *word));
-        let words = Words::join(words.map(Words::from), ",");
-        (!words.as_str().is_empty()).then_some(words)
+        ]
     }
 
     /// Why it does not show a form, as a sentence; none where it does.
@@ -328,9 +339,20 @@ mod tests {
         );
         let played = |text: &str| Role::read(text).expect("it is one").played();
         assert_eq!(Role::default().played(), None);
-        let codex = "2025-11-25,no-sampling,no-roots,no-numbers,no-lists,no-tasks";
-        assert_eq!(played("codex,2025-11-25"), Some(codex.into()));
-        assert_eq!(Role::read(codex).map(Role::played), Ok(Some(codex.into())));
+        for text in [
+            "codex",
+            "codex,2025-11-25",
+            "codex,2025-11-25,no-url",
+            "2025-11-25,no-sampling,no-numbers,no-lists,no-tasks",
+        ] {
+            assert_eq!(played(text), Some(text.into()));
+        }
+        // What a client cannot do anyway is not said again.
+        assert_eq!(played("codex,no-sampling"), Some("codex".into()));
+        // One that speaks the newest revision speaks older ones where a server has not that.
+        let revision = |text| Role::read(text).expect("it is one").revision();
+        assert_eq!(revision("codex"), None);
+        assert_eq!(revision("vscode"), Some(Revision::V2025_11_25));
         for wrong in ["", "no-", "codex codex", "2025"] {
             let why = Role::read(wrong).expect_err("there is no such client");
             assert!(why.starts_with("there are claude-code, ") && why.contains("no-url"));

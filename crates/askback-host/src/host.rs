@@ -491,6 +491,11 @@ impl Host {
                 self.changed.hear(server, &event);
                 if let Some(far) = far(&event) {
                     self.change(Change::Far(server, far));
+                    let is_seen =
+                        server == self.talk.chosen_id() && self.talk.under_way().is_some();
+                    if is_seen && self.leaf.shows_waiting() {
+                        return;
+                    }
                 }
                 let remarks = &mut self.served.of(server).remarks;
                 for remark in remarks.hear(event, self.began.elapsed()) {

@@ -59,7 +59,7 @@ pub trait Leaf {
         false
     }
 
-    /// Whether it shows by itself how long something has been waited for.
+    /// Whether it shows by itself how long something has been waited for, and how far a call is.
     fn shows_waiting(&self) -> bool {
         false
     }

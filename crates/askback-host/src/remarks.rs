@@ -7,6 +7,7 @@ use askback_core::{limits::Limits, protocol::LoggingLevel};
 use serde_json::Value;
 
 use crate::{
+    model::Far,
     page::{Page, Style},
     text::{Given, PeerText, Words},
     wire::Row,
@@ -57,8 +58,6 @@ pub struct Remark(What);
 enum What {
     /// Its words behind a mark of ours, and how many characters more there were.
     Quote(Words, PeerText, usize),
-    /// How far something is: the figures, its words, and how many characters more there were.
-    Far(Words, PeerText, usize),
     /// A list of this kind changed.
     Changed(&'static str),
     /// The server went away; whether the person can have it started again.
@@ -90,10 +89,12 @@ impl From<Row> for Remark {
     }
 }
 
-impl Remark {
-    /// Whether it says how far a call is.
-    pub fn is_far(&self) -> bool {
-        matches!(self.0, What::Far(..))
+impl From<&Far> for Remark {
+    /// A line on how far a call was.
+    fn from(far: &Far) -> Self {
+        let message = far.message.clone().unwrap_or_default();
+        let (text, more) = message.cut(SHOWN);
+        Self(What::Quote(figures(far.progress, far.total), text, more))
     }
 }
 
@@ -231,7 +232,7 @@ impl Remarks {
     /// Puts a remark on the page, of a server that the person calls by that name.
     pub fn put(page: &mut Page, name: &Given, remark: Remark) {
         match remark.0 {
-            What::Quote(mark, text, more) | What::Far(mark, text, more) => {
+            What::Quote(mark, text, more) => {
                 page.quote_at(mark, text);
                 if more > 0 {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
@@ -296,20 +297,13 @@ impl Remarks {
 }
 
 fn remark(event: Event) -> Option<Remark> {
-    let is_far = matches!(event, Event::Progress { .. });
     let (mark, text) = match event {
         Event::Progress {
             progress,
             total,
             message,
             ..
-        } => {
-            let far = match total {
-                Some(total) => words!("{} of {} ", progress, total),
-                None => words!("{} ", progress),
-            };
-            (far, message.unwrap_or_default())
-        }
+        } => (figures(progress, total), message.unwrap_or_default()),
         Event::Task { message: None, .. } => return None,
         Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
         Event::Log { level, data, .. } => {
@@ -330,10 +324,14 @@ fn remark(event: Event) -> Option<Remark> {
         _ => return None,
     };
     let (text, more) = PeerText::from(text).cut(SHOWN);
-    Some(Remark(match is_far {
-        true => What::Far(mark, text, more),
-        false => What::Quote(mark, text, more),
-    }))
+    Some(Remark(What::Quote(mark, text, more)))
+}
+
+fn figures(progress: f64, total: Option<f64>) -> Words {
+    match total {
+        Some(total) => words!("{} of {} ", progress, total),
+        None => words!("{} ", progress),
+    }
 }
 
 /// The name of a level, to stand before a log line.

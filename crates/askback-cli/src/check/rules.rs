@@ -229,7 +229,7 @@ rules! {
     ARGUMENTS = "TO-35" Must Any V2024_11_05..=V2026_07_28
         "A tool that does not exist, or lacks a required argument, is not called with success.";
     STRUCTURED = "TO-32" Must Any V2025_06_18..=V2026_07_28
-        "A tool with an output schema gives structured content.";
+        "A tool with an output schema gives structured content that fits it.";
     STRUCTURED_TEXT = "TO-31" Should Any V2025_06_18..=V2026_07_28
         "Structured content comes with a text that says the same.";
     UNDECLARED_QUESTIONS = "MR-13" Must Any V2026_07_28..=V2026_07_28

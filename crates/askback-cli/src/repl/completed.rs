@@ -1,6 +1,9 @@
 //! The lines that one may become which is begun at the prompt.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use askback::client::Client;
 use askback_core::{
@@ -15,9 +18,14 @@ use askback_host::{
     text::acts_or_hides,
 };
 use serde_json::Value;
+use tokio::time::timeout;
 
-use super::{address::Addresses, line, offered::quoted};
-use crate::role::Role;
+use super::{
+    address::Addresses,
+    line::{self, Command},
+    offered::quoted,
+};
+use crate::{role::Role, secret};
 
 /// The servers of a conversation, from which lines are completed.
 pub(super) struct Source {
@@ -69,6 +77,9 @@ enum Word {
         variable: String,
     },
 }
+
+/// How long a server is waited for: what is known without it is shown then.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The words of commands of ours that have a few alone.
 const WORDS: [(&str, &[&str]); 6] = [
@@ -156,7 +167,11 @@ impl Source {
                 let ours = ours(command)?.iter().map(|&word| word.to_owned());
                 Some(words(ours, last))
             }
-            (prompt, given) => self.prompt(talk, prompt, given, last),
+            // A prompt that is named as a command of ours is no part of a line that is read as that.
+            (prompt, given) if matches!(line::parse(line), Command::Prompt(..)) => {
+                self.prompt(talk, prompt, given, last)
+            }
+            _ => None,
         }
     }
 
@@ -238,7 +253,8 @@ impl Source {
                 names.filter(|name| name.starts_with(last)).collect()
             }
         };
-        if client.capabilities().completions.is_none() {
+        // What seems to be a secret is not sent before the line is entered.
+        if client.capabilities().completions.is_none() || secret::is_name(&argument) {
             return Some(Wanted::Words(also));
         }
         let others = given.iter().filter_map(|word| word.split_once('='));
@@ -262,6 +278,9 @@ impl Source {
         let (of, template, variable, mut values) =
             templates.find_map(|template| begun_at(&template.uri_template, uri))?;
         let text = values.remove(&variable)?;
+        if secret::is_name(&variable) {
+            return None;
+        }
         Some(Wanted::Values(Box::new(Asked {
             client: client.clone(),
             reference: Reference::resource(of),
@@ -286,7 +305,7 @@ impl Asked {
             .client
             .complete(self.reference.clone(), about, self.others.clone());
         // What could not be had may be another time.
-        let Ok(found) = completing.await else {
+        let Ok(Ok(found)) = timeout(PATIENCE, completing).await else {
             return (Vec::new(), false);
         };
         let words = found.values.into_iter().map(|value| match &self.word {

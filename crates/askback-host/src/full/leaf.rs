@@ -36,11 +36,11 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Conversation, Desk, Happened, link},
+    model::{Call, Cause, Conversation, Desk, Far, Happened, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{Clock, Given, Words, given},
+    text::{Clock, Words, given},
     waited::waited,
     words,
 };
@@ -92,8 +92,8 @@ pub struct Full {
     is_waiting: bool,
     /// How long that has been so, in whole seconds.
     waited_for: Duration,
-    /// The last remark on how far the call is, and the name of its server.
-    far: Option<(Given, Remark)>,
+    /// How far the call was when it was shown last.
+    far: Option<Far>,
     out: Box<dyn Write + Send>,
 }
 
@@ -337,11 +337,6 @@ impl Leaf for Full {
 
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
         let name = given(&desk.asker().name).short();
-        if remark.is_far() {
-            // It stands below until the call has ended; the scrollback keeps the last one.
-            self.far = Some((name, remark));
-            return None;
-        }
         Remarks::put(&mut self.page, &name, remark);
         None
     }
@@ -370,10 +365,15 @@ impl Leaf for Full {
         if self.away.is_some() {
             return;
         }
-        if talk.under_way().is_none()
-            && let Some((name, remark)) = self.far.take()
-        {
-            Remarks::put(&mut self.page, &name, remark);
+        // It stands below until the call has ended; the scrollback keeps the last.
+        match talk.under_way() {
+            Some((call, _)) => self.far.clone_from(&call.far),
+            None => {
+                if let Some(far) = self.far.take() {
+                    let name = given(&talk.chosen().desk().asker().name).short();
+                    Remarks::put(&mut self.page, &name, (&far).into());
+                }
+            }
         }
         if let Some((pager, region)) = &mut self.pager {
             self.prompt = prompt.cloned();

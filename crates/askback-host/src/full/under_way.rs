@@ -22,8 +22,15 @@ const SHORT_BAR: usize = 10;
 /// The columns below which a screen is narrow.
 const NARROW: usize = 60;
 
-/// The rows of a call: what is called and for how long, how far it is, and what was asked in it.
-pub(super) fn rows(desk: &Desk, call: &UnderWay, worked: Duration, columns: usize) -> Vec<Row> {
+/// The rows of a call: what is called and for how long, how far it is, and what was asked in it. The person may have begun
+/// a line meanwhile.
+pub(super) fn rows(
+    desk: &Desk,
+    call: &UnderWay,
+    worked: Duration,
+    has_begun: bool,
+    columns: usize,
+) -> Vec<Row> {
     let mut rows = vec![head(desk, &call.call, worked, columns)];
     rows.extend(call.far.iter().map(|far| far_row(far, columns)));
     let asked = asked(call);
@@ -31,10 +38,11 @@ pub(super) fn rows(desk: &Desk, call: &UnderWay, worked: Duration, columns: usiz
         rows.extend(wrapped(Row::new(columns), Style::Plain, asked));
     }
     let patience = desk.patience().as_secs();
-    let foot = words!(
-        "Ctrl-C stops it. Given up after {} s without a sign.",
-        patience
-    );
+    let stops = match has_begun {
+        true => "Ctrl-C clears the line, and then stops it.",
+        false => "Ctrl-C stops it.",
+    };
+    let foot = words!("{} Given up after {} s without a sign.", stops, patience);
     rows.extend(wrapped(Row::new(columns), Style::Dim, foot));
     rows
 }
@@ -76,7 +84,7 @@ fn far_row(far: &Far, columns: usize) -> Row {
 /// A bar that is as full as the progress; none where the figures make no sense.
 fn bar(progress: f64, total: f64, columns: usize) -> Words {
     let part = progress / total;
-    if !(0.0..=1.0).contains(&part) {
+    if progress < 0.0 || !(0.0..=1.0).contains(&part) {
         return Words::default();
     }
     let whole = match columns < NARROW {

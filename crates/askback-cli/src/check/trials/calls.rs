@@ -9,7 +9,10 @@ use super::{
     conversation::required,
     lists::NOBODY,
 };
-use crate::probe::{Exchange, Sent, is_question};
+use crate::{
+    json_schema::JsonSchema,
+    probe::{Exchange, Sent, is_question},
+};
 
 /// The most tools that are called because they say that they change nothing.
 const HARMLESS: usize = 4;
@@ -96,10 +99,9 @@ impl Trials<'_> {
     async fn called(&mut self, talk: &mut Conversation, tool: &NamedTool) {
         let meta = json!({"progressToken": TOKEN});
         let seen = self.call(talk, tool, json!({"_meta": meta})).await;
-        let declared = talk
-            .tool(&tool.name)
-            .map(|it| it["outputSchema"].is_object());
-        self.structured(&seen, declared.unwrap_or_default());
+        let declared = talk.tool(&tool.name);
+        let declared = declared.and_then(|it| it["outputSchema"].as_object().cloned());
+        self.structured(&seen, declared.map(Value::Object).as_ref());
         self.undeclared(&seen);
         self.beside(&seen);
     }
@@ -130,7 +132,7 @@ impl Trials<'_> {
         Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments)
     }
 
-    fn structured(&mut self, seen: &Exchange, is_declared: bool) {
+    fn structured(&mut self, seen: &Exchange, declared: Option<&Value>) {
         let Some(result) = seen.reply.result() else {
             return;
         };
@@ -138,10 +140,21 @@ impl Trials<'_> {
         if result["isError"] == true || !is_over {
             return;
         }
-        let has = result.get("structuredContent").is_some();
-        if is_declared {
-            self.ledger
-                .judge(STRUCTURED, has, seen, "`structuredContent`");
+        let structured = result.get("structuredContent");
+        let has = structured.is_some();
+        match declared.map(|schema| structured.map(|found| JsonSchema::fits(schema, found))) {
+            None => {}
+            Some(None) => self
+                .ledger
+                .judge(STRUCTURED, false, seen, "`structuredContent`"),
+            Some(Some(Some(fits))) => {
+                let wanted = "`structuredContent` that fits the output schema";
+                self.ledger.judge(STRUCTURED, fits, seen, wanted);
+            }
+            Some(Some(None)) => self.ledger.untried(
+                STRUCTURED,
+                "the output schema is none, or this build checks none (feature `json-schema`)",
+            ),
         }
         if has {
             let mut content = result["content"].as_array().into_iter().flatten();

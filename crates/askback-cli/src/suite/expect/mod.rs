@@ -2,7 +2,6 @@
 
 mod condition;
 mod judge;
-mod schema;
 mod time;
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
@@ -13,11 +12,12 @@ use serde::{
     de::{self, SeqAccess, Visitor},
 };
 
-use self::{condition::Condition, schema::JsonSchema, time::Time};
+use self::{condition::Condition, time::Time};
 use super::{
     members,
     observe::{AskedMode, Replied},
 };
+use crate::json_schema::JsonSchema;
 
 pub use judge::{Came, Mismatch};
 

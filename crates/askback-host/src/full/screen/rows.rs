@@ -46,7 +46,9 @@ impl Screen {
                 let is_told = |far: bool| far || waiting.is_some();
                 let call = talk.under_way();
                 let rows = match call.filter(|(call, _)| is_told(call.far.is_some())) {
-                    Some((call, worked)) => under_way::rows(desk, call, worked, columns),
+                    Some((call, worked)) => {
+                        under_way::rows(desk, call, worked, self.home.has_begun(), columns)
+                    }
                     None => waiting.map_or_else(Vec::new, |waiting| {
                         let words = words!("{} Ctrl-C stops it.", waiting.clone());
                         wrapped(Row::new(columns), Style::Dim, words)

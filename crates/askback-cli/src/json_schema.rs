@@ -1,4 +1,4 @@
-//! The JSON schema that a structured result fits.
+//! JSON schemas, where this build can check them.
 
 #[cfg(feature = "json-schema")]
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A JSON schema.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Value")]
-pub(super) struct JsonSchema {
+pub(crate) struct JsonSchema {
     #[cfg(feature = "json-schema")]
     validator: Arc<jsonschema::Validator>,
 }
@@ -38,9 +38,15 @@ impl TryFrom<Value> for JsonSchema {
 }
 
 impl JsonSchema {
+    /// Whether a value fits a schema; none where that is no schema, or this build checks none.
+    pub(crate) fn fits(schema: &Value, found: &Value) -> Option<bool> {
+        let schema = Self::try_from(schema.clone()).ok()?;
+        Some(schema.check(found).is_ok())
+    }
+
     /// Checks a value, and returns what does not fit.
     #[cfg(feature = "json-schema")]
-    pub(super) fn check(&self, found: &Value) -> Result<(), PeerText> {
+    pub(crate) fn check(&self, found: &Value) -> Result<(), PeerText> {
         // Parts of the value stand in it.
         self.validator.validate(found).map_err(|error| {
             let place = error.instance_path().to_string();
@@ -55,7 +61,7 @@ impl JsonSchema {
 
     /// Without the feature there is none.
     #[cfg(not(feature = "json-schema"))]
-    pub(super) fn check(&self, _: &Value) -> Result<(), PeerText> {
+    pub(crate) fn check(&self, _: &Value) -> Result<(), PeerText> {
         Ok(())
     }
 }
