@@ -20,6 +20,15 @@ const FIELD_SHOWN: usize = 2048;
 /// The most options of a field that are listed at once.
 const LISTED: usize = 30;
 
+/// The most members of an object that are named.
+const NAMED: usize = 12;
+
+/// How deep members are named.
+const NAMED_DEPTH: usize = 2;
+
+/// The most columns of the name of a member.
+const NAME: usize = 40;
+
 /// Puts a field on the page that is to be filled in.
 pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
     let Some(field) = draft.fields().get(at) else {
@@ -188,7 +197,92 @@ pub(super) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
             hint += if index == 0 { ": " } else { ", " };
             hint += &option.value;
         }
+        if let Some(members) = members(field, NAMED_DEPTH) {
+            hint += &format!(": {members}");
+        }
         let (name, hint) = (text::line(&field.name), text::line(&hint));
         format!("{name}: {hint}{default}{optional}")
     })
+}
+
+/// The names of the members of an object, or of each object of a list. A star is behind those that must be given.
+fn members(field: &Field, depth: usize) -> Option<String> {
+    let FieldKind::Json(json) = &field.kind else {
+        return None;
+    };
+    let items = json.schema.get("items").and_then(Value::as_object);
+    let limits = Limits::default().forms;
+    let members = json.members(items.unwrap_or(&json.schema), &limits).ok()?;
+    let named = |member: &Field| {
+        let star = if member.required { "*" } else { "" };
+        let depth = depth.saturating_sub(1);
+        let within = (depth > 0).then(|| self::members(member, depth)).flatten();
+        let within = within.map_or_else(String::new, |within| format!(" {within}"));
+        format!(
+            "{}{star}{within}",
+            text::fitted(&text::line(&member.name), NAME)
+        )
+    };
+    let mut names: Vec<_> = members.iter().take(NAMED).map(named).collect();
+    if let more @ 1.. = members.len().saturating_sub(NAMED) {
+        names.push(format!("and {more} more"));
+    }
+    let names = names.join(", ");
+    match items {
+        _ if names.is_empty() => None,
+        None => Some(format!("{{{names}}}")),
+        Some(_) => Some(format!("[{{{names}}}]")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_objects_are_named() {
+        /// An argument with this schema is listed so.
+        #[track_caller]
+        fn check(argument: &str, line: &str) {
+            let schema = format!(r#"{{"type": "object", "properties": {{"it": {argument}}}}}"#);
+            let limits = Limits::default().forms;
+            let schema =
+                FormSchema::parse_arguments(schema.as_bytes(), &limits).expect("it is one");
+            let lines: Vec<_> = field_lines(&schema).collect();
+            assert_eq!(lines, [format!("it: {line}, optional")]);
+        }
+        let object =
+            |members: &str| format!(r#"{{"type": "object", "properties": {{{members}}}}}"#);
+        let list = |items: &str| format!(r#"{{"type": "array", "items": {items}}}"#);
+        let person = r#"{
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name"]
+        }"#;
+        check(r#"{"type": "string"}"#, "a text");
+        check(r#"{"type": "object"}"#, "an object, as JSON");
+        check(&list(r#"{"type": "array"}"#), "a list, as JSON");
+        check(person, "an object, as JSON: {name*, age}");
+        check(&list(person), "a list, as JSON: [{name*, age}]");
+        check(
+            &object(&format!(r#""all": {}, "one": {person}"#, list(person))),
+            "an object, as JSON: {all [{name*, age}], one {name*, age}}",
+        );
+        // What is deeper than two levels is not named.
+        check(
+            &object(&format!(
+                r#""of": {}"#,
+                object(&format!(r#""who": {person}"#))
+            )),
+            "an object, as JSON: {of {who}}",
+        );
+        let many: Vec<_> = (0..20).map(|at| format!(r#""m{at}": {{}}"#)).collect();
+        check(
+            &object(&many.join(", ")),
+            "an object, as JSON: {m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, and 8 more}",
+        );
+        let long = "x".repeat(50);
+        let named = format!("an object, as JSON: {{{}}}", text::fitted(&long, NAME));
+        check(&object(&format!(r#""{long}": {{}}"#)), &named);
+    }
 }
