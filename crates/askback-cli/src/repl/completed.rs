@@ -439,10 +439,81 @@ fn begun_at<'t>(
 
 #[cfg(test)]
 mod tests {
-    use askback_core::protocol::Schema;
+    use askback::transport;
+    use askback_core::{
+        limits::Limits,
+        protocol::{Prompt, PromptArgument, Schema},
+    };
+    use askback_host::model::{Asker, Change, Desk, Reached, Server};
+    use askback_travel::Itineraries;
     use serde_json::json;
 
     use super::*;
+
+    /// A conversation with a server that completes, and has these prompts.
+    async fn source(prompts: &[(&str, &[&str])]) -> (Conversation, Source) {
+        let server = askback_travel::builder(None, Itineraries::Nowhere);
+        let server = server.expect("there are itineraries").build();
+        let (near, far) = transport::memory();
+        tokio::spawn(async move { server.expect("it is one").serve(far).await });
+        let client = Client::builder("clerk", "1").connect(near).await;
+        let client = client.expect("it answers");
+        let asker = Asker {
+            name: "zoo".to_owned(),
+            reached: Reached::Typed("zoo".to_owned()),
+            claims: None,
+        };
+        let desk = Desk::new(asker, None, None, Limits::default());
+        let mut talk = Conversation::new(Server::new(desk));
+        let argument = |name: &&str| PromptArgument {
+            name: (*name).to_owned(),
+            ..PromptArgument::default()
+        };
+        let prompts = prompts.iter().map(|(name, arguments)| Prompt {
+            name: (*name).to_owned(),
+            arguments: Some(arguments.iter().map(argument).collect()),
+            ..Prompt::default()
+        });
+        let catalog = Catalog {
+            prompts: prompts.collect(),
+            ..Catalog::default()
+        };
+        talk.update(Change::Listed(ServerId::FIRST, catalog));
+        let source = Source {
+            addresses: Addresses {
+                home: "zoo".to_owned(),
+                others: Vec::new(),
+            },
+            clients: BTreeMap::from([("zoo".to_owned(), (ServerId::FIRST, client))]),
+        };
+        (talk, source)
+    }
+
+    #[tokio::test]
+    async fn a_server_is_asked_for_its_own_prompts_alone_and_for_no_secret() {
+        let (talk, source) = source(&[
+            ("save", &["to"]),
+            ("find", &["to"]),
+            ("roots", &["to"]),
+            ("p", &["to", "password"]),
+        ])
+        .await;
+        let check = |line: &str, expected: Option<&str>| {
+            let begun = Begun::read(line).expect("a word is begun");
+            let asked = match source.look(&talk, line, &begun) {
+                Some(Wanted::Values(asked)) => Some(asked.about.1),
+                _ => None,
+            };
+            assert_eq!(asked.as_deref(), expected, "{line}");
+        };
+        check("/p to=R", Some("R"));
+        check("/prompt p to=R", Some("R"));
+        check("/prompt save to=R", Some("R"));
+        check("/save private.txt", None);
+        check("/find private", None);
+        check("/roots add private", None);
+        check("/p password=private", None);
+    }
 
     #[test]
     fn the_last_word_is_completed() {
