@@ -261,9 +261,8 @@ impl Recorder {
                     expect.put("text", text.raw().to_owned());
                 }
                 let structured = structured.filter(|_| !repeats_ours);
-                let values = structured.map_or(Vec::new(), |value| self.values(value));
-                if !values.is_empty() {
-                    expect.put("structured", Part::Values(values));
+                if let Some(part) = structured.and_then(|value| self.structured(value)) {
+                    expect.put("structured", part);
                 }
             }
             Err(ClientError::Server(error)) => {
@@ -298,28 +297,22 @@ impl Recorder {
         case
     }
 
-    /// The values of structured content that are expected, each at its JSON pointer. What may be secret is none
-    /// of them.
-    fn values(&mut self, structured: Value) -> Vec<(String, Value)> {
+    /// What is expected of structured content, if anything. What may be secret is not.
+    fn structured(&mut self, structured: Value) -> Option<Part> {
         if structured.to_string().chars().nth(LONGEST).is_some() {
-            return Vec::new();
+            return None;
         }
-        let Value::Object(members) = structured else {
-            return match holds(&structured) {
-                true => Vec::new(),
-                false => vec![(String::new(), structured)],
-            };
+        let Value::Object(mut members) = structured else {
+            return (!holds(&structured)).then_some(Part::Whole(structured));
         };
-        let mut values = Vec::new();
-        for (name, value) in members {
-            if is_argument(&name, &value) {
-                self.secrets.note(&name, &value);
-                continue;
+        members.retain(|name, value| {
+            let is_secret = is_argument(name, value);
+            if is_secret {
+                self.secrets.note(name, value);
             }
-            let name = name.replace('~', "~0").replace('/', "~1");
-            values.push((format!("/{name}"), value));
-        }
-        values
+            !is_secret
+        });
+        Some(Part::Members(members.into_iter().collect()))
     }
 
     fn rules(&mut self, noted: &[(Question, Reply)]) -> Rules {

@@ -24,8 +24,10 @@ pub(super) enum Part {
     Message(Message),
     /// A value, without the members that repeat a secret.
     Json(Value),
-    /// Values at JSON pointers as they are expected, without those that repeat a secret.
-    Values(Vec<(String, Value)>),
+    /// A value that is expected whole. It is left out where it repeats a secret.
+    Whole(Value),
+    /// Members of a value, by their names. Each is expected at its JSON pointer, without those that repeat a secret.
+    Members(Vec<(String, Value)>),
     /// A list that is left out where an element is.
     All(Vec<Part>),
     /// A list of what goes by this name, without the elements that are left out.
@@ -117,23 +119,23 @@ impl Part {
                 // JSON is YAML.
                 Some(yaml_serde::to_value(value).unwrap_or_default())
             }
-            Self::Values(values) => {
+            Self::Whole(value) => {
+                let condition = (!secrets.are_within(value)).then(|| condition(value))?;
+                Some(Mapping::from_iter([("".into(), condition)]).into())
+            }
+            Self::Members(members) => {
                 let mut written = Mapping::new();
-                for (pointer, value) in values {
-                    if secrets.are_in(pointer) {
+                for (name, value) in members {
+                    // Its pointer writes a name in another way, in which a secret would not be found.
+                    if secrets.are_in(name) {
                         continue;
                     }
                     if secrets.are_within(value) {
-                        left_out.insert(pointer.trim_start_matches('/').to_owned());
+                        left_out.insert(name.clone());
                         continue;
                     }
-                    let value = yaml_serde::to_value(value).unwrap_or_default();
-                    // A map says more of a condition.
-                    let condition = match value {
-                        Yaml::Mapping(_) => Mapping::from_iter([("equals".into(), value)]).into(),
-                        value => value,
-                    };
-                    written.insert(pointer.as_str().into(), condition);
+                    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+                    written.insert(pointer.into(), condition(value));
                 }
                 (!written.is_empty()).then_some(written.into())
             }
@@ -163,6 +165,14 @@ impl Part {
                 Some(written.into())
             }
         }
+    }
+}
+
+/// A value as it is expected. A map says more of a condition.
+fn condition(value: &Value) -> Yaml {
+    match yaml_serde::to_value(value).unwrap_or_default() {
+        Yaml::Mapping(value) => Mapping::from_iter([("equals".into(), value.into())]).into(),
+        value => value,
     }
 }
 
@@ -231,7 +241,7 @@ mod tests {
         #[track_caller]
         fn check(part: impl Into<Part>, written: Value, left: &[&str]) {
             let mut secrets = Secrets::default();
-            for secret in [json!("hush"), json!(4711)] {
+            for secret in [json!("hush"), json!(4711), json!("a~b/\"c\n")] {
                 secrets.note("password", &secret);
             }
             let mut names = BTreeSet::new();
@@ -265,6 +275,23 @@ mod tests {
             &["a", "c", "e"],
         );
         check(Part::All(vec![text("a"), text("hush")]), gone.clone(), &[]);
+        // A name is written as a pointer, and looked at as it is.
+        let members = json!({
+            "a/b~c": 1, "a~b/\"c\n": 2, "hush": 3, "x/y": "hush", "z": {"a~b/\"c\n": 4},
+        });
+        let members = members.as_object().cloned().unwrap_or_default();
+        check(
+            Part::Members(members.into_iter().collect()),
+            json!({"/a~1b~0c": 1}),
+            &["x/y", "z"],
+        );
+        check(
+            Part::Members(vec![("hush".to_owned(), json!(1))]),
+            gone.clone(),
+            &[],
+        );
+        check(Part::Whole(json!([1, "x"])), json!({"": [1, "x"]}), &[]);
+        check(Part::Whole(json!(["hush"])), gone.clone(), &[]);
         let case = |name: &str, end: &str| {
             let mut case = Map::default();
             case.need("call", name.to_owned());

@@ -324,3 +324,26 @@ fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
     run.scratch.file("recorded.jsonl", &messages);
     run.run().expect(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_secret_that_is_the_name_of_a_member_is_left_out() {
+    let answers = "answers: [{accept: {password: pass~word/12}}]";
+    let words = ["call", "keyed", "--protocol", "2025-11-25"];
+    let run = Run::new("record-keyed", &words)
+        .and(&RECORD)
+        .answers(answers);
+    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
+    let suite = recorded(&ran);
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    assert!(suite.contains("/known: true"), "{suite}");
+    for text in [&suite, &messages] {
+        assert!(!text.contains("pass~"), "{text}");
+    }
+    let suite = suite.replacen("accept: {}", "accept: {password: other}", 1);
+    let run = Run::new("replay-keyed", &["test", "recorded.yaml", "--replay"]);
+    run.scratch.file("recorded.yaml", &suite);
+    run.scratch.file("recorded.jsonl", &messages);
+    run.run().expect(0);
+}

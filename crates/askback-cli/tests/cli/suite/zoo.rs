@@ -13,7 +13,7 @@ answer() { say "\"id\":$id,\"result\":$1"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 tools() {
   list=
-  for name in login repeat sample started; do
+  for name in keyed login repeat sample started; do
     list="$list,{\"name\":\"$name\",\"inputSchema\":{\"type\":\"object\"}}"
   done
   answer "{\"tools\":[${list#,}]}"
@@ -47,6 +47,13 @@ while IFS= read -r line; do
     *'"id":"p"'*)
       secret=$(printf '%s' "$line" | sed -n 's/.*"password":"\([^"]*\)".*/\1/p')
       say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"$secret: is that yours?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"note\":{\"type\":\"string\"},\"sure\":{\"type\":\"boolean\"}}}}" ;;
+    *'"name":"keyed"'*)
+      asking=$id
+      say '"id":"k","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}' ;;
+    *'"id":"k"'*)
+      id=$asking
+      secret=$(printf '%s' "$line" | sed -n 's/.*"password":"\([^"]*\)".*/\1/p')
+      answer "{\"content\":[],\"structuredContent\":{\"$secret\":1,\"known\":true}}" ;;
     *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
     *'"name":"started"'*) text "with $*" ;;
