@@ -76,9 +76,6 @@ struct TraceFile {
     left: usize,
 }
 
-/// As many bytes of a file as tell whether it is a trace.
-const HEAD: u64 = 64;
-
 impl Trace {
     /// Reads what `--trace` is given.
     pub fn read(text: &str) -> Result<Self, std::convert::Infallible> {
@@ -236,7 +233,7 @@ impl Sink {
                 let mut file = lock(file);
                 let Some(open) = &mut *file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;
-                let line = wire::line(began, entry) + "\n";
+                let line = wire::trace_line(began, entry) + "\n";
                 if let Err(why) = open.write(&line) {
                     *file = None;
                     relay.tell(words!("The trace ends here: {}", why));
@@ -278,14 +275,10 @@ fn spare(path: &Path) -> Result<(), Error> {
 
 /// Whether a file is empty, or its first line is one of a trace.
 fn begins_trace(file: File) -> bool {
+    let most = u64::try_from(wire::TRACE.len()).unwrap_or(u64::MAX);
     let mut head = Vec::new();
-    if file.take(HEAD).read_to_end(&mut head).is_err() {
-        return false;
-    }
-    let text = String::from_utf8_lossy(&head);
-    let rest = text.strip_prefix(r#"{"number":"#);
-    let rest = rest.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    text.is_empty() || rest.is_some_and(|rest| rest.starts_with(r#","time":""#))
+    let read = file.take(most).read_to_end(&mut head);
+    read.is_ok() && (head.is_empty() || head == wire::TRACE.as_bytes())
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Error {

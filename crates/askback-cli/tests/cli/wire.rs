@@ -79,20 +79,25 @@ fn a_trace_is_written_over_no_other_file() {
     check("", 0);
     check("what was there before", 2);
     check(r#"{"number":1,"name":"Ada"}"#, 2);
-    check(r#"[{"number":1,"time":"now"}]"#, 2);
+    check(r#"[{"trace":true,"number":1}]"#, 2);
+    // So begin a recording, and what `/wire save` wrote.
+    check(
+        r#"{"number":1,"time":"2026-06-15T08:00:00Z","direction":"sent"}"#,
+        2,
+    );
 }
 
 #[test]
 fn a_trace_goes_to_a_file_that_only_its_owner_can_read() {
     let run = book("trace-file", &["--trace=wire.jsonl"]);
     let path = run.scratch.path("wire.jsonl");
-    let before = r#"{"number":12,"time":"2026-06-15T08:00:00Z","direction":"sent"}"#;
+    let before = r#"{"trace":true,"number":12,"time":"2026-06-15T08:00:00Z"}"#;
     fs::write(&path, before).expect("the folder is ours");
     let ran = run.on_travel().expect(0);
     assert!(!ran.stderr.contains("tools/call"), "{}", ran.stderr);
     assert!(is_private(&path));
-    let lines = fs::read_to_string(&path).expect("it was written");
-    let lines: Vec<Value> = lines
+    let text = fs::read_to_string(&path).expect("it was written");
+    let lines: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).expect("each line is JSON"))
         .collect();
@@ -109,6 +114,10 @@ fn a_trace_goes_to_a_file_that_only_its_owner_can_read() {
     assert!(calls.iter().all(|round| round["direction"] == "sent"));
     let numbers: Vec<_> = lines.iter().map(|line| line["number"].as_u64()).collect();
     assert_eq!(numbers, (1..=10).map(Some).collect::<Vec<_>>());
+    // What a trace begins with is known as one.
+    let run = book("trace-again", &["--trace=wire.jsonl"]);
+    run.scratch.file("wire.jsonl", &text);
+    run.on_travel().expect(0);
 }
 
 #[test]

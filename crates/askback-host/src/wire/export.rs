@@ -13,10 +13,16 @@ use serde_json::{Value, value::RawValue};
 use super::{Entry, Exchange};
 use crate::text;
 
+/// The beginning of a line in the file of a trace.
+pub const TRACE: &str = r#"{"trace":true,"#;
+
 /// A line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
+    /// Whether it is one of a trace, which stands first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    trace: bool,
     number: u64,
     time: String,
     direction: &'static str,
@@ -60,6 +66,15 @@ struct Http<'a> {
 /// A message as a line of JSON, without its end. Line breaks within the message become blanks, and what
 /// acts on a terminal or hides becomes an escape, which JSON reads as the same.
 pub fn line(began: SystemTime, entry: &Entry) -> String {
+    whole(began, entry, false)
+}
+
+/// The same for the file of a trace, where each line begins with [`TRACE`].
+pub fn trace_line(began: SystemTime, entry: &Entry) -> String {
+    whole(began, entry, true)
+}
+
+fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
     let joined = joined(&entry.message);
     let message: Option<&RawValue> = serde_json::from_str(&joined).ok();
     let text = match message {
@@ -67,6 +82,7 @@ pub fn line(began: SystemTime, entry: &Entry) -> String {
         _ => None,
     };
     let line = Line {
+        trace,
         message,
         text,
         ..Line::of(began, entry)
@@ -102,6 +118,7 @@ impl<'a> Line<'a> {
     /// The line of a message, without the message.
     fn of(began: SystemTime, entry: &'a Entry) -> Self {
         Self {
+            trace: false,
             number: entry.number,
             time: time(began, entry.at),
             direction: if entry.is_sent { "sent" } else { "received" },

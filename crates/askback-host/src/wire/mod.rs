@@ -20,7 +20,7 @@ use askback::transport::{WireEvent, WireHeader};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
-    export::{line, line_without, time},
+    export::{TRACE, line, line_without, time, trace_line},
     indent::indented,
     show::{Row, Shown, list, put, whole},
 };
