@@ -342,7 +342,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// A usage error where there is none, or where the server is started here.
+    /// A usage error where there is none, where it is one of another server, or where the server is started here.
     pub fn other_way(&self, name: &str, bounds: &Bounds) -> Result<Way, Error> {
         if matches!(self.opener.reach, Reach::Start(_)) {
             let error =
@@ -357,6 +357,8 @@ impl Session {
             return Err(Error::usage(error).hint(hint));
         }
         let target = beside.named(name).target()?;
+        let here = &self.host.asker(self.server).name;
+        self.opener.reach.shared_with(here, &target)?;
         match Way::of(&target.reach, None, bounds)? {
             Way::Address(address) if !address.credentials().is_empty() => Ok(Way::Address(address)),
             _ => {

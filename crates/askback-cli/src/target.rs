@@ -14,6 +14,7 @@ use askback_host::{
     words,
 };
 use sha2::{Digest, Sha256};
+use url::Url;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -99,8 +100,8 @@ impl Target {
             ..Address::default()
         };
         address.http()?;
-        let parsed = url::Url::parse(url).ok();
-        let host = parsed.as_ref().and_then(url::Url::host_str);
+        let parsed = Url::parse(url).ok();
+        let host = parsed.as_ref().and_then(Url::host_str);
         Ok(Self {
             name: host.unwrap_or(url).to_owned(),
             reach: Reach::Address(address),
@@ -130,6 +131,40 @@ impl Target {
 }
 
 impl Reach {
+    /// The URL without what may say who asks.
+    fn endpoint(&self) -> Option<Url> {
+        let Self::Address(address) = self else {
+            return None;
+        };
+        let mut url = Url::parse(&address.url).ok()?;
+        url.set_query(None);
+        url.set_fragment(None);
+        // Those of a URL with a host can be set.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        Some(url)
+    }
+
+    /// Refuses a target that is another server than this one, whose name is `name`: what was meant for the one would be
+    /// sent to the other.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where scheme, host, port and path are not the same.
+    pub fn shared_with(&self, name: &str, other: &Target) -> Result<(), Error> {
+        let here = self.endpoint();
+        if here.is_some() && here == other.reach.endpoint() {
+            return Ok(());
+        }
+        let error = words!(
+            "{} is another server than {}: it is not at the same URL",
+            given(&other.name).short(),
+            given(name).short()
+        );
+        let hint = "Give it that URL in mcp.json, with the headers of another principal.";
+        Err(Error::usage(error).hint(hint))
+    }
+
     /// Returns the words that a person would type to reach it, safe to show.
     pub fn shown(&self) -> String {
         match self {
@@ -246,6 +281,28 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_known_by_its_url_whoever_asks() {
+        #[track_caller]
+        fn check(other: &Target, is_same: bool) {
+            let here = Target::address("https://a.test/mcp").expect("it is a URL");
+            let shared = here.reach.shared_with("ada", other);
+            assert_eq!(shared.is_ok(), is_same, "{other:?}");
+            if let Err(error) = shared {
+                let words = format!("{} is another server than ada: ", other.name);
+                assert!(error.message.as_str().starts_with(&words), "{error:?}");
+            }
+        }
+        let at = |url: &str| Target::address(url).expect("it is a URL");
+        check(&at("https://a.test/mcp"), true);
+        check(&at("https://A.test:443/mcp?who=bob"), true);
+        check(&at("http://a.test/mcp"), false);
+        check(&at("https://b.test/mcp"), false);
+        check(&at("https://a.test:444/mcp"), false);
+        check(&at("https://a.test/mcp/"), false);
+        check(&Target::child("x", &[]), false);
+    }
 
     #[test]
     fn a_command_is_shown_as_typed() {

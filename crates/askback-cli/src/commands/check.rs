@@ -89,7 +89,11 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
                 "--other is for a server at a URL: one that is started here knows one principal",
             ));
         }
-        Some(name) => Some(args.probe.way(&args.probe.other(name)?, &bounds)?),
+        Some(name) => {
+            let other = args.probe.other(name)?;
+            target.reach.shared_with(&target.name, &other)?;
+            Some(args.probe.way(&other, &bounds)?)
+        }
         None => None,
     };
     let scope = Scope {

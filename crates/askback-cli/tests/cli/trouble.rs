@@ -145,7 +145,9 @@ fn a_state_is_tried_by_another_principal_where_one_is_named() {
     let url = format!("http://{}/mcp", agency.address);
     let server = |headers: &str| format!(r#"{{"url": "{url}", "headers": {{{headers}}}}}"#);
     let (ada, bob) = (server(""), server(r#""X-Api-Key": "bobs""#));
-    let servers = format!(r#"{{"mcpServers": {{"ada": {ada}, "bob": {bob}, "cy": {ada}}}}}"#);
+    let dan = bob.replace("/mcp", "/other");
+    let servers =
+        format!(r#"{{"mcpServers": {{"ada": {ada}, "bob": {bob}, "cy": {ada}, "dan": {dan}}}}}"#);
     let run = |name: &str, other: &str| {
         let lines = BOOK.replace("/trouble 1", &format!("/trouble --other {other}"));
         let run = run(name, "2026-07-28", &lines);
@@ -159,6 +161,8 @@ fn a_state_is_tried_by_another_principal_where_one_is_named() {
     assert!(ran.stdout.contains(row), "{}", ran.stdout);
     let ran = run("no-other", "cy").and(&named).run().expect(2);
     ran.says("cy has no credentials of its own");
+    let ran = run("other-server", "dan").and(&named).run().expect(2);
+    ran.says("dan is another server than ada: it is not at the same URL");
     let ran = run("other-url", "bob").and(&["--url", &url]).run();
     ran.expect(2).says("Open the server with --config FILE");
     let ran = run("other-started", "bob").on_travel().expect(2);

@@ -212,7 +212,8 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
     let run = Run::new("check-bound", &words);
     // Without a sign-in the agency cannot tell one person from another, and its states last longer.
     let url = format!("{{\"url\":\"http://{}/mcp\"}}", agency.address);
-    let servers = format!("{{\"mcpServers\":{{\"ada\":{url},\"bob\":{url}}}}}");
+    let dan = url.replace("/mcp", "/other");
+    let servers = format!("{{\"mcpServers\":{{\"ada\":{url},\"bob\":{url},\"dan\":{dan}}}}}");
     let file = run.scratch.file("servers.json", &servers);
     let run = run.and(&TOOLS[..4]);
     let ran = run
@@ -221,6 +222,12 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
     assert_eq!(findings(&ran), ids("MR-08 MR-09"), "{}", ran.stdout);
     // It is no MUST.
     ran.expect(0);
+    let run = Run::new("check-other-server", &["check", "--server", "ada"]);
+    let file = run.scratch.file("servers.json", &servers);
+    run.and(&["--config", &file, "--other", "dan"])
+        .run()
+        .expect(2)
+        .says("dan is another server than ada: it is not at the same URL");
     let run = Run::new("check-other", &["check", "--other", "bob"]);
     run.on_travel()
         .expect(2)
