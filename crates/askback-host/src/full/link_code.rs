@@ -34,11 +34,6 @@ impl LinkCode {
         self.is_wanted = false;
     }
 
-    /// Whether the code is shown.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.is_wanted
-    }
-
     /// Returns the rows of the code, if it is wanted and takes at most so many; it is hidden where it takes more.
     pub(super) fn rows(&mut self, front: &Front<'_>, look: Look, room: usize) -> Vec<Row> {
         self.room = room;

@@ -115,11 +115,18 @@ impl Screen {
             foot.extend(question::issue(&issue, columns));
         }
         let keys = |has_code| question::keys(front, self.is_helping, has_code, columns);
-        let below = foot.len().saturating_add(keys(self.code.is_wanted()).len());
-        let room = size.rows.saturating_sub(1).saturating_sub(below);
-        let code = self.code.rows(front, look, room);
-        // What settles takes as many rows, so that nothing is seen then that is not seen later.
+        let room = |keys: &[Row]| {
+            let below = foot.len().saturating_add(keys.len());
+            size.rows.saturating_sub(1).saturating_sub(below)
+        };
+        // Who asks and what a link leads to stay beside its code.
+        let told = body.len().saturating_add(1);
+        let code = self
+            .code
+            .rows(front, look, room(&keys(true)).saturating_sub(told));
         let keys = keys(!code.is_empty());
+        let room = room(&keys);
+        // What settles takes as many rows, so that nothing is seen then that is not seen later.
         match is_settling {
             true => {
                 foot.push(moment(columns));
@@ -131,9 +138,9 @@ impl Screen {
             *frame = head;
             self.reading.put(frame, body, focused, room, columns);
         } else {
-            // Who asks comes first, and as much as there is room for.
-            let above = head.into_rows().into_iter().chain(body);
-            for row in above.take(room.saturating_sub(code.len())) {
+            let taken = code.len().saturating_add(body.len());
+            let head = head.into_rows().into_iter();
+            for row in head.take(room.saturating_sub(taken)).chain(body) {
                 frame.push(row);
             }
         }
