@@ -123,9 +123,18 @@ impl Link {
         &self.url[self.host.clone()]
     }
 
-    /// Whether the page is on the machine of whoever opens it.
+    /// Whether the page is on the machine of whoever opens it: at an address of the loopback interface, or at the
+    /// unspecified address, which browsers and systems take there.
     pub fn is_of_this_machine(&self) -> bool {
         is_loopback_host(self.host())
+            || match Host::parse(self.host()) {
+                Ok(Host::Ipv4(address)) => address.is_unspecified(),
+                Ok(Host::Ipv6(address)) => {
+                    let address = address.to_canonical();
+                    address.is_unspecified() || address.is_loopback()
+                }
+                _ => false,
+            }
     }
 }
 
@@ -495,5 +504,24 @@ mod tests {
         check("http://localhost:1/", "localhost", "localhost");
         check("https://10.0.0.1/", "10.0.0.1", "10.0.0.1");
         check("https://[::1]/", "[::1]", "[::1]");
+    }
+
+    #[test]
+    fn a_page_on_this_machine_is_known() {
+        #[track_caller]
+        fn check(raw: &str, is_here: bool) {
+            let link = judge(raw).expect("the link may be opened");
+            assert_eq!(link.is_of_this_machine(), is_here, "{raw}");
+        }
+        check("http://localhost/", true);
+        check("http://127.0.0.1:8080/x", true);
+        check("http://0.0.0.0/x", true);
+        check("http://[::]/", true);
+        check("http://[::1]/", true);
+        check("http://[::ffff:7f00:1]/", true);
+        check("http://[::ffff:0:0]/", true);
+        check("http://10.0.0.1/", false);
+        check("http://[fe80::1]/", false);
+        check("http://0.0.0.0.example.com/", false);
     }
 }
