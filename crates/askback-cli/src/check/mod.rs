@@ -86,7 +86,7 @@ pub struct Scope {
     pub lapse: Option<Duration>,
 }
 
-/// What a person says of a server whose call is made again.
+/// The words of a person on a server whose call is made again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'a> {
     /// The same server, as another principal reaches it.

@@ -297,7 +297,7 @@ impl Recorder {
         case
     }
 
-    /// What is expected of structured content, if anything. What may be secret is not.
+    /// The expectations of structured content, if any. What may be secret is not expected.
     fn structured(&mut self, structured: Value) -> Option<Part> {
         if structured.to_string().chars().nth(LONGEST).is_some() {
             return None;
