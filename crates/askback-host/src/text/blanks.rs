@@ -43,7 +43,7 @@ pub fn unseen_blanks(text: &str) -> Option<Words> {
     ])
 }
 
-/// Those of these that there are, if any are.
+/// The parts that there are, with commas between them.
 fn joined<const N: usize>(parts: [Option<Words>; N]) -> Option<Words> {
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Words::join(parts, ", "))
