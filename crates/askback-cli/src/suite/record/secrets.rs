@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::form_urlencoded::byte_serialize;
 
 use super::protocol;
@@ -13,6 +13,9 @@ use crate::secret::{holds, is_name};
 
 /// The member with the state of a call.
 const STATE: &str = "requestState";
+
+/// The place of answers, by the names of their questions.
+const ANSWERS: &str = "/params/inputResponses";
 
 /// The member in which protocol and libraries keep their own.
 const META: &str = "_meta";
@@ -110,6 +113,14 @@ impl Secrets {
     fn empty(&mut self, value: &mut Value, path: String, left_out: &mut Vec<String>) {
         match value {
             Value::Object(members) => {
+                match path == ANSWERS {
+                    // The server named its questions.
+                    true => self.blank_names(members),
+                    // A suite is without these members, too.
+                    false => {
+                        members.retain(|name, _| protocol::is_name(name) || !self.are_in(name))
+                    }
+                }
                 for (name, value) in members {
                     let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
                     match name.as_str() {
@@ -153,19 +164,24 @@ impl Secrets {
                         _ => self.blank(value),
                     }
                 }
-                let named = members
-                    .keys()
-                    .filter(|name| !protocol::is_name(name) && self.are_in(name));
-                for mut name in named.cloned().collect::<Vec<_>>() {
-                    let value = members.remove(&name);
-                    self.blank_text(&mut name);
-                    members.extend(value.map(|value| (name, value)));
-                }
+                self.blank_names(members);
             }
             Value::Number(number) if self.values.contains(&number.to_string()) => {
                 *value = Value::Null;
             }
             _ => {}
+        }
+    }
+
+    /// Puts other words in the place of what names repeat, but for those of the protocol.
+    fn blank_names(&self, members: &mut Map<String, Value>) {
+        let named = members
+            .keys()
+            .filter(|name| !protocol::is_name(name) && self.are_in(name));
+        for mut name in named.cloned().collect::<Vec<_>>() {
+            let value = members.remove(&name);
+            self.blank_text(&mut name);
+            members.extend(value.map(|value| (name, value)));
         }
     }
 
@@ -385,6 +401,31 @@ mod tests {
             json!({"type": "(left out)"}),
         );
         check("left", json!("left out"), json!("(left out) out"));
+    }
+
+    #[test]
+    fn no_name_that_is_sent_repeats_a_secret() {
+        #[track_caller]
+        fn check(params: Value, left: Value, places: &[&str]) {
+            let mut secrets = Secrets::default();
+            for secret in ["ha~sh", "name"] {
+                secrets.note("password", &json!(secret));
+            }
+            let mut message = json!({"params": params});
+            let left_out = secrets.leave_out(&mut message, true);
+            assert_eq!(message, json!({"params": left}));
+            assert_eq!(left_out, places);
+        }
+        check(
+            json!({"name": "t", "arguments": {"a": {"ha~sh": 1, "b": "ha~sh"}}}),
+            json!({"name": "t", "arguments": {"a": {"b": null}}}),
+            &["/params/arguments/a/b"],
+        );
+        check(
+            json!({"inputResponses": {"of ha~sh": {"content": {"ha~sh": 1}}}}),
+            json!({"inputResponses": {"of (left out)": {"content": {}}}}),
+            &[],
+        );
     }
 
     #[test]

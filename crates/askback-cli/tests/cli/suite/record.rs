@@ -329,7 +329,13 @@ fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
 #[test]
 fn a_secret_that_is_the_name_of_a_member_is_left_out() {
     let answers = "answers: [{accept: {password: pass~word/12}}]";
-    let words = ["call", "keyed", "--protocol", "2025-11-25"];
+    let words = [
+        "call",
+        "keyed",
+        "map:={\"pass~word/12\": 1, \"a\": 2}",
+        "--protocol",
+        "2025-11-25",
+    ];
     let run = Run::new("record-keyed", &words)
         .and(&RECORD)
         .answers(answers);
