@@ -474,15 +474,24 @@ mod tests {
             arguments: Some(arguments.iter().map(argument).collect()),
             ..Prompt::default()
         });
+        let schema = json!({"type": "object", "required": ["z"], "properties": {
+            "a": {"type": "boolean"},
+            "z": {"enum": ["p", "q"]},
+        }});
         let catalog = Catalog {
             prompts: prompts.collect(),
+            tools: vec![Tool {
+                name: "t".to_owned(),
+                input_schema: Schema::new(&schema).expect("it is a schema"),
+                ..Tool::default()
+            }],
             ..Catalog::default()
         };
         talk.update(Change::Listed(ServerId::FIRST, catalog));
         let source = Source {
             addresses: Addresses {
                 home: "zoo".to_owned(),
-                others: Vec::new(),
+                others: vec!["den".to_owned()],
             },
             clients: BTreeMap::from([("zoo".to_owned(), (ServerId::FIRST, client))]),
         };
@@ -513,6 +522,43 @@ mod tests {
         check("/find private", None);
         check("/roots add private", None);
         check("/p password=private", None);
+    }
+
+    #[tokio::test]
+    async fn each_word_goes_on_as_it_is_known() {
+        let (talk, source) = source(&[("p", &["days", "to"]), ("plan", &[])]).await;
+        let check = |line: &str, expected: &[&str]| {
+            let begun = Begun::read(line).expect("a word is begun");
+            let words = match source.look(&talk, line, &begun) {
+                Some(Wanted::Words(words) | Wanted::Lines(words)) => words,
+                Some(Wanted::Values(asked)) => asked.also,
+                None => Vec::new(),
+            };
+            assert_eq!(words, expected, "{line}");
+        };
+        check("/server ", &["den", "zoo"]);
+        check("/restart d", &["den"]);
+        check("/as code", &["codex"]);
+        check("/as no-n", &["no-numbers"]);
+        check("/tasks w", &["wait"]);
+        check("/prompt p", &["p", "plan"]);
+        check("/call t ", &["z=", "a="]);
+        check("/begin t a=true ", &["z="]);
+        check("/call t a:=true z=", &["z=p", "z=q"]);
+        check("/call zoo/t a=t", &["a=true"]);
+        check("/p ", &["days=", "to="]);
+        check("/p days=3 ", &["to="]);
+        check("/p days=3 t", &["to="]);
+        let line = "/p days=3 to=R";
+        let begun = Begun::read(line).expect("a word is begun");
+        let Some(Wanted::Values(asked)) = source.look(&talk, line, &begun) else {
+            panic!("a value is asked for");
+        };
+        let others = BTreeMap::from([("days".to_owned(), "3".to_owned())]);
+        assert_eq!(
+            (asked.about, asked.others),
+            (("to".to_owned(), "R".to_owned()), others)
+        );
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! Whatever happens to the servers of a conversation, each answer is that of its own question, what the person
 //! looks at stays before them, and a server is not charged with the time of the person.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use askback_core::{
     limits::Limits,
-    protocol::{LoggingLevel, Root},
+    protocol::{LoggingLevel, Root, Tool},
 };
 use askback_host::{
     model::{
-        Call, Catalog, Change, Conversation, Desk, Effect, Ended, Event, Far, Folders, How,
-        Presence, Server, Stance,
+        Call, Catalog, Change, Completions, Conversation, Desk, Effect, Ended, Event, Far, Folders,
+        How, Permission, Presence, Said, Server, Stance,
     },
     offer::Offer,
     relay::ServerId,
@@ -36,10 +40,11 @@ enum Happens {
     Presence(Presence),
     Left,
     Heard,
-    Listed,
-    Log,
-    Shared,
+    Listed(u8),
+    Log(LoggingLevel),
+    Shared(u8),
     Stance(Stance),
+    Permission(Permission),
     Entered(u8),
     Offered,
 }
@@ -62,10 +67,11 @@ fn happens() -> impl Strategy<Value = Happens> {
         2 => presence.prop_map(Happens::Presence),
         1 => Just(Happens::Left),
         1 => Just(Happens::Heard),
-        1 => Just(Happens::Listed),
-        1 => Just(Happens::Log),
-        1 => Just(Happens::Shared),
-        1 => Just(Happens::Stance(Stance::Person)),
+        1 => (0u8..4).prop_map(Happens::Listed),
+        1 => prop_oneof![Just(LoggingLevel::Info), Just(LoggingLevel::Error)].prop_map(Happens::Log),
+        1 => (0u8..4).prop_map(Happens::Shared),
+        1 => prop_oneof![4 => Just(Stance::Person), 1 => Just(Stance::Decline)].prop_map(Happens::Stance),
+        1 => prop_oneof![Just(Permission::Ask), Just(Permission::Never)].prop_map(Happens::Permission),
         1 => (0u8..4).prop_map(Happens::Entered),
         1 => Just(Happens::Offered),
     ]
@@ -85,6 +91,66 @@ fn offers() -> Vec<Offer> {
         ..Offer::default()
     };
     vec![line("/call t"), line("/tools")]
+}
+
+fn catalog(tools: u8) -> Catalog {
+    let tool = |number: u8| Tool {
+        name: number.to_string(),
+        ..Tool::default()
+    };
+    Catalog {
+        tools: (0..tools).map(tool).collect(),
+        ..Catalog::default()
+    }
+}
+
+fn shared(name: u8) -> (Folders, Vec<Root>) {
+    let mut folders = Folders::of(vec![format!("/{name}").into()]);
+    let excluded = folders.exclude(format!("/{name}/out").into());
+    assert_eq!(excluded, Ok(()));
+    (folders, vec![Root::new(format!("file:///{name}"))])
+}
+
+/// The state that a person chose for a server, or that it said of itself, beside its questions.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Own {
+    catalog: Option<Catalog>,
+    log: Option<LoggingLevel>,
+    folders: Folders,
+    shared: Option<Vec<Root>>,
+    stance: Stance,
+    permission: Permission,
+    far: Option<f64>,
+}
+
+impl Own {
+    fn of(server: &Server) -> Self {
+        let far = server.call().and_then(|call| call.far.as_ref());
+        Self {
+            catalog: server.catalog().cloned(),
+            log: server.log(),
+            folders: server.folders().clone(),
+            shared: server.desk().shared().map(<[_]>::to_vec),
+            stance: server.desk().stance(),
+            permission: server.desk().permission(),
+            far: far.map(|far| far.progress),
+        }
+    }
+
+    /// Takes in a change of this server, where it is told by that alone.
+    fn take(&mut self, change: &Change) {
+        match change.clone() {
+            Change::Listed(_, catalog) => self.catalog = Some(catalog),
+            Change::Log(_, level) => self.log = Some(level),
+            Change::Shared(_, folders, roots) => {
+                (self.folders, self.shared) = (folders, Some(roots));
+            }
+            Change::Stance(_, stance) => self.stance = stance,
+            Change::Permission(_, permission) => self.permission = permission,
+            Change::Called { .. } | Change::Ended(..) => self.far = None,
+            _ => {}
+        }
+    }
 }
 
 fn change(server: ServerId, happens: Happens, number: &mut u64) -> Option<Change> {
@@ -114,10 +180,14 @@ fn change(server: ServerId, happens: Happens, number: &mut u64) -> Option<Change
         Happens::Presence(presence) => Change::Presence(server, presence),
         Happens::Left => Change::Left(server),
         Happens::Heard => Change::Heard(server),
-        Happens::Listed => Change::Listed(server, Catalog::default()),
-        Happens::Log => Change::Log(server, LoggingLevel::Info),
-        Happens::Shared => Change::Shared(server, Folders::default(), vec![Root::new("file:///a")]),
+        Happens::Listed(tools) => Change::Listed(server, catalog(tools)),
+        Happens::Log(level) => Change::Log(server, level),
+        Happens::Shared(name) => {
+            let (folders, roots) = shared(name);
+            Change::Shared(server, folders, roots)
+        }
         Happens::Stance(stance) => Change::Stance(server, stance),
+        Happens::Permission(permission) => Change::Permission(server, permission),
         Happens::Entered(line) => Change::Entered(vec![format!("/{line}")]),
         Happens::Offered => Change::Offered(offers()),
     })
@@ -183,12 +253,23 @@ proptest! {
                 _ => None,
             };
             let is_at_a_desk = matches!(change, Change::Desk(..));
+            let mut own: Vec<_> = ids.iter().map(|id| Own::of(talk.server(*id))).collect();
+            own[at].take(&change);
+            let is_far = matches!(change, Change::Far(..));
             let happened = talk.update(change);
             prop_assert_eq!(happened.is_some(), is_at_a_desk);
             let effects = happened.map(|happened| happened.effects).unwrap_or_default();
             settle(&mut asked, server, &effects)?;
             if let Some(id) = withdrawn {
                 asked.remove(&id);
+            }
+            // A change of a server is its own.
+            let owned = ids.iter().map(|id| Own::of(talk.server(*id)));
+            for (other, (own, now)) in own.iter().zip(owned).enumerate() {
+                // The questions at its desk and its progress change what is its own otherwise.
+                if other != at || !(is_at_a_desk || is_far) {
+                    prop_assert_eq!(own, &now);
+                }
             }
             // What the person looks at is taken away by its own server alone.
             let front = talk.seen().front().map(|front| front.id);
@@ -286,4 +367,125 @@ fn a_call_counts_what_was_asked_in_it() {
     }
     let call = talk.server(server).call().expect("it is under way");
     assert_eq!((call.rounds.len(), call.rounds.len() + call.more), (32, 98));
+}
+
+#[test]
+fn a_line_keeps_how_its_last_call_ended_and_the_latest_is_that_of_the_last_call() {
+    let (mut talk, ids) = conversation();
+    let mut call = |line: Option<&str>| {
+        talk.update(Change::Offered(offers()));
+        talk.update(Change::Called {
+            server: ids[0],
+            call: Call::Tool("t".to_owned()),
+            line: line.map(str::to_owned),
+            is_repeated: false,
+        });
+        talk.update(Change::Ended(ids[0], How::Done));
+        talk.update(Change::Offered(offers()));
+        let last = talk
+            .offers()
+            .get("/call t")
+            .and_then(|offer| offer.last.clone());
+        let last = last.map(|last| last.as_str().to_owned());
+        (last, talk.offers().latest().map(str::to_owned))
+    };
+    let ended = Some("0.0 s ok".to_owned());
+    assert_eq!(
+        call(Some("/call t")),
+        (ended.clone(), Some("/call t".to_owned()))
+    );
+    // A call that has no line is the last one, too.
+    assert_eq!(call(None), (ended, None));
+}
+
+#[test]
+fn the_lines_that_one_may_become_are_those_of_that_line() {
+    let (mut talk, _) = conversation();
+    talk.update(Change::Completed(Completions {
+        begun: "/log i".to_owned(),
+        lines: vec!["/log info".to_owned()],
+        has_more: false,
+    }));
+    assert!(talk.completions("/log i").is_some());
+    for other in ["/log ", "/log in", ""] {
+        assert_eq!(talk.completions(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn no_more_lines_are_remembered_than_there_is_room_for() {
+    let (mut talk, _) = conversation();
+    let lines = (0..1500).map(|line| format!("/{line}"));
+    talk.update(Change::Entered(lines.collect()));
+    assert_eq!(talk.history().count(), 1000);
+    assert_eq!(talk.history().back(0), Some("/1499"));
+    assert_eq!(talk.history().back(999), Some("/500"));
+    assert_eq!(
+        talk.history().find("/149"),
+        Vec::from_iter((1490..1500).rev().map(|line| format!("/{line}")))
+    );
+}
+
+#[test]
+fn the_time_to_connect_is_that_of_the_last_time() {
+    let (mut talk, ids) = conversation();
+    let seconds = Duration::from_secs;
+    talk.pass(seconds(2));
+    talk.update(Change::Presence(ids[0], Presence::There));
+    assert_eq!(talk.server(ids[0]).took(), Some(seconds(2)));
+    talk.pass(seconds(60));
+    talk.update(Change::Presence(ids[0], Presence::Down));
+    assert_eq!(talk.server(ids[0]).took(), None);
+    talk.pass(seconds(63));
+    talk.update(Change::Presence(ids[0], Presence::There));
+    assert_eq!(talk.server(ids[0]).took(), Some(seconds(3)));
+}
+
+#[test]
+fn an_answer_that_a_call_did_not_want_stays_for_the_next() {
+    let (mut talk, ids) = conversation();
+    let mut number = 0;
+    let mut call = |is_repeated, asks: bool| {
+        talk.update(Change::Called {
+            server: ids[0],
+            call: Call::Tool("t".to_owned()),
+            line: None,
+            is_repeated,
+        });
+        let mut answered = None;
+        if asks {
+            number += 1;
+            let question = form("Agree?", "", "");
+            let event = Event::Asked(number, question);
+            let happened = talk
+                .update(Change::Desk(ids[0], event))
+                .expect("it is of a desk");
+            let is_answer = |effect: &Effect| matches!(effect, Effect::Answer(..));
+            answered = Some(happened.effects.iter().any(is_answer));
+            talk.update(Change::Desk(ids[0], Event::Said(Said::Yes)));
+        }
+        talk.update(Change::Ended(ids[0], How::Done));
+        answered
+    };
+    assert_eq!(call(false, true), Some(false));
+    assert_eq!(call(true, false), None);
+    assert_eq!(call(true, true), Some(true));
+}
+
+#[test]
+fn a_folder_is_left_out_or_in_by_the_last_word_on_it() {
+    let mut folders = Folders::of(vec!["/a".into(), "/b".into()]);
+    assert_eq!(folders.exclude("/a/x".into()), Ok(()));
+    assert_eq!(folders.excluded(), [PathBuf::from("/a/x")]);
+    // Chosen again, it is not left out any more.
+    folders.add("/a/x".into());
+    assert_eq!(folders.excluded(), [PathBuf::new(); 0]);
+    // What holds all of a chosen folder takes that away.
+    assert_eq!(folders.exclude("/b".into()), Ok(()));
+    assert_eq!(folders.chosen(), [PathBuf::from("/a"), "/a/x".into()]);
+    assert!(folders.exclude("/elsewhere".into()).is_err());
+    let why = folders
+        .remove(Path::new("/a/y"))
+        .expect_err("it was not chosen");
+    assert!(why.as_str().contains("/roots exclude"), "{}", why.as_str());
 }
