@@ -479,7 +479,7 @@ fn a_folder_is_left_out_or_in_by_the_last_word_on_it() {
     assert_eq!(folders.excluded(), [PathBuf::from("/a/x")]);
     // Chosen again, it is not left out any more.
     folders.add("/a/x".into());
-    assert_eq!(folders.excluded(), [PathBuf::new(); 0]);
+    assert!(folders.excluded().is_empty());
     // What holds all of a chosen folder takes that away.
     assert_eq!(folders.exclude("/b".into()), Ok(()));
     assert_eq!(folders.chosen(), [PathBuf::from("/a"), "/a/x".into()]);
