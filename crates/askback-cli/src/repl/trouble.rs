@@ -201,3 +201,145 @@ fn came(seen: &Exchange) -> (&'static str, Option<PeerText>) {
     };
     (came, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use askback::transport::WireEvent;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A form with one field of this name.
+    fn form(field: &str) -> Value {
+        let properties = json!({field: {"type": "string"}});
+        let schema = json!({"type": "object", "properties": properties});
+        let params = json!({"message": "Who?", "requestedSchema": schema});
+        json!({"method": "elicitation/create", "params": params})
+    }
+
+    #[test]
+    fn an_answer_is_given_again_unless_it_is_that_of_the_person_alone() {
+        #[track_caller]
+        fn check(question: Value, may: bool) {
+            assert_eq!(may_repeat(&question), may, "{question}");
+        }
+        let says = |message: &str, field: &str| {
+            let mut form = form(field);
+            form["params"]["message"] = message.into();
+            form
+        };
+        check(form("city"), true);
+        check(form("password"), false);
+        check(says("Which city?", "value"), true);
+        // A field that says nothing is judged by the message.
+        check(says("Your password?", "value"), false);
+        let link = json!({"mode": "url", "message": "Sign in.", "url": "https://a.test"});
+        check(
+            json!({"method": "elicitation/create", "params": link}),
+            false,
+        );
+        let sampling = json!({"messages": [], "maxTokens": 1});
+        check(
+            json!({"method": "sampling/createMessage", "params": sampling}),
+            false,
+        );
+        check(Value::Null, false);
+    }
+
+    #[test]
+    fn the_answers_of_the_very_call_are_those_after_which_it_asked_again() {
+        /// A round of a call: the parameters of its request, and its result.
+        type Round = (Value, Value);
+
+        #[track_caller]
+        fn check(rounds: &[Round], beside: &[Round], expected: &[(&str, &str)]) {
+            let mut wire = Wire::new(SystemTime::UNIX_EPOCH, 1 << 20);
+            let all = rounds.iter().map(|round| (round, false));
+            let all = all.chain(beside.iter().map(|round| (round, true)));
+            for (id, ((params, result), is_beside)) in all.enumerate() {
+                let sent = json!({"id": id, "method": "tools/call", "params": params}).to_string();
+                let came = json!({"id": id, "result": result}).to_string();
+                for event in [
+                    WireEvent::Sent(sent.as_bytes()),
+                    WireEvent::Received(came.as_bytes()),
+                ] {
+                    let _ = match is_beside {
+                        true => wire.take_beside(&event, Duration::ZERO),
+                        false => wire.take(&event, Duration::ZERO),
+                    };
+                }
+            }
+            let arguments = Map::from_iter([("to".to_owned(), "Rome".into())]);
+            let tool = NamedTool {
+                name: "book".to_owned(),
+                arguments,
+            };
+            let found: Vec<_> = agreed(&wire, &tool)
+                .into_iter()
+                .map(|agreed| (agreed.question, agreed.answer["content"].clone()))
+                .collect();
+            let expected = expected
+                .iter()
+                .map(|(field, typed)| (form(field), json!({ *field: typed })));
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
+        let asks = |key: &str, field: &str| json!({"inputRequests": {key: form(field)}});
+        let call = |to: &str| json!({"name": "book", "arguments": {"to": to}});
+        let answers = |to: &str, key: &str, field: &str, action: &str| {
+            let answer = json!({"action": action, "content": {field: "typed"}});
+            let mut params = call(to);
+            params["inputResponses"] = json!({key: answer});
+            params
+        };
+        let done = json!({"content": []});
+        let begin = || (call("Rome"), asks("a", "city"));
+        let yes = |result: Value| (answers("Rome", "a", "city", "accept"), result);
+        let found = &[("city", "typed")];
+        check(&[begin(), yes(asks("b", "hotel"))], &[], found);
+        // The last answer led to no question.
+        check(&[begin(), yes(done.clone())], &[], &[]);
+        let last = answers("Rome", "b", "hotel", "accept");
+        check(
+            &[begin(), yes(asks("b", "hotel")), (last.clone(), done)],
+            &[],
+            found,
+        );
+        check(
+            &[begin(), yes(asks("b", "hotel")), (last, asks("c", "seat"))],
+            &[],
+            &[("city", "typed"), ("hotel", "typed")],
+        );
+        let no = answers("Rome", "a", "city", "decline");
+        check(&[begin(), (no, asks("b", "hotel"))], &[], &[]);
+        // A secret is typed by the person each time.
+        let secret = answers("Rome", "a", "password", "accept");
+        check(
+            &[
+                (call("Rome"), asks("a", "password")),
+                (secret, asks("b", "hotel")),
+            ],
+            &[],
+            &[],
+        );
+        // Those of other calls, and of what was tried on connections beside.
+        let oslo = answers("Oslo", "a", "city", "accept");
+        check(
+            &[
+                (call("Oslo"), asks("a", "city")),
+                (oslo, asks("b", "hotel")),
+            ],
+            &[],
+            &[],
+        );
+        let mut cancels = [begin(), yes(asks("b", "hotel"))];
+        for (params, _) in &mut cancels {
+            params["name"] = "cancel".into();
+        }
+        check(&cancels, &[], &[]);
+        let twice = [begin(), yes(asks("b", "hotel"))];
+        check(&[begin()], &twice, &[]);
+        check(&twice, &twice, found);
+    }
+}
