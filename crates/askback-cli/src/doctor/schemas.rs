@@ -570,6 +570,15 @@ mod tests {
                 json!({"type": "object", "additionalProperties": {"type": "any"}}),
                 &[(Type, "a.*")],
             ),
+            (
+                json!({"type": "object", "properties": {"b": to("text")}, "patternProperties": {"^c": {"type": "any"}}}),
+                &[(Type, "a.*")],
+            ),
+            (
+                json!({"type": "array", "prefixItems": [to("text"), {"type": "any"}], "items": false}),
+                &[(Type, "a[]")],
+            ),
+            (list(json!([to("text"), {"type": "any"}])), &[(Type, "a[]")]),
             // A member may have the name of a keyword.
             (
                 json!({"type": "object", "properties": {"type": to("text"), "pattern": to("text"), "$ref": to("text")}}),
@@ -642,6 +651,36 @@ mod tests {
         ] {
             check(property, expected);
         }
+        // What adds to what others say need not say what is in an object.
+        for word in SAME.into_iter().chain(BESIDE) {
+            let beside = |schema: Value| match word {
+                "allOf" => json!({"allOf": [schema]}),
+                word => json!({ word: schema }),
+            };
+            let adds = |schema: Value| {
+                let mut whole = beside(schema);
+                whole["type"] = "object".into();
+                whole["properties"] = json!({"b": to("text")});
+                whole
+            };
+            check(adds(json!({"type": "any"})), &[(Type, "a")]);
+            check(adds(json!({"type": "object"})), &[]);
+        }
+    }
+
+    #[test]
+    fn an_argument_is_looked_at_as_far_as_its_parts_and_places_go() {
+        #[track_caller]
+        fn check(digits: usize, looked_at: usize) {
+            let members = (0..1_000).map(|at| (format!("{at:0digits$}"), json!({"type": "any"})));
+            let members: Map<_, _> = members.collect();
+            let property = json!({"description": "d", "type": "object", "properties": members});
+            let schema = json!({"type": "object", "properties": {"a": property}});
+            assert_eq!(faults(&schema).len(), looked_at);
+        }
+        check(4, 914);
+        check(62, 500);
+        check(638, 90);
     }
 
     #[test]
