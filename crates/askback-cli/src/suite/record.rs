@@ -731,6 +731,41 @@ mod tests {
             json!({"a": 1, "b": "typed", "c": {"d": ["it was typed"]}, "typed": 2, "token": "x1", "e": {"apiKey": "x2"}, "f": "ghp_x"}),
             json!({"/a": 1}),
         );
+        for nothing in [
+            json!("ghp_x"),
+            json!([1, "ghp_x"]),
+            json!([{"token": "x1"}]),
+        ] {
+            check(nothing, Value::Null);
+        }
+    }
+
+    #[test]
+    fn a_text_is_expected_unless_it_repeats_what_may_be_secret_in_structured_content() {
+        #[track_caller]
+        fn check(structured: Value, is_expected: bool, left_out: &[&str]) {
+            let target = Target::address("https://a.test/mcp").expect("it is a URL");
+            let file = Path::new("nowhere/suite.yaml");
+            let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+            let end = ended("it is hush").map(|end| Recorded {
+                structured: Some(structured),
+                ..end
+            });
+            let case = recorder.case(1, Request::Call("t", &Map::new()), &[], end);
+            recorder.cases.push(case.into());
+            let text = recorder.text();
+            assert_eq!(text.contains("it is hush"), is_expected, "{text}");
+            let names: Vec<_> = recorder.secrets.names.iter().collect();
+            assert_eq!(names, left_out);
+        }
+        check(json!({"a": "hush"}), true, &[]);
+        check(json!({"token": "hush"}), false, &["token"]);
+        check(
+            json!({"token": "hush", "b": "a hush b"}),
+            false,
+            &["b", "token"],
+        );
+        check(json!({"token": ["x", "hush"]}), false, &["token"]);
     }
 
     #[test]
