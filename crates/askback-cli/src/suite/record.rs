@@ -298,17 +298,21 @@ impl Recorder {
     }
 
     /// The expectations of structured content, if any. What may be secret is not expected.
-    fn structured(&mut self, structured: Value) -> Option<Part> {
+    fn structured(&mut self, mut structured: Value) -> Option<Part> {
         if structured.to_string().chars().nth(LONGEST).is_some() {
             return None;
         }
         let Value::Object(mut members) = structured else {
-            return (!holds(&structured)).then_some(Part::Whole(structured));
+            let is_secret = holds(&structured);
+            self.secrets.remove_from(&mut structured);
+            return (!is_secret).then_some(Part::Whole(structured));
         };
         members.retain(|name, value| {
             let is_secret = is_argument(name, value);
             if is_secret {
                 self.secrets.note(name, value);
+                // What is secret within it may be repeated alone.
+                self.secrets.remove_from(value);
             }
             !is_secret
         });
@@ -766,6 +770,19 @@ mod tests {
             &["b", "token"],
         );
         check(json!({"token": ["x", "hush"]}), false, &["token"]);
+        check(json!({"a": {"token": "hush"}}), false, &["a", "token"]);
+        check(
+            json!({"a": [{"b": {"token": "hush"}}]}),
+            false,
+            &["a", "token"],
+        );
+        check(json!([{"token": "hush"}, 1]), false, &["token"]);
+        // Beside a secret, what is none may be repeated.
+        check(
+            json!({"a": {"b": "hush", "token": "x1"}}),
+            true,
+            &["a", "token"],
+        );
     }
 
     #[test]
