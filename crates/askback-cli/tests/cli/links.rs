@@ -8,7 +8,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::scratch::Scratch;
+use crate::{
+    full::{ASKBACK, CTRL_C, CTRL_D, ENTER, Terminal},
+    scratch::Scratch,
+};
 
 /// A server of 2025-11-25 whose tool `link` asks to open the link in `$URL`, and whose tool `hang`
 /// says so and never answers.
@@ -117,6 +120,38 @@ fn a_link_is_not_opened_without_a_yes() {
         assert_eq!(stdout, format!("told: {told}\n"));
         assert!(!stderr.contains("Opened"), "{stderr}");
     }
+}
+
+#[test]
+fn a_link_to_this_machine_says_where_that_is_to_who_reached_it_by_ssh() {
+    #[track_caller]
+    fn check(connection: &str, says: &str) {
+        for is_plain in [true, false] {
+            let scratch = Scratch::new(&format!("link-ssh-{}-{is_plain}", connection.len()));
+            let server = scratch.file("server.sh", SERVER);
+            let connection = format!("SSH_CONNECTION={connection}");
+            let mut words = vec![&*connection, ASKBACK, "open", "--protocol", "2025-11-25"];
+            words.extend(is_plain.then_some("--plain"));
+            words.extend(["--name", "agency", "--", "sh", &server]);
+            let url = ("URL", "http://127.0.0.1:9/a");
+            let mut terminal = Terminal::run("env", &words, 120, &[url]);
+            terminal
+                .until("agency> ")
+                .press("/call link")
+                .press(ENTER)
+                .until(says);
+            if is_plain {
+                terminal.until_asked();
+            }
+            terminal.press(CTRL_C).until("told: cancel").press(CTRL_D);
+            assert_eq!(terminal.exit(), Some(0));
+        }
+    }
+    check("", "The page is on this machine.");
+    check(
+        "192.0.2.1 50000 192.0.2.2 22",
+        "The page is on this machine, which you reached by SSH: a browser on yours looks for it there.",
+    );
 }
 
 #[test]
