@@ -201,6 +201,12 @@ fn what_is_done_with_one_server_takes_no_more() {
         &[&["open", "--name", "x"], &two[..]].concat(),
         "--name is for one server",
     );
+    // It is said before a server starts.
+    let revisions = ["open", "--as", "2025-06-18", "--protocol", "2025-11-25"];
+    check(
+        &[&revisions, &two[..]].concat(),
+        "askback: --protocol 2025-11-25 and the revision 2025-06-18 of the client do not go together\n",
+    );
 }
 
 #[test]
