@@ -319,3 +319,90 @@ impl fmt::Debug for Address {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{self, BufRead, BufReader, Read, Write},
+        net::{TcpListener, TcpStream},
+        sync::mpsc::{self, Sender},
+        thread,
+    };
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::probe::ProbeArgs;
+
+    /// Responds to a request so, and to an answer with nothing. Its message is told of first.
+    fn respond(
+        mut stream: TcpStream,
+        response: (&str, &str),
+        came: &Sender<Value>,
+    ) -> io::Result<()> {
+        let mut reading = BufReader::new(stream.try_clone()?);
+        let (mut length, mut line) = (0, String::new());
+        while reading.read_line(&mut line)? > 2 {
+            let header = line.trim_end().to_ascii_lowercase();
+            if let Some(value) = header.strip_prefix("content-length: ") {
+                length = value.parse().unwrap_or_default();
+            }
+            line.clear();
+        }
+        let message: Value = serde_json::from_reader(reading.take(length))?;
+        let is_request = message.get("method").is_some();
+        // It may be over.
+        let _ = came.send(message);
+        let (media, body) = match is_request {
+            true => response,
+            false => ("text/plain", ""),
+        };
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\
+             connection: close\r\n\r\n{body}"
+        )
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_on_the_way_to_an_answer_is_answered_whatever_the_body_is() {
+        async fn check(media: &'static str, body: &'static str) {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+            let here = listener.local_addr().expect("it is bound");
+            let (sender, came) = mpsc::channel();
+            thread::spawn(move || {
+                // Ends with the process of the tests.
+                for stream in listener.incoming().flatten() {
+                    let _ = respond(stream, (media, body), &sender);
+                }
+            });
+            let address = target::Address {
+                url: format!("http://{here}/"),
+                ..target::Address::default()
+            };
+            let patience = Duration::from_secs(30);
+            let bounds = ProbeArgs::default().bounds(patience, patience);
+            let address = Address::new(&address, None, &bounds.limits).expect("it is a URL");
+            let answer = |asked: &Value| json!({"id": asked["id"], "result": {}});
+            let call = json!({"id": 1, "method": "tools/call"});
+            let sent = Sent::request(&call);
+            let answering =
+                |asked: &Value| Some((Sent::message(&answer(asked), Wait::Nothing), Vec::new()));
+            let reply = address.exchange(&sent, &[], &bounds, answering).await;
+            assert!(reply.result().is_some(), "{}", reply.shown());
+            let came: Vec<_> = came.try_iter().collect();
+            assert_eq!(came, [call, answer(&json!({"id": "q"}))], "{media}");
+        }
+        check(
+            "application/json",
+            r#"[{"id":"q","method":"ping"},{"id":1,"result":{}}]"#,
+        )
+        .await;
+        check(
+            "text/event-stream",
+            "data: {\"id\":\"q\",\"method\":\"ping\"}\n\ndata: {\"id\":1,\"result\":{}}\n\n",
+        )
+        .await;
+    }
+}
