@@ -311,7 +311,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     match notice {
         Notice::Withdrawn => {
             page.blank();
-            page.say(Style::Warning, words!("The question of {} is gone.", name));
+            page.say(Style::Warning, words!("{} withdrew its question.", name));
         }
         Notice::Repeated { message } => {
             page.quote_row(words!("{} · answered as before ", name), message);
