@@ -5,7 +5,7 @@ use std::fmt::Write;
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{
-    pixels::{Pixels, Room},
+    pixels::{MOST, Pixels, Room},
     screen::Size,
     sixel,
 };
@@ -72,7 +72,8 @@ impl Pictures {
     /// The codes that show a picture, if the terminal knows its kind. Nothing of it reaches the terminal
     /// but as base64, or as its pixels.
     pub(super) fn codes(self, picture: &[u8]) -> Option<String> {
-        if picture.len() > LARGEST || !self.takes(picture) {
+        let is_small = || pixels(picture).is_some_and(|pixels| pixels <= MOST);
+        if picture.len() > LARGEST || !self.takes(picture) || !is_small() {
             return None;
         }
         let mut codes = String::new();
@@ -111,6 +112,49 @@ impl Pictures {
             Self::Kitty | Self::Sixel(_) => is_png,
             Self::Iterm => is_png || begins(b"\xff\xd8\xff") || begins(b"GIF8"),
         }
+    }
+}
+
+/// The pixels that a picture has by its head, whatever its length: a terminal makes room for all of them.
+fn pixels(picture: &[u8]) -> Option<u64> {
+    let long = |at: usize| {
+        let bytes = picture.get(at..at.checked_add(4)?)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?).into())
+    };
+    let short = |at: usize| {
+        let bytes = picture.get(at..at.checked_add(2)?)?;
+        <[u8; 2]>::try_from(bytes).ok()
+    };
+    let [width, height]: [u64; 2] = match picture.first()? {
+        0x89 => [long(16)?, long(20)?],
+        b'G' => [6, 8]
+            .map(short)
+            .map(|side| side.map_or(u64::MAX, |side| u16::from_le_bytes(side).into())),
+        _ => {
+            let at = frame(picture)?;
+            [at.checked_add(7)?, at.checked_add(5)?]
+                .map(short)
+                .map(|side| side.map_or(u64::MAX, |side| u16::from_be_bytes(side).into()))
+        }
+    };
+    Some(width.saturating_mul(height))
+}
+
+/// Where the segment of a JPEG begins that holds its size.
+fn frame(picture: &[u8]) -> Option<usize> {
+    let mut at = 2_usize;
+    loop {
+        let [mark, kind, high, low] = picture.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        if mark != 0xff {
+            return None;
+        }
+        // Beside the frames there are tables (C4, CC) and one that is kept (C8).
+        if matches!(kind, 0xc0..=0xcf) && !matches!(kind, 0xc4 | 0xc8 | 0xcc) {
+            return Some(at);
+        }
+        at = at
+            .checked_add(2)?
+            .checked_add(u16::from_be_bytes([high, low]).into())?;
     }
 }
 
@@ -161,7 +205,7 @@ mod tests {
 
     #[test]
     fn pictures_are_nothing_but_base64() {
-        let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0x1b; 9000]].concat();
+        let png = [png(8, 8).as_slice(), &[0x1b; 8984]].concat();
         let codes = Pictures::Iterm.codes(&png).expect("it is a picture");
         assert_eq!(codes.matches('\x1b').count(), 1);
         assert!(codes.ends_with("\x07\r\n"), "{codes:?}");
@@ -173,9 +217,53 @@ mod tests {
         assert_eq!(codes.matches('\x1b').count(), 6);
     }
 
+    /// The head of a PNG of so many pixels.
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        [head.as_slice(), &width.to_be_bytes(), &height.to_be_bytes()].concat()
+    }
+
+    fn gif(width: u16, height: u16) -> Vec<u8> {
+        [
+            b"GIF89a".as_slice(),
+            &width.to_le_bytes(),
+            &height.to_le_bytes(),
+        ]
+        .concat()
+    }
+
+    /// The head of a JPEG, with a table before the frame that holds its size.
+    fn jpeg(width: u16, height: u16) -> Vec<u8> {
+        let [height, width] = [height, width].map(u16::to_be_bytes);
+        let tables = [0xff, 0xd8, 0xff, 0xc4, 0, 3, 9, 0xff, 0xc0, 0, 11, 8];
+        [&tables, height.as_slice(), &width].concat()
+    }
+
+    #[test]
+    fn what_would_need_much_room_is_not_shown() {
+        for (picture, is_shown) in [
+            (png(4096, 2048), true),
+            (png(4096, 2049), false),
+            (png(u32::MAX, u32::MAX), false),
+            (png(8, 8)[..20].to_vec(), false),
+            (gif(4096, 2048), true),
+            (gif(u16::MAX, 2048), false),
+            (jpeg(4096, 2048), true),
+            (jpeg(4096, 2049), false),
+            (jpeg(8, 8)[..14].to_vec(), false),
+        ] {
+            assert_eq!(
+                Pictures::Iterm.codes(&picture).is_some(),
+                is_shown,
+                "{picture:?}"
+            );
+        }
+        assert_eq!(Pictures::Kitty.codes(&png(20_000, 20_000)), None);
+    }
+
     #[test]
     fn what_is_no_picture_is_not_shown() {
-        let jpeg = b"\xff\xd8\xff\xe0";
+        let jpeg = &jpeg(8, 8);
         assert!(Pictures::Iterm.codes(jpeg).is_some());
         assert_eq!(Pictures::Kitty.codes(jpeg), None);
         let sixels = Pictures::Sixel(Room::of(ROWS, [80, 24], [0, 0]));

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use png::{ColorType, Decoder, Limits, Transformations};
 
 /// The most pixels of a picture that is read: those of a large screen.
-const MOST: u64 = 1 << 23;
+pub(super) const MOST: u64 = 1 << 23;
 
 /// The most bytes that a reader takes beside the pixels.
 const BESIDE: usize = 1 << 25;
