@@ -518,7 +518,7 @@ fn when(question: &Question, asked: &Asked) -> Members {
         && let Ok(link) = link::judge(url)
     {
         when.need("mode", "url");
-        when.need("host", link.host().to_owned());
+        when.need("host", link.named());
     }
     if let Some(key) = &question.key {
         when.need("key", key.clone());

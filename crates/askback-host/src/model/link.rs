@@ -123,6 +123,21 @@ impl Link {
         &self.url[self.host.clone()]
     }
 
+    /// The name by which a rule means the link: its host, where it is reached as sites are. What takes a second yes of a
+    /// person for how it is reached has to be named, as `example.com:8443` or `http://example.com`.
+    pub fn named(&self) -> String {
+        let mut name = self.host().to_owned();
+        for warning in &self.warnings {
+            if let Warning::Port(port) = warning {
+                name = format!("{name}:{port}");
+            }
+        }
+        match self.warnings.contains(&Warning::Unencrypted) {
+            true => format!("http://{name}"),
+            false => name,
+        }
+    }
+
     /// Whether the page is on the machine of whoever opens it: at an address of the loopback interface, or at the
     /// unspecified address, which browsers and systems take there.
     pub fn is_of_this_machine(&self) -> bool {

@@ -76,7 +76,7 @@ fn this_link(asker: &Asker, question: &Question) -> String {
     if let Ask::Link { url, .. } = &question.ask
         && let Ok(link) = link::judge(url)
     {
-        parts.push(format!("host: {}", word(link.host())));
+        parts.push(format!("host: {}", word(&link.named())));
     }
     let named = named
         .into_iter()

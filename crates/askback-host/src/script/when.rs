@@ -28,7 +28,7 @@ pub struct When {
     pub fields: Option<Vec<String>>,
     /// Tools that a model is offered, by name.
     pub tools: Option<Vec<String>>,
-    /// The host of the link. A rule that accepts links has to name it.
+    /// The host of the link, as [`Link::named`](link::Link::named) has it. A rule that accepts links has to name it.
     pub host: Option<String>,
     /// Which one, counted from 1 among the questions of a run that fit the rest.
     pub nth: Option<NonZeroU64>,
@@ -62,7 +62,7 @@ impl When {
         };
         let message = question.ask.message().unwrap_or_default();
         let leads_there = |wanted: &String| match &question.ask {
-            Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.host() == wanted),
+            Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.named() == *wanted),
             _ => false,
         };
         let has_fields = |wanted: &Vec<String>| match &question.ask {

@@ -319,7 +319,8 @@ fn what_must_not_be_asked_is_shown_in_full() {
 fn a_link_of_an_error_waits_for_its_page() {
     #[track_caller]
     fn check(url: &str, done: Option<&str>, minutes: u64, told: &str) {
-        let file = "answers: [{when: {mode: url, host: travel.example}, accept: true}]";
+        let file = "answers: [{when: {mode: url, host: travel.example}, accept: true}, \
+            {when: {mode: url, host: http://travel.example}, accept: true}]";
         let (relay, arrivals) = Relay::new();
         let log = Log::default();
         let script = Script::parse(file).expect("the file is one of answers");

@@ -40,8 +40,12 @@ fn a_link_that_may_mislead_takes_a_second_yes() {
         "xn--pple-43d.com",
     );
     warned("link_address", "https://192.0.2.7/pay", "192.0.2.7");
-    warned("link_port", "https://example.com:8443/", "example.com");
-    warned("link_unencrypted", "http://example.com/", "example.com");
+    warned("link_port", "https://example.com:8443/", "example.com:8443");
+    warned(
+        "link_unencrypted",
+        "http://example.com/",
+        "http://example.com",
+    );
 }
 
 #[test]

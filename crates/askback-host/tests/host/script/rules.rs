@@ -136,6 +136,24 @@ fn rules_name_their_questions() {
     check("fields: [a]", link, false);
     check("host: pay.example.com", link, true);
     check("host: example.com", link, false);
+    // How it is reached is meant, too.
+    for (url, named) in [
+        ("http://pay.example.com/", "http://pay.example.com"),
+        ("https://pay.example.com:8443/", "pay.example.com:8443"),
+        (
+            "http://pay.example.com:8080/",
+            "http://pay.example.com:8080",
+        ),
+    ] {
+        let link = &crate::link(url);
+        check("host: pay.example.com", link, false);
+        check(&format!("host: '{named}'"), link, true);
+    }
+    check(
+        "host: localhost",
+        &crate::link("http://localhost:3000/"),
+        true,
+    );
     check("message: {regex: 'calendar\\.$'}", link, true);
     let model = &sample("Which flight?");
     check("message: {regex: '[Ff]light'}", model, true);
