@@ -301,7 +301,7 @@ impl Home {
             return rows;
         }
         let fitting = self.fitting(talk);
-        let is_exact = fitting.len() == 1 && fitting[0] == self.editor.text().trim();
+        let is_exact = fitting.len() == 1 && fitting[0].trim() == self.editor.text().trim();
         let is_completed = talk.completions(self.editor.text()).is_some();
         if !is_exact && (is_completed || !self.editor.text().contains(' ')) {
             let first = self

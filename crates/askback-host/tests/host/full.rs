@@ -1005,6 +1005,13 @@ fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
     seat.press(&Key::Down);
     seat.press(&Key::Tab);
     assert!(seat.look().contains("> /p to=\"Rio\"▌"), "{}", seat.look());
+    // What is written out already is not listed, though more may follow.
+    seat.talk.update(Change::Completed(Completions {
+        begun: "/p to=\"Rio\"".to_owned(),
+        lines: vec!["/p to=\"Rio\" ".to_owned()],
+        has_more: false,
+    }));
+    assert_eq!(seat.look(), "travel> /p to=\"Rio\"▌\n");
 }
 
 #[test]
