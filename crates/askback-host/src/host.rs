@@ -126,7 +126,7 @@ impl Host {
         self.talk.chosen()
     }
 
-    /// Takes in a change that is no event of a desk.
+    /// Takes in a change, at the time that it is.
     fn change(&mut self, change: Change) -> Option<Happened> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Call, Effect, Ended, Event};
+use super::{Call, Effect, Ended, Event, Question};
 use crate::text::PeerText;
 
 /// A call that the person waits for: how far it is, and what was asked in it.
@@ -85,7 +85,7 @@ impl UnderWay {
     /// Takes note of what happens at the desk.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
-            Event::Asked(id, question) if question.call.as_ref().is_none_or(|it| !it.is_task()) => {
+            Event::Asked(id, question) if is_of_call(question) => {
                 match self.rounds.len() < Self::ROUNDS {
                     true => self.rounds.push(Round {
                         id: *id,
@@ -94,7 +94,7 @@ impl UnderWay {
                     false => self.more = self.more.saturating_add(1),
                 }
             }
-            Event::Withdrawn(id) | Event::Settled(id) => self.end(*id, Ended::Unanswered),
+            Event::Withdrawn(id) => self.end(*id, Ended::Unanswered),
             _ => {}
         }
     }
@@ -114,4 +114,9 @@ impl UnderWay {
             round.ended = Some(ended);
         }
     }
+}
+
+/// Whether the server asks it in a call that is waited for: not for a task, and not ourselves.
+fn is_of_call(question: &Question) -> bool {
+    !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
 }

@@ -21,7 +21,7 @@ use askback_host::{
 };
 use proptest::prelude::*;
 
-use crate::{desk, form, safety, travel};
+use crate::{desk, form, safety, sign_in, travel};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -350,6 +350,9 @@ fn a_call_counts_what_was_asked_in_it() {
         tool: "t".to_owned(),
     });
     talk.update(Change::Desk(server, Event::Asked(3, of_a_task)));
+    // A sign-in is asked by ourselves.
+    let ours = sign_in("https://auth.example.com/");
+    talk.update(Change::Desk(server, Event::Asked(1000, ours)));
     let rounds: Vec<_> = talk
         .server(server)
         .call()
