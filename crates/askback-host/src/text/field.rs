@@ -28,10 +28,15 @@ pub fn hint(field: &Field) -> Words {
 
 /// Returns the hint of a field that has a format or a range, which its kind alone does not tell.
 pub fn bounds(field: &Field) -> Option<Words> {
-    let has_format = matches!(&field.kind, FieldKind::Text(text) if text.format.is_some());
-    let hint = hint(field);
-    let has_range = hint.as_str().contains(|c: char| c.is_ascii_digit());
-    (has_format || has_range).then_some(hint)
+    let is_bounded = match &field.kind {
+        FieldKind::Text(text) => {
+            text.format.is_some() || text.min_length.is_some() || text.max_length.is_some()
+        }
+        FieldKind::Number(number) => number.minimum.is_some() || number.maximum.is_some(),
+        FieldKind::Choices(choices) => choices.min_items.is_some() || choices.max_items.is_some(),
+        _ => false,
+    };
+    is_bounded.then(|| hint(field))
 }
 
 /// Reads what a person wrote as a value of the field's type; dates and times as they are written by the clock.
