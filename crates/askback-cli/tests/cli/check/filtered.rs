@@ -277,6 +277,33 @@ while read -r line; do
 done
 "#;
 
+// Shows what `check` says of TO-32.
+#[cfg(feature = "json-schema")]
+#[test]
+fn structured_content_is_held_against_the_output_schema() {
+    let content = r#"{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}"#;
+    let fitting = CARELESS.replace(r#"{"content":[]}"#, content);
+    let misfit = fitting.replace(
+        r#""outputSchema":{"type":"object"}"#,
+        r#""outputSchema":{"type":"object","required":["who"]}"#,
+    );
+    for (name, server, is_broken) in [("fitting", &fitting, false), ("misfit", &misfit, true)] {
+        let run = Run::new(
+            &format!("check-{name}"),
+            &["check", "--json", "--timeout", "5"],
+        );
+        let ran = run
+            .and(&["--protocol", "2025-11-25", "--", "sh", "-c", server])
+            .run();
+        assert_eq!(
+            findings(&ran).contains("TO-32"),
+            is_broken,
+            "{}",
+            ran.stdout
+        );
+    }
+}
+
 #[test]
 fn faults_of_tools_that_change_nothing_are_found() {
     let run = Run::new("check-careless", &["check", "--json", "--timeout", "5"]);
