@@ -35,7 +35,8 @@ use crate::{
     page::{Page, Rows, Style, out::Unwritten},
     relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
-    served::{AllServed, Served},
+    served::Served,
+    server_id::PerServer,
     suggest::{Complete, Completing, Lookup, Suggest, Wanted},
     text::{PeerText, Words},
     waited::{Aloud, waited},
@@ -49,7 +50,7 @@ const OURS: u64 = u64::MAX;
 /// The questions of one server or several, before a front end.
 pub struct Host {
     talk: Conversation,
-    served: AllServed,
+    served: PerServer<Served>,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     /// Where the replies to open questions go.
@@ -89,7 +90,7 @@ impl Host {
     pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
             talk: Conversation::new(Server::new(desk)),
-            served: AllServed::new(limits),
+            served: PerServer::new(Served::new(limits)),
             leaf,
             arrivals,
             replies: HashMap::new(),
@@ -112,7 +113,7 @@ impl Host {
         if let Some(model) = &self.model {
             desk.ask_model(model.name().to_owned());
         }
-        self.served.add(&self.limits);
+        self.served.add(Served::new(&self.limits));
         self.talk.add(Server::new(desk))
     }
 
@@ -158,7 +159,7 @@ impl Host {
     }
 
     fn served(&mut self) -> &mut Served {
-        self.served.of(self.talk.chosen_id())
+        self.served.get_mut(self.talk.chosen_id())
     }
 
     /// Has this model reply where a server wants that.
@@ -497,7 +498,7 @@ impl Host {
                         return;
                     }
                 }
-                let remarks = &mut self.served.of(server).remarks;
+                let remarks = &mut self.served.get_mut(server).remarks;
                 for remark in remarks.hear(event, self.began.elapsed()) {
                     self.remark(server, remark);
                 }
@@ -514,7 +515,7 @@ impl Host {
     fn remark(&mut self, server: ServerId, remark: Remark) {
         let desk = self.talk.server(server).desk();
         if self.leaf.remark(desk, remark).is_some() {
-            self.served.of(server).remarks.leave_out();
+            self.served.get_mut(server).remarks.leave_out();
         }
     }
 
@@ -529,7 +530,7 @@ impl Host {
             Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
             Did::Wire(shown) => {
                 let page = self.leaf.page();
-                let put = match &self.served.of(server).wire {
+                let put = match &self.served.get_mut(server).wire {
                     Some(show) => show(page, shown),
                     None => Err("the messages of this session are not kept".into()),
                 };
@@ -584,7 +585,7 @@ impl Host {
                     }
                 }
                 Effect::Remember(permission) => {
-                    let keep = &self.served.of(server).keep;
+                    let keep = &self.served.get_mut(server).keep;
                     let kept = keep.as_ref().map(|keep| keep(permission));
                     if let Some(Err(why)) = kept {
                         self.leaf

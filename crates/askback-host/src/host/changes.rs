@@ -20,7 +20,7 @@ impl Host {
             Presence::Gone | Presence::Absent => None,
         };
         if let Some(is_opening) = is_opening {
-            self.served.of(server).remarks.open(is_opening);
+            self.served.get_mut(server).remarks.open(is_opening);
         }
         self.change(Change::Presence(server, presence));
     }

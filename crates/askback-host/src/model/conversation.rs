@@ -8,13 +8,16 @@ use super::{
     Call, Catalog, Claims, Completions, Desk, Event, Far, Folders, Happened, History, How, Offers,
     Permission, Presence, Server, Stance, UnderWay,
 };
-use crate::{offer::Offer, server_id::ServerId, text::Words};
+use crate::{
+    offer::Offer,
+    server_id::{PerServer, ServerId},
+    text::Words,
+};
 
 /// The servers before a person, one at least; which of them the person talks to, and whose question is in front.
 #[derive(Debug)]
 pub struct Conversation {
-    first: Server,
-    others: Vec<Server>,
+    servers: PerServer<Server>,
     /// The server that the person talks to.
     chosen: ServerId,
     /// The server whose question is in front of the person, and the number of that.
@@ -88,8 +91,7 @@ impl Conversation {
     /// A conversation with one server.
     pub fn new(first: Server) -> Self {
         Self {
-            first,
-            others: Vec::new(),
+            servers: PerServer::new(first),
             chosen: ServerId::default(),
             front: None,
             offers: Offers::default(),
@@ -104,34 +106,26 @@ impl Conversation {
 
     /// Adds a server, and has the person talk to it. Returns its number.
     pub fn add(&mut self, server: Server) -> ServerId {
-        self.others.push(server);
-        let id = ServerId(self.others.len());
-        self.chosen = id;
-        id
+        self.chosen = self.servers.add(server);
+        self.chosen
     }
 
     /// The server of this number. Numbers come from [`Conversation::add`] alone.
     pub fn server(&self, server: ServerId) -> &Server {
-        let others = server.0.checked_sub(1);
-        let other = others.and_then(|at| self.others.get(at));
-        other.unwrap_or(&self.first)
+        self.servers.get(server)
     }
 
     fn server_mut(&mut self, server: ServerId) -> &mut Server {
-        let others = server.0.checked_sub(1);
-        match others.and_then(|at| self.others.get_mut(at)) {
-            Some(other) => other,
-            None => &mut self.first,
-        }
+        self.servers.get_mut(server)
     }
 
     /// Every server.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
-        std::iter::once(&self.first).chain(&self.others)
+        self.servers.all().map(|(_, server)| server)
     }
 
     fn servers_mut(&mut self) -> impl Iterator<Item = &mut Server> {
-        std::iter::once(&mut self.first).chain(&mut self.others)
+        self.servers.all_mut().map(|(_, server)| server)
     }
 
     /// The number of the server that the person talks to.
@@ -297,8 +291,8 @@ impl Conversation {
         if self.front.is_some_and(stays) {
             return;
         }
-        let fronts = self.servers().enumerate();
-        let fronts = fronts.filter_map(|(at, server)| Some((server.front()?, ServerId(at))));
+        let servers = self.servers.all();
+        let fronts = servers.filter_map(|(id, server)| Some((server.front()?, id)));
         self.front = fronts.min().map(|(id, server)| (server, id));
     }
 }
