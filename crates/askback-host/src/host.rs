@@ -133,11 +133,6 @@ impl Host {
         self.talk.update(change)
     }
 
-    /// Has the person talk to this server from now on: [`Host::desk`] is its desk.
-    pub fn choose(&mut self, server: ServerId) {
-        self.change(Change::Chosen(server));
-    }
-
     /// The server that the person talks to.
     pub fn chosen(&self) -> ServerId {
         self.talk.chosen_id()

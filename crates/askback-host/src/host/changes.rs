@@ -12,6 +12,11 @@ use crate::{
 };
 
 impl Host {
+    /// Has the person talk to this server from now on: [`Host::desk`] is its desk.
+    pub fn choose(&mut self, server: ServerId) {
+        self.change(Change::Chosen(server));
+    }
+
     /// Takes note of whether a server is there.
     pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
         let is_opening = match presence {

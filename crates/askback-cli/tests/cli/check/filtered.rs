@@ -277,7 +277,6 @@ while read -r line; do
 done
 "#;
 
-// Shows what `check` says of TO-32.
 #[cfg(feature = "json-schema")]
 #[test]
 fn structured_content_is_held_against_the_output_schema() {
