@@ -115,9 +115,9 @@ const ATTRIBUTES: &str = "\x1b[c";
 
 #[test]
 fn a_picture_is_shown_where_the_terminal_can() {
-    // The first of the two files is a PNG, as far as its first bytes go.
+    // The first of the two files is a picture.
     let scratch = Scratch::new("picture");
-    let server = scratch.file("server.sh", &SERVER.replace("b25l", "iVBORw0KGgo="));
+    let server = scratch.file("server.sh", &SERVER.replace("b25l", SQUARE));
     let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
     let draw = |terminal: &mut Terminal| {
         terminal.until("> ").press("/call draw").until("/call draw");
@@ -128,14 +128,15 @@ fn a_picture_is_shown_where_the_terminal_can() {
     let kitty = [("TERM", "xterm-kitty")];
     let mut terminal = Terminal::open_with(&words, 80, &kitty);
     draw(&mut terminal);
-    assert!(terminal.wrote("\x1b_Ga=T,f=100,q=2,r=12,m=0;iVBORw0KGgo=\x1b\\"));
+    let picture = format!("\x1b_Ga=T,f=100,q=2,r=12,m=0;{SQUARE}\x1b\\");
+    assert!(terminal.wrote(&picture));
     assert!(!terminal.wrote(ATTRIBUTES));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 
     let mut terminal = Terminal::open(&words, 80);
     draw(&mut terminal);
-    assert!(!terminal.wrote("iVBORw0KGgo") && !terminal.wrote("\x1bP"));
+    assert!(!terminal.wrote(SQUARE) && !terminal.wrote("\x1bP"));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
