@@ -128,8 +128,9 @@ fn a_picture_is_shown_where_the_terminal_can() {
     let kitty = [("TERM", "xterm-kitty")];
     let mut terminal = Terminal::open_with(&words, 80, &kitty);
     draw(&mut terminal);
+    let gutter = "|\r\n".repeat(12);
     let picture = format!("\x1b_Ga=T,f=100,q=2,r=12,m=0;{SQUARE}\x1b\\");
-    assert!(terminal.wrote(&picture));
+    assert!(terminal.wrote(&format!("{gutter}\x1b7\x1b[12A\x1b[3G{picture}\x1b8")));
     assert!(!terminal.wrote(ATTRIBUTES));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
@@ -195,7 +196,7 @@ fn a_picture_is_drawn_in_sixels_where_the_terminal_says_that_it_has_them() {
             .press(ENTER)
             .until("/save FILE writes it to a file.");
         let red_and_blue = "#0;2;0;0;100#1;2;100;0;0#0A$#1@B-";
-        let sixels = format!("\x1bP0;1q\"1;1;2;2{red_and_blue}\x1b\\\r\n");
+        let sixels = format!("\x1bP0;1q\"1;1;2;2{red_and_blue}\x1b\\\x1b8");
         assert_eq!(terminal.wrote(&sixels), is_drawn);
         assert_eq!(terminal.wrote("\x1bP"), is_drawn);
         assert_eq!(terminal.times(ATTRIBUTES), 1, "it is asked once");

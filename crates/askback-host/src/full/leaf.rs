@@ -433,7 +433,7 @@ impl Leaf for Full {
     }
 
     fn picture(&mut self, picture: &[u8]) {
-        if !out::is_seen() {
+        if !out::is_seen() || !Pictures::have_room(self.size) {
             return;
         }
         let draws_sixels = self.keys.draws_sixels();

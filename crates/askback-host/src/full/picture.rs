@@ -9,6 +9,7 @@ use super::{
     screen::Size,
     sixel,
 };
+use crate::text::GUTTER;
 
 /// The most bytes of a picture that is shown.
 const LARGEST: usize = 2 << 20;
@@ -60,17 +61,23 @@ impl Pictures {
         !is_dumb && !is_within_a_multiplexer(&variable) && Self::of(variable).is_none()
     }
 
+    /// Whether a terminal of this size has room for a picture and the row below it.
+    pub(super) fn have_room(size: Size) -> bool {
+        size.rows > ROWS
+    }
+
     /// Sixels, in the room that a terminal of this size has now.
     pub(super) fn sixels(size: Size) -> Self {
         let pixels = match crossterm::terminal::window_size() {
             Ok(window) => [window.width.into(), window.height.into()],
             Err(_) => [0, 0],
         };
-        Self::Sixel(Room::of(ROWS, [size.columns, size.rows], pixels))
+        let columns = size.columns.saturating_sub(GUTTER.len());
+        Self::Sixel(Room::of([columns, ROWS], [size.columns, size.rows], pixels))
     }
 
-    /// The codes that show a picture, if the terminal knows its kind. Nothing of it reaches the terminal
-    /// but as base64, or as its pixels.
+    /// The codes that show a picture behind the gutter, if the terminal knows its kind. Nothing of it
+    /// reaches the terminal but as base64, or as its pixels.
     pub(super) fn codes(self, picture: &[u8]) -> Option<String> {
         let is_small = || pixels(picture).is_some_and(|pixels| pixels <= MOST);
         if picture.len() > LARGEST || !self.takes(picture) || !is_small() {
@@ -101,8 +108,7 @@ impl Pictures {
                 }
             }
         }
-        codes.push_str("\r\n");
-        Some(codes)
+        Some(behind_gutter(&codes))
     }
 
     fn takes(self, picture: &[u8]) -> bool {
@@ -113,6 +119,14 @@ impl Pictures {
             Self::Iterm => is_png || begins(b"\xff\xd8\xff") || begins(b"GIF8"),
         }
     }
+}
+
+/// Draws behind rows of the gutter, which are there first, so that nothing moves while it is drawn, and goes
+/// on below them.
+fn behind_gutter(codes: &str) -> String {
+    let gutter = format!("{}\r\n", GUTTER.trim_end()).repeat(ROWS);
+    let column = GUTTER.len().saturating_add(1);
+    format!("{gutter}\x1b7\x1b[{ROWS}A\x1b[{column}G{codes}\x1b8")
 }
 
 /// The pixels that a picture has by its head, whatever its length: a terminal makes room for all of them.
@@ -207,14 +221,31 @@ mod tests {
     fn pictures_are_nothing_but_base64() {
         let png = [png(8, 8).as_slice(), &[0x1b; 8984]].concat();
         let codes = Pictures::Iterm.codes(&png).expect("it is a picture");
+        let codes = within_gutter(&codes);
         assert_eq!(codes.matches('\x1b').count(), 1);
-        assert!(codes.ends_with("\x07\r\n"), "{codes:?}");
+        assert!(codes.ends_with("\x07"), "{codes:?}");
         let codes = Pictures::Kitty.codes(&png).expect("it is a picture");
-        let pieces: Vec<_> = codes.trim_end().split("\x1b\\").collect();
+        let codes = within_gutter(&codes);
+        let pieces: Vec<_> = codes.split("\x1b\\").collect();
         assert_eq!(pieces.len(), 4, "three pieces, and nothing behind the last");
         assert!(pieces[0].starts_with("\x1b_Ga=T,f=100,q=2,r=12,m=1;iVBOR"));
         assert!(pieces[1].starts_with("\x1b_Gm=1;") && pieces[2].starts_with("\x1b_Gm=0;"));
         assert_eq!(codes.matches('\x1b').count(), 6);
+    }
+
+    /// The codes of a picture, without those that put it behind the gutter.
+    fn within_gutter(codes: &str) -> &str {
+        let before = "|\r\n".repeat(12) + "\x1b7\x1b[12A\x1b[3G";
+        let codes = codes.strip_prefix(&before).expect("the gutter is there");
+        codes.strip_suffix("\x1b8").expect("it goes on below")
+    }
+
+    #[test]
+    fn a_screen_is_never_all_of_a_picture() {
+        for (rows, is_shown) in [(12, false), (13, true)] {
+            let columns = 80;
+            assert_eq!(Pictures::have_room(Size { columns, rows }), is_shown);
+        }
     }
 
     /// The head of a PNG of so many pixels.
@@ -266,7 +297,7 @@ mod tests {
         let jpeg = &jpeg(8, 8);
         assert!(Pictures::Iterm.codes(jpeg).is_some());
         assert_eq!(Pictures::Kitty.codes(jpeg), None);
-        let sixels = Pictures::Sixel(Room::of(ROWS, [80, 24], [0, 0]));
+        let sixels = Pictures::Sixel(Room::of([80, ROWS], [80, 24], [0, 0]));
         assert_eq!(sixels.codes(jpeg), None);
         assert_eq!(sixels.codes(b"\x89PNG\r\n\x1a\n\x1b[2J"), None);
         assert_eq!(Pictures::Iterm.codes(b"\x1b[2J"), None);

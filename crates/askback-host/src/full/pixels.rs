@@ -24,16 +24,16 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The room in so many rows of a terminal, which has this size in columns and rows, and in
+    /// The room in so many columns and rows of a terminal, which has this size in columns and rows, and in
     /// pixels; these are 0 where it does not say.
-    pub(super) fn of(rows: usize, cells: [usize; 2], pixels: [usize; 2]) -> Self {
+    pub(super) fn of(of: [usize; 2], cells: [usize; 2], pixels: [usize; 2]) -> Self {
         let cell = |axis: usize| {
             let said = pixels[axis].checked_div(cells[axis]).unwrap_or_default();
             if said == 0 { CELL[axis] } else { said }
         };
         Self {
-            width: cell(0).saturating_mul(cells[0]).clamp(1, SIDE),
-            height: cell(1).saturating_mul(rows).clamp(1, SIDE),
+            width: cell(0).saturating_mul(of[0]).clamp(1, SIDE),
+            height: cell(1).saturating_mul(of[1]).clamp(1, SIDE),
         }
     }
 
@@ -209,7 +209,10 @@ mod tests {
     fn the_room_is_that_of_the_cells() {
         #[track_caller]
         fn check(cells: [usize; 2], pixels: [usize; 2], width: usize, height: usize) {
-            assert_eq!(Room::of(12, cells, pixels), Room { width, height });
+            assert_eq!(
+                Room::of([cells[0], 12], cells, pixels),
+                Room { width, height }
+            );
         }
         check([80, 24], [640, 384], 640, 192);
         check([80, 24], [645, 390], 640, 192);
