@@ -283,6 +283,8 @@ impl Host {
         let mut work = std::pin::pin!(work);
         let mut silence = std::pin::pin!(sleep(aloud.after()));
         let mut so_far = Duration::ZERO;
+        // Whether Ctrl-C has cancelled the question before, and the person did nothing since.
+        let mut has_cancelled = false;
         loop {
             self.flush();
             let is_told = match aloud {
@@ -296,13 +298,14 @@ impl Host {
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
                         Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interrupted),
-                        Did::Interrupt if self.is_signing_in() => {
+                        Did::Interrupt if has_cancelled || self.is_signing_in() => {
                             self.happen(self.talk.seen_id(), Event::Said(Said::Cancel));
                             return Err(Interrupted);
                         }
                         // The leaf is drawn again, and nobody did anything.
                         Did::Said(said) if said.is_empty() => {}
                         did => {
+                            has_cancelled = did == Did::Interrupt;
                             self.did(did);
                             so_far = Duration::ZERO;
                             silence.set(sleep(aloud.after()));

@@ -13,9 +13,10 @@ use crate::{
 const CLEAR: &str = "\x15";
 
 /// A server of 2025-11-25. Its tool `hang` says so and never answers; its tool `link` says that it waits,
-/// waits for the pipe `go`, and asks to open a link.
+/// waits for the pipe `go`, and asks to open a link. Its tool `nag` asks so, too, and again after each answer.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
+times=1
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 while IFS= read -r line; do
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -23,9 +24,12 @@ while IFS= read -r line; do
     *'"method":"initialize"'*)
         answer "$id" '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
     *'"method":"tools/list"'*)
-        answer "$id" '{"tools":[{"name":"link","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}' ;;
+        answer "$id" '{"tools":[{"name":"link","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"nag","inputSchema":{"type":"object"}}]}' ;;
     *'"name":"hang"'*)
         echo hanging >&2 ;;
+    *'"name":"nag"'* | *'"id":"nag'*)
+        printf '{"jsonrpc":"2.0","id":"nag%s","method":"elicitation/create","params":{"mode":"url","message":"Sign in %s.","elicitationId":"one","url":"https://example.com/"}}\n' "$times" "$times"
+        times=$((times + 1)) ;;
     *'"method":"tools/call"'*)
         call=$id
         echo waiting >&2
@@ -112,6 +116,35 @@ fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
         talk.ask().press(CTRL_C).until("| told: cancel");
         // The server heard of the first call, too: it reads in order.
         assert!(talk.scratch.path("cancelled").exists());
+        assert!(!talk.end(), "a link was opened");
+    }
+}
+
+#[test]
+fn ctrl_c_at_the_next_question_stops_the_call() {
+    for is_plain in [true, false] {
+        let mut talk = Talk::begin("nag", is_plain);
+        let asked = |terminal: &mut Terminal, times: usize| {
+            terminal.until(&format!("| Sign in {times}."));
+            if is_plain {
+                terminal.until_asked();
+            }
+        };
+        asked(talk.call("nag", "nag"), 1);
+        // Whoever answers in between does not mean the call.
+        talk.terminal.press(CTRL_C);
+        asked(&mut talk.terminal, 2);
+        match is_plain {
+            true => talk.terminal.press("/decline bye").press(ENTER),
+            false => talk.terminal.press(CTRL_D).until("Why not?").press(ENTER),
+        };
+        asked(&mut talk.terminal, 3);
+        talk.terminal.press(CTRL_C);
+        asked(&mut talk.terminal, 4);
+        talk.terminal
+            .press(CTRL_C)
+            .until("× cancelled: the server is told to stop")
+            .until("zoo> ");
         assert!(!talk.end(), "a link was opened");
     }
 }

@@ -194,7 +194,11 @@ fn everywhere(front: &Front<'_>) -> Vec<Does> {
             "Esc, Ctrl-C",
             "go away: neither yes nor no (Ctrl-C clears a text first)",
         ),
-        (false, false) => ("Esc, Ctrl-C", "go away: neither yes nor no"),
+        (false, false) if ours => ("Esc, Ctrl-C", "go away: neither yes nor no"),
+        (false, false) => (
+            "Esc, Ctrl-C",
+            "neither yes nor no; Ctrl-C twice stops the call",
+        ),
     });
     keys.push(("F2", "show the messages that travelled; /wire N shows one"));
     keys.push(("F4", "show the whole message above"));

@@ -226,12 +226,9 @@ impl Screen {
                 if said.is_empty() {
                     said.extend(self.draft(&front.step));
                 }
-                let signs_in = front.question.ask.signs_in();
                 match self.wire.take() {
                     Some(shown) => Did::Wire(shown),
-                    None if signs_in && *key == Key::Ctrl('c') && !said.is_empty() => {
-                        Did::Interrupt
-                    }
+                    None if *key == Key::Ctrl('c') && said == [Said::Cancel] => Did::Interrupt,
                     None => Did::Said(said),
                 }
             }

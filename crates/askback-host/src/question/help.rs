@@ -118,7 +118,13 @@ fn everywhere(front: &Front<'_>) -> Vec<Does> {
     if !ours {
         commands.push(("/decline", "say no; a reason may follow"));
     }
-    commands.push(("/cancel", "go away: neither yes nor no"));
+    commands.push((
+        "/cancel",
+        match ours {
+            true => "go away: neither yes nor no",
+            false => "go away: neither yes nor no; Ctrl-C twice stops the call",
+        },
+    ));
     commands.push(("/more", "show the whole message"));
     commands.push((
         "/wire [N]",

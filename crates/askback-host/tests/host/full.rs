@@ -147,6 +147,9 @@ impl Seat {
                     self.happen(Event::Said(said));
                 }
             }
+            Did::Interrupt if self.talk.seen().front().is_some() => {
+                self.happen(Event::Said(Said::Cancel));
+            }
             did => {
                 self.log += &format!("= {did:?}\n");
                 if let Did::Line(line) = did {
