@@ -23,9 +23,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, evening, form, going_on, journey, link, nested, of_model,
-    offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested, travel,
-    unfinished, vacation,
+    blanks, booking, called, dates, evening, form, going_on, journey, link, long_labels, nested,
+    of_model, offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested,
+    travel, unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -526,6 +526,10 @@ screens! {
     ];
     blanks_are_told_on_a_narrow_screen: 40, [
         Asks(blanks()), Type("  "), Press(Key::Tab), Type(" Ada  L"), Press(Key::Ctrl('s')), See, Press(Key::Esc),
+    ];
+    labels_are_read_whole_before_they_are_sent: 40, [
+        Asks(long_labels()), Type("y"), Press(Key::Tab), Type("Ada Lovelace, Countess of King-Noel"), Press(Key::Tab), Type("London"),
+        Press(Key::Tab), Type("A text of the person that goes on and on"), Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
     a_long_conversation_shows_what_is_new: 80, [
         Model, Asks(long_talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,

@@ -76,13 +76,24 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
     }
 }
 
-/// The wishes of a booking.
 /// A form into which blanks are typed.
 fn blanks() -> Question {
     let fields = r#""a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}"#;
     form("Which?", fields, "")
 }
 
+/// A form whose labels are longer than a narrow screen is wide.
+fn long_labels() -> Question {
+    let fields = r#"
+        "agreed": {"type": "boolean", "title": "I book both rooms with breakfast, which costs 3000 USD and is final"},
+        "name": {"type": "string", "title": "The name on the card that is charged"},
+        "city": {"type": "string", "title": "Where the invoice goes to"},
+        "note": {"type": "string", "title": "Note"}
+    "#;
+    form("Shall we?", fields, "")
+}
+
+/// The wishes of a booking.
 fn booking() -> Question {
     form(
         "Flights and hotel come to 3000 USD.\nShall we book?",
