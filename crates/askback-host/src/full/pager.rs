@@ -133,7 +133,7 @@ impl Pager {
     /// The screen, as it is now. `waiting` says what waits behind it.
     pub(super) fn frame(&self, waiting: Option<&Words>) -> Frame {
         let mut frame = Frame::default();
-        let seen = self.rows.skip(self.top).first(self.room());
+        let seen = self.rows.part(self.top, self.room());
         let is_found =
             |row: &str| !self.wanted.is_empty() && row.to_lowercase().contains(&self.wanted);
         frame.put_strong(&seen, is_found);

@@ -244,6 +244,13 @@ impl Rows {
         Self(self.0.split_inclusive('\n').take(rows).collect())
     }
 
+    /// So many rows behind the first, so many of them.
+    #[must_use]
+    pub(crate) fn part(&self, behind: usize, rows: usize) -> Self {
+        let all = self.0.split_inclusive('\n');
+        Self(all.skip(behind).take(rows).collect())
+    }
+
     /// The rows behind the first, so many of them.
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
@@ -446,14 +453,21 @@ struct Indent {
 fn walled(out: &str) -> String {
     let mut walled = String::with_capacity(out.len());
     let mut rest = out;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        // Most of it is plain, and it may be very long.
+        let acts = |byte| !matches!(byte, b' '..=b'~' | b'\n');
+        let plain = rest.bytes().position(acts).unwrap_or(rest.len());
+        walled.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let Some(c) = rest.chars().next() else {
+            return walled;
+        };
         if let Some(code) = CODES.iter().find(|code| rest.starts_with(**code)) {
             walled.push_str(code);
             rest = &rest[code.len()..];
             continue;
         }
         match c {
-            '\n' => walled.push(c),
             c if c.is_control() || text::turns(c) => {
                 walled.push_str(crate::words!("{}", c).as_str());
             }
@@ -461,7 +475,6 @@ fn walled(out: &str) -> String {
         }
         rest = &rest[c.len_utf8()..];
     }
-    walled
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{GUTTER, shown};
+use super::{GUTTER, is_plain, shown};
 
 /// The variation selector that asks for the emoji form of a character.
 const EMOJI_FORM: char = '\u{fe0f}';
@@ -26,7 +26,10 @@ pub fn quoted(text: &str, width: usize) -> Vec<String> {
     text.trim_end_matches('\n')
         .split('\n')
         .flat_map(|line| wrapped(&shown(line), room))
-        .map(|line| format!("{GUTTER}{line}").trim_end().to_owned())
+        .map(|line| match line.is_empty() {
+            true => gutter.to_owned(),
+            false => [GUTTER, &line].concat(),
+        })
         .collect()
 }
 
@@ -43,6 +46,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         let bare = columns(word.trim_end_matches(' '));
         if rows.used > 0 && !rows.has_room(bare) {
             rows.end();
+        }
+        if is_plain(word) {
+            rows.put_plain(word);
+            continue;
         }
         for cluster in word.graphemes(true) {
             rows.put(cluster);
@@ -69,6 +76,23 @@ impl Rows {
         let row = std::mem::take(&mut self.row);
         self.done.push(row.trim_end().to_owned());
         self.used = 0;
+    }
+
+    /// Puts a word of which each byte takes a column, with the blank behind it.
+    fn put_plain(&mut self, word: &str) {
+        let mut rest = word;
+        loop {
+            let left = self.width.saturating_sub(self.used);
+            let (begin, behind) = rest.split_at(left.min(rest.len()));
+            self.row.push_str(begin);
+            self.used = self.used.saturating_add(begin.len());
+            // A blank at the end of a row is not seen.
+            if behind.trim_start_matches(' ').is_empty() {
+                return;
+            }
+            self.end();
+            rest = behind;
+        }
     }
 
     fn put(&mut self, cluster: &str) {
@@ -145,6 +169,9 @@ const CUT: &str = "…";
 
 /// The most columns `text` takes on any terminal.
 pub fn columns(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     text.graphemes(true)
         .map(cluster_columns)
         .fold(0, usize::saturating_add)
@@ -202,7 +229,19 @@ fn lies_on_another(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Letters beyond ASCII are laid out one by one.
+        #[test]
+        fn plain_text_is_broken_where_any_other_is(text in "[a \n]{0,80}", width in 1_usize..30) {
+            let other = quoted(&text.replace('a', "\u{e4}"), width);
+            let other: Vec<_> = other.iter().map(|row| row.replace('\u{e4}', "a")).collect();
+            prop_assert_eq!(quoted(&text, width), other);
+        }
+    }
 
     #[test]
     fn text_is_counted_as_wide_as_any_terminal_shows_it() {

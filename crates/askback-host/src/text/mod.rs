@@ -72,6 +72,12 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
+/// Whether a text is of printable ASCII alone: each byte is a character that takes a column on every
+/// terminal. Most texts are, and they may be very long.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// Whether a character acts on a terminal, or is not seen on one.
 pub fn acts_or_hides(c: char) -> bool {
     c.is_control()
@@ -150,6 +156,9 @@ pub fn head(text: &str, most: usize) -> (&str, usize) {
 /// broken, and with characters of private use by their numbers, for what is seen of them, and how
 /// wide, is the affair of the font.
 fn shown(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let text = safe(text);
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
