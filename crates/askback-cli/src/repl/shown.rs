@@ -13,6 +13,10 @@ use crate::error::Error;
 /// The rows of the screen that are not used for a result: for what stands above and below it.
 const OTHERS: usize = 7;
 
+/// The length of a result of which the rows are counted, as [`askback_host::text::extent`] counts it: laying out one of
+/// any length would keep the terminal waiting.
+const COUNTED: usize = 1 << 20;
+
 /// The fewest rows of a result that are shown.
 const FEWEST: usize = 5;
 
@@ -45,7 +49,11 @@ impl Repl<'_> {
             return self.show(shown.text.clone());
         }
         let mut page = out::stdout_page();
-        page.quote(shown.text.clone());
+        let (counted, left) = match self.session.host.is_person() {
+            true => shown.text.cut(COUNTED),
+            false => (shown.text.clone(), 0),
+        };
+        page.quote(counted);
         let rows = page.take().trimmed();
         let (count, room) = (rows.count(), self.room());
         shown.rows = match count > room {
@@ -58,7 +66,11 @@ impl Repl<'_> {
         self.session.host.print(rows.first(shown.rows))?;
         let more = count.saturating_sub(shown.rows);
         if more > 0 {
-            page.note(Style::Dim, words!("{} more rows; /more shows them", more));
+            let least = if left > 0 { "at least " } else { "" };
+            page.note(
+                Style::Dim,
+                words!("{}{} more rows; /more shows them", least, more),
+            );
         }
         if let Some(structured) = &shown.structured
             && content::put_folded(&mut page, structured)

@@ -16,6 +16,10 @@ while read -r line; do
 done"#;
 
 fn open(options: &[&str]) -> Terminal {
+    open_at(SERVER, options)
+}
+
+fn open_at(server: &str, options: &[&str]) -> Terminal {
     let server = [
         "--protocol",
         "2025-11-25",
@@ -24,7 +28,7 @@ fn open(options: &[&str]) -> Terminal {
         "--",
         "sh",
         "-c",
-        SERVER,
+        server,
     ];
     let words = [&["open"], options, &server].concat();
     let mut terminal = Terminal::open(&words, 80);
@@ -56,6 +60,17 @@ fn a_long_result_is_looked_through_on_a_screen_of_its_own() {
     // What ends the program ends the other screen, too.
     terminal.press("/more").press(ENTER).until("1–23 of ");
     terminal.press("q").until("> /more").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_result_of_any_length_is_begun_at_once() {
+    let server = SERVER.replace("i <= 60", "i <= 40000");
+    let mut terminal = open_at(&server, &[]);
+    assert!(terminal.wrote("at least 14"), "not all rows are counted");
+    terminal.until("1–23 of 40003").press("G");
+    terminal.until("| row 40000.").press("q").until("> /more");
+    terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
 
