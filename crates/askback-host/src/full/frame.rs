@@ -30,11 +30,6 @@ pub struct Row {
 /// A line break in what the person wrote.
 pub(super) const LINE_BREAK: &str = "↵";
 
-/// A secret as it is seen: a sign for each of its characters.
-pub(super) fn hidden(secret: &str) -> String {
-    "•".repeat(secret.chars().count())
-}
-
 /// The columns before the label of a field: the mark of the focus, and the number.
 pub(super) const MARKS: usize = 5;
 

@@ -2,7 +2,7 @@
 
 use askback_core::forms::{Field, FieldKind};
 
-use super::frame::{LINE_BREAK, Row, hidden, wrapped};
+use super::frame::{LINE_BREAK, Row, wrapped};
 use crate::{
     model::Draft,
     page::Style,
@@ -23,7 +23,7 @@ pub(super) fn rows(
     let row = |(index, field): (usize, &Field)| {
         let (value, blanks) = question::reviewed(draft, index);
         let value = match draft.value(index) {
-            Some(value) if hides(field) => hidden(&field.show(value)),
+            Some(value) if hides(field) => text::hidden(&field.show(value)),
             _ => value.replace('\n', LINE_BREAK),
         };
         let number = words!("{}", index.saturating_add(1)).right(3);

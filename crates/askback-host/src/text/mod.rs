@@ -96,6 +96,11 @@ pub fn line(text: &str) -> String {
     shown(text)
 }
 
+/// A secret as it is seen: a sign for each of its characters.
+pub fn hidden(secret: &str) -> String {
+    "•".repeat(secret.chars().count())
+}
+
 /// The lines of `text`, as long as they are. For results that other programs may read.
 pub fn lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");

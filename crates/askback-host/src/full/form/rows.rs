@@ -7,7 +7,7 @@ use crate::{
     command::{self, Typed},
     full::{
         choices::{Choices, chosen, is_partly_chosen},
-        frame::{Frame, LINE_BREAK, MARKS, Row, hidden, label_room, wrapped},
+        frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
         question,
     },
     model::{Draft, Front, options},
@@ -190,17 +190,19 @@ impl FormView {
             return row.ours(Style::Dim, words!("{} lines", text.split('\n').count()));
         }
         if has_focus && hides {
-            let before = hidden(&text[..self.editor.at()]).len();
-            return row.written(&hidden(text), Some(before), room);
+            let before = text::hidden(&text[..self.editor.at()]).len();
+            return row.written(&text::hidden(text), Some(before), room);
         }
         if has_focus {
             return row.written(text, Some(self.editor.at()), room);
         }
         match (draft.written(index), draft.value(index)) {
-            (Some(written), _) if hides => row.written(&hidden(written), None, room),
-            (_, Some(value)) if hides => {
-                row.written(&hidden(&draft.fields()[index].show(value)), None, room)
-            }
+            (Some(written), _) if hides => row.written(&text::hidden(written), None, room),
+            (_, Some(value)) if hides => row.written(
+                &text::hidden(&draft.fields()[index].show(value)),
+                None,
+                room,
+            ),
             (Some(written), _) => row.written(written, None, room),
             (_, Some(value)) => {
                 let shown = draft.fields()[index].show(value);
