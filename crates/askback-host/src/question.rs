@@ -123,7 +123,7 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
             if let (Some(tool), 0) = (front.called, at) {
                 tools::head(page, tool);
             }
-            form::field(page, draft, at);
+            form::field(page, &front.question.ask, draft, at);
         }
         Step::Review(draft) => form::review(page, asker, front.question, draft),
         Step::Consent(link) => consent(page, link),
@@ -179,10 +179,10 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Filling(draft) if front.suggests() => {
             words!(
                 "{} · /suggest ab lists what begins with ab",
-                form::field_hint(draft, at)
+                form::field_hint(&front.question.ask, draft, at)
             )
         }
-        Step::Filling(draft) => form::field_hint(draft, at),
+        Step::Filling(draft) => form::field_hint(&front.question.ask, draft, at),
         Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
         Step::Confirm if front.question.ask.is_retry() => "yes makes the call again".into(),

@@ -74,5 +74,7 @@ mod trust;
 #[cfg(unix)]
 mod typed;
 #[cfg(unix)]
+mod unseen;
+#[cfg(unix)]
 mod waiting;
 mod wire;

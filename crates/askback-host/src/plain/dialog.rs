@@ -93,6 +93,18 @@ impl Dialog {
         self.is_new(desk) && desk.front().is_some_and(|front| !is_text(&front.step))
     }
 
+    /// Whether the field that is asked seems to be for a secret.
+    pub fn asks_for_secret(&self, desk: &Desk) -> bool {
+        let Some(front) = desk.front() else {
+            return false;
+        };
+        let Step::Filling(draft) = front.step else {
+            return false;
+        };
+        let field = draft.fields().get(self.at);
+        field.is_some_and(|field| question::is_secret(&front.question.ask, field))
+    }
+
     /// Says that what was typed was not taken for an answer to the question in front.
     pub fn was_early(&mut self) {
         let words = "What you typed came before you can have read this; it was not taken.";

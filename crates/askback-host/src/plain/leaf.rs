@@ -14,7 +14,7 @@ use crate::{
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{Given, Words, given},
+    text::{Given, Words, given, hidden},
 };
 
 /// The most remarks of a server kept while the person answers a question; older ones are dropped.
@@ -35,6 +35,8 @@ pub struct Plain {
     settling: Settling,
     /// Whether a line was not taken for that.
     was_early: bool,
+    /// Whether a secret is asked for, which is not shown.
+    is_secret: bool,
 }
 
 impl Plain {
@@ -49,6 +51,7 @@ impl Plain {
             is_prompted: false,
             settling: Settling::default(),
             was_early: false,
+            is_secret: false,
         }
     }
 
@@ -73,7 +76,11 @@ impl Plain {
         self.is_prompted = false;
         match input {
             Input::Line(line) if !self.lines.typed() => {
-                self.dialog.page().say(Style::Plain, given(line));
+                let words = match self.is_secret && !line.starts_with('/') {
+                    true => given(hidden(line)),
+                    false => given(line),
+                };
+                self.dialog.page().say(Style::Plain, words);
             }
             Input::Line(_) => self.dialog.page().afresh(),
             Input::End | Input::Interrupt => self.dialog.page().blank(),
@@ -198,6 +205,8 @@ impl Leaf for Plain {
             false => {}
         }
         self.dialog.show(desk, self.settling.goes_on());
+        self.is_secret = self.dialog.asks_for_secret(desk);
+        self.lines.hide(self.is_secret);
         let is_prompted = self.is_prompted || self.settling.goes_on();
         if let (Some(prompt), None, false) = (prompt, desk.front(), is_prompted) {
             // Asked alone, so that what stands above is wrapped before it.

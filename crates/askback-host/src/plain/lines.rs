@@ -16,6 +16,7 @@ use rustix::{
 };
 use tokio::sync::mpsc;
 
+use super::unseen;
 use crate::host::Input;
 
 /// The most lines read before they are wanted.
@@ -62,6 +63,7 @@ impl Lines {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // Nobody took the last one: whatever goes on does not listen.
                 if pressed.try_send(()).is_err() {
+                    unseen::show();
                     std::process::exit(130);
                 }
             }
@@ -131,9 +133,23 @@ impl Lines {
         self.typed && line.contains('\u{1b}')
     }
 
+    /// Has what a person types be seen, or not.
+    pub(super) fn hide(&mut self, hides: bool) {
+        match self.typed && hides {
+            true => unseen::hide(),
+            false => unseen::show(),
+        }
+    }
+
     /// Whether a person types, so that what is typed is on the screen already.
     pub(super) fn typed(&self) -> bool {
         self.typed
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        unseen::show();
     }
 }
 

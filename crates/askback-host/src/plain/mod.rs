@@ -5,6 +5,7 @@ mod dialog;
 mod input;
 mod leaf;
 mod lines;
+mod unseen;
 
 pub use dialog::Dialog;
 pub use leaf::Plain;

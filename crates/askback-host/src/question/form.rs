@@ -30,7 +30,7 @@ const NAMED_DEPTH: usize = 2;
 const NAME: usize = 40;
 
 /// Puts a field on the page that is to be filled in.
-pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
+pub(super) fn field(page: &mut Page, ask: &Ask, draft: &Draft, at: usize) {
     let Some(field) = draft.fields().get(at) else {
         return;
     };
@@ -62,10 +62,14 @@ pub(super) fn field(page: &mut Page, draft: &Draft, at: usize) {
         page.item("! ", Style::Warning, words);
         page.quote_at("  ", field.show(default));
     }
-    if let Some(value) = draft.value(at)
-        && bracketed(field, value).is_none()
-    {
-        page.quote_at("now ", field.show(value));
+    match draft.value(at) {
+        Some(value) if is_secret(ask, field) => {
+            page.quote_at("now ", text::hidden(&field.show(value)));
+        }
+        Some(value) if bracketed(field, value).is_none() => {
+            page.quote_at("now ", field.show(value));
+        }
+        _ => {}
     }
 }
 
@@ -114,12 +118,17 @@ fn bracketed(field: &Field, value: &Value) -> Option<Words> {
 }
 
 /// The words on what can be typed in a field.
-pub(super) fn field_hint(draft: &Draft, at: usize) -> Words {
+pub(super) fn field_hint(ask: &Ask, draft: &Draft, at: usize) -> Words {
     let Some(field) = draft.fields().get(at) else {
         return Words::default();
     };
-    let hint = text::hint(field);
+    let is_secret = is_secret(ask, field);
+    let hint = match is_secret {
+        true => words!("{} · not shown as you type", text::hint(field)),
+        false => text::hint(field),
+    };
     match draft.value(at) {
+        Some(_) if is_secret => words!("{} · Enter keeps it", hint),
         Some(value) => match bracketed(field, value) {
             Some(value) => words!("{} · Enter takes {}", hint, value),
             None => words!("{} · Enter keeps it", hint),
@@ -141,6 +150,10 @@ pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft:
         let label = text::line(field.label());
         let number = words!("{}", index.saturating_add(1)).right(3);
         let (value, blanks) = reviewed(draft, index);
+        let value = match draft.value(index) {
+            Some(value) if is_secret(&question.ask, field) => text::hidden(&field.show(value)),
+            _ => value,
+        };
         page.quote_at(words!("{} ", number), format!("{label}: {value}"));
         if let Some(blanks) = blanks {
             page.item("    ", Style::Warning, blanks);

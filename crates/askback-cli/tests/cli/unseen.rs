@@ -1,0 +1,105 @@
+//! A secret that is typed in lines: the terminal does not show it, and is as before afterwards.
+
+use std::fs;
+
+use pty_process::blocking::Command;
+
+use crate::{
+    full::{ASKBACK, CTRL_C, CTRL_D, ENTER, Terminal},
+    scratch::Scratch,
+};
+
+/// A server of 2025-11-25 whose tool `login` asks for a password and an age. It ends the program that started it once
+/// there is something in the pipe `go`.
+const SERVER: &str = r#"
+cd "$(dirname "$0")"
+( read -r _ < go && kill -TERM $PPID ) &
+while IFS= read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*)
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}\n' "$id" ;;
+    *'"method":"tools/list"'*)
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"login","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+    *'"method":"tools/call"'*)
+        call=$id
+        printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"message":"Sign in.","requestedSchema":{"type":"object","properties":{"password":{"type":"string","title":"Password"},"age":{"type":"integer","title":"Age"}}}}}\n' ;;
+    *'"action"'*)
+        case $line in
+        *'"password":"hunter2"'*) text='it is right' ;;
+        *) text='it is wrong' ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$call" "$text" ;;
+    esac
+done
+"#;
+
+/// Where the password is asked for, on a terminal of which a shell tells once the command has ended whether it shows what
+/// is typed.
+fn asked(scratch: &Scratch) -> Terminal {
+    let server = scratch.file("server.sh", SERVER);
+    let made = std::process::Command::new("mkfifo")
+        .arg(scratch.path("go"))
+        .status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let script = "trap : INT; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; \
+        echo ended with $?; stty -a | grep -o -- '-\\?echo\\b'";
+    let command = Command::new("sh")
+        .args(["-c", script])
+        .env("PROGRAM", ASKBACK)
+        .env("SERVER", server)
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(command, 80);
+    terminal
+        .until("zoo> ")
+        .press("/call login")
+        .press(ENTER)
+        .until("yes goes on all the same")
+        .until_asked()
+        .press("yes")
+        .press(ENTER)
+        .until("not shown as you type")
+        .until_asked();
+    terminal
+}
+
+#[test]
+fn a_secret_is_not_shown_as_it_is_typed_in_lines() {
+    let scratch = Scratch::new("unseen");
+    let mut terminal = asked(&scratch);
+    terminal.press("hunter").press(ENTER);
+    // What is no secret is shown, and what the person looks over has a sign for each character.
+    terminal
+        .until("| Age")
+        .until_asked()
+        .press("36")
+        .press(ENTER);
+    terminal.until("| Password: ••••••\n").until("| Age: 36");
+    terminal.until_asked().press("1").press(ENTER);
+    terminal.until("now | ••••••\n").until_asked();
+    terminal.press("hunter2").press(ENTER);
+    terminal.until("| Password: •••••••\n").until_asked();
+    terminal.press(ENTER).until("| it is right");
+    assert!(!terminal.wrote("hunter"));
+    assert!(terminal.wrote("36"));
+    terminal.until("zoo> ").press(CTRL_D).until("ended with 0");
+    terminal.until("\necho");
+}
+
+#[test]
+fn the_terminal_shows_what_is_typed_again_however_it_ends() {
+    let scratch = Scratch::new("unseen-cancelled");
+    let mut terminal = asked(&scratch);
+    terminal.press("hun").press(CTRL_C).until("it is wrong");
+    terminal.until("zoo> ").press("/help");
+    terminal.until("zoo> /help").press(ENTER);
+    terminal.until("so does Ctrl-D\n\nzoo> ").press(CTRL_D);
+    terminal.until("ended with 0").until("\necho");
+    assert!(!terminal.wrote("hun"));
+
+    let scratch = Scratch::new("unseen-killed");
+    let mut terminal = asked(&scratch);
+    fs::write(scratch.path("go"), "\n").expect("it is ours");
+    terminal.until("ended with 143").until("\necho");
+}

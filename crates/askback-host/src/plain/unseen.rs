@@ -1,0 +1,79 @@
+//! Secrets that are typed in lines: the terminal does not show them.
+
+#[cfg(unix)]
+use std::{
+    io,
+    sync::{Mutex, Once, PoisonError},
+};
+
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// The terminal as it was before it was told to show nothing.
+#[cfg(unix)]
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Has the terminal not show what is typed, from within the runtime; the end of a line is shown. It is as it was
+/// after [`show`], a panic and a signal that ends the program.
+#[cfg(unix)]
+pub(super) fn hide() {
+    let mut held = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    if held.is_some() {
+        return;
+    }
+    let Ok(before) = tcgetattr(io::stdin()) else {
+        return;
+    };
+    shown_at_the_end();
+    let mut hiding = before.clone();
+    hiding.local_modes.remove(LocalModes::ECHO);
+    hiding.local_modes.insert(LocalModes::ECHONL);
+    if tcsetattr(io::stdin(), OptionalActions::Now, &hiding).is_ok() {
+        *held = Some(before);
+    }
+}
+
+/// Has the terminal show what is typed, as before [`hide`].
+#[cfg(unix)]
+pub(super) fn show() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        // One that cannot be told to has nobody before it.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn hide() {}
+
+#[cfg(not(unix))]
+pub(super) fn show() {}
+
+/// Has the terminal show what is typed where this program ends by a panic or a signal.
+#[cfg(unix)]
+fn shown_at_the_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            show();
+            before(panic);
+        }));
+        for kind in [
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ] {
+            let Ok(mut ended) = signal(kind) else {
+                continue;
+            };
+            tokio::spawn(async move {
+                ended.recv().await;
+                show();
+                std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
+            });
+        }
+    });
+}
