@@ -84,8 +84,13 @@ impl Pictures {
             return None;
         }
         let mut codes = String::new();
+        let mut rows = ROWS;
         match self {
-            Self::Sixel(room) => codes = sixel::codes(&Pixels::read(picture, room)?),
+            Self::Sixel(room) => {
+                let pixels = Pixels::read(picture, room)?;
+                rows = room.rows_of(pixels.rows.len(), ROWS);
+                codes = sixel::codes(&pixels);
+            }
             Self::Iterm => {
                 let size = picture.len();
                 let encoded = STANDARD.encode(picture);
@@ -108,7 +113,7 @@ impl Pictures {
                 }
             }
         }
-        Some(behind_gutter(&codes))
+        Some(behind_gutter(&codes, rows))
     }
 
     fn takes(self, picture: &[u8]) -> bool {
@@ -121,12 +126,12 @@ impl Pictures {
     }
 }
 
-/// Draws behind rows of the gutter, which are there first, so that nothing moves while it is drawn, and goes
-/// on below them.
-fn behind_gutter(codes: &str) -> String {
-    let gutter = format!("{}\r\n", GUTTER.trim_end()).repeat(ROWS);
+/// Draws behind so many rows of the gutter, which are there first, so that nothing moves while it is drawn, and
+/// goes on below them.
+fn behind_gutter(codes: &str, rows: usize) -> String {
+    let gutter = format!("{}\r\n", GUTTER.trim_end()).repeat(rows);
     let column = GUTTER.len().saturating_add(1);
-    format!("{gutter}\x1b7\x1b[{ROWS}A\x1b[{column}G{codes}\x1b8")
+    format!("{gutter}\x1b7\x1b[{rows}A\x1b[{column}G{codes}\x1b8")
 }
 
 /// The pixels that a picture has by its head, whatever its length: a terminal makes room for all of them.

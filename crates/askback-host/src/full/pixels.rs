@@ -37,6 +37,14 @@ impl Room {
         }
     }
 
+    /// The rows of the terminal that a picture of this height takes, if the room has so many.
+    pub(super) fn rows_of(self, height: usize, rows: usize) -> usize {
+        height
+            .saturating_mul(rows)
+            .div_ceil(self.height)
+            .clamp(1, rows)
+    }
+
     /// The size of a picture that is scaled down so that it fits in; one that fits stays as it is.
     fn fit(self, width: usize, height: usize) -> [usize; 2] {
         let scaled = |side: usize, to: usize, from: usize| {
@@ -220,6 +228,17 @@ mod tests {
         check([0, 0], [640, 384], 1, 240);
         check([80, 24], [65535, 65535], 1000, 1000);
         check([65535, 65535], [80, 24], 1000, 240);
+    }
+
+    #[test]
+    fn a_picture_takes_the_rows_that_it_is_high() {
+        for (height, rows) in [(0, 1), (1, 1), (8, 1), (9, 2), (96, 12), (97, 12)] {
+            let room = Room {
+                width: 9,
+                height: 96,
+            };
+            assert_eq!(room.rows_of(height, 12), rows, "{height}");
+        }
     }
 
     #[test]
