@@ -38,9 +38,9 @@ use crate::{
     served::Served,
     server_id::PerServer,
     suggest::{Complete, Completing, Lookup, Suggest, Wanted},
-    text::{PeerText, Words},
+    text::{PeerText, Words, given},
     waited::{Aloud, waited},
-    wire::Shown,
+    wire::{self, Shown},
     words,
 };
 
@@ -528,6 +528,10 @@ impl Host {
             Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
             Did::Wire(shown) => {
                 let page = self.leaf.page();
+                if self.talk.servers().nth(1).is_some() {
+                    let name = &self.talk.server(server).desk().asker().name;
+                    wire::heading(page, given(name).short());
+                }
                 let put = match &self.served.get_mut(server).wire {
                     Some(show) => show(page, shown),
                     None => Err("the messages of this session are not kept".into()),

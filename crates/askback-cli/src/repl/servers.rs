@@ -7,7 +7,7 @@ use askback_host::{
     model::{Catalog, Presence},
     page::Style,
     relay::ServerId,
-    text::given,
+    text::{Given, given},
     words,
 };
 
@@ -289,6 +289,12 @@ impl Repl<'_> {
             home: name(self.home),
             others: others.map(name).collect(),
         }
+    }
+
+    /// The name of the server that the person talks to, where there are others.
+    pub(super) fn one_of_several(&self) -> Option<Given> {
+        let name = &self.session.host.desk().asker().name;
+        (!self.others.is_empty()).then(|| given(name).short())
     }
 
     /// The servers from which lines are completed: those that are there.

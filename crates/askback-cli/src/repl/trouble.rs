@@ -65,7 +65,14 @@ impl Repl<'_> {
             .map(|name| self.session.other_way(&name, &bounds));
         let other = other.transpose()?;
         let revision = self.session.client.revision();
-        let words = words!("Forms and links are declined, in {}: ", given(revision));
+        let words = match self.one_of_several() {
+            Some(name) => words!(
+                "Forms and links of {} are declined, in {}: ",
+                name,
+                given(revision)
+            ),
+            None => words!("Forms and links are declined, in {}: ", given(revision)),
+        };
         self.session.host.page().quote_line(words, &tool.name);
         let agreed = match &self.session.wire {
             Some(wire) => agreed(&wire.lock(), &tool),

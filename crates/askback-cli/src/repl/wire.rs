@@ -16,6 +16,9 @@ impl Repl<'_> {
         let mut page = askback_host::page::out::stdout_page();
         match what {
             Wire::Show(shown) => {
+                if let Some(name) = self.one_of_several() {
+                    wire::heading(&mut page, name);
+                }
                 let put = wire::put(&mut page, &log.lock(), shown, SystemTime::now());
                 put.map_err(|why| Error::usage(why).hint("/wire lists those that are kept."))?;
             }

@@ -22,7 +22,7 @@ use self::gist::{Gist, Outcome};
 pub use self::{
     export::{TRACE, line, line_without, time, trace_line},
     indent::indented,
-    show::{Row, Shown, list, put, whole},
+    show::{Row, Shown, heading, list, put, whole},
 };
 
 /// The messages of a session, the newest.

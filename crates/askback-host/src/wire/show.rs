@@ -10,7 +10,7 @@ use askback::transport::{WireHeader, WireValue};
 use super::{Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented};
 use crate::{
     page::{Page, Style},
-    text::{PeerText, Words, given},
+    text::{Given, PeerText, Words, given},
     words,
 };
 
@@ -54,6 +54,11 @@ pub fn put(page: &mut Page, wire: &Wire, shown: Shown, now: SystemTime) -> Resul
         },
     }
     Ok(())
+}
+
+/// Puts on the page whose messages follow, where there are several servers.
+pub fn heading(page: &mut Page, server: Given) {
+    page.say(Style::Strong, words!("Messages of {}", server));
 }
 
 /// Puts the messages on the page, the rounds of one call together: all of them, or at least so many
