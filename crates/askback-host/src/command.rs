@@ -1,7 +1,7 @@
 //! The language of commands: `/word`, everywhere.
 
 /// How `/wire` is written at a question.
-pub(crate) const WIRE: &str = "at a question it is /wire, /wire all or /wire NUMBER";
+pub(crate) const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
 
 /// A line that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]

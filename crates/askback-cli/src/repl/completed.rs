@@ -9,6 +9,7 @@ use askback::client::Client;
 use askback_core::{
     future::BoxFuture,
     protocol::{Reference, Tool},
+    revision::Kind,
     uri_template::UriTemplate,
 };
 use askback_host::{
@@ -163,6 +164,17 @@ impl Source {
             }
             ("call" | "begin", [tool, given @ ..]) => self.argument(talk, tool, given, last),
             ("prompt", [prompt, given @ ..]) => self.prompt(talk, prompt, given, last),
+            ("wire", []) => {
+                let ours = ours(command)?.iter().map(|&word| word.to_owned());
+                let kinds = [
+                    Kind::ClientRequest,
+                    Kind::ServerRequest,
+                    Kind::ClientNotification,
+                    Kind::ServerNotification,
+                ];
+                let methods = kinds.into_iter().flat_map(|kind| self.methods(kind));
+                Some(words(ours.chain(methods), last))
+            }
             (command, []) if ours(command).is_some() => {
                 let ours = ours(command)?.iter().map(|&word| word.to_owned());
                 Some(words(ours, last))
@@ -173,6 +185,14 @@ impl Source {
             }
             _ => None,
         }
+    }
+
+    /// The methods of this kind in the revision of the server that the person talks to.
+    fn methods(&self, kind: Kind) -> impl Iterator<Item = String> + use<> {
+        let revision = self.clients.get(&self.addresses.home);
+        let revision = revision.map(|(_, client)| client.revision());
+        let methods = revision.into_iter().flat_map(move |it| it.methods(kind));
+        methods.map(str::to_owned)
     }
 
     /// The names of all prompts, as they are typed.
@@ -541,6 +561,8 @@ mod tests {
         check("/as code", &["codex"]);
         check("/as no-n", &["no-numbers"]);
         check("/tasks w", &["wait"]);
+        check("/wire a", &["all"]);
+        check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);
         check("/call t ", &["z=", "a="]);
         check("/begin t a=true ", &["z="]);

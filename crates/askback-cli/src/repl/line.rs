@@ -107,7 +107,8 @@ const TROUBLE: &str = "/trouble, with SECONDS or --other NAME or both";
 const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel NUMBER";
 
 /// How `/wire` is written.
-const WIRE: &str = "/wire, /wire all, /wire NUMBER, /wire edit NUMBER or /wire save FILE";
+const WIRE: &str =
+    "/wire, /wire all, /wire NUMBER, /wire TEXT, /wire edit NUMBER or /wire save FILE";
 
 /// How `/log` is written.
 const LOG: &str = "/log debug, info, notice, warning, error, critical, alert or emergency";
@@ -210,8 +211,8 @@ pub(super) const HELP: [(&str, &str); 25] = [
     ),
     ("/instructions", "show what the server tells models"),
     (
-        "/wire [N | all | edit N | save FILE]",
-        "show the messages that travelled (F2)",
+        "/wire [N | all | TEXT | edit N | save FILE]",
+        "show the messages that travelled (F2), or those with a method or word",
     ),
     ("/help", "this list"),
     ("/quit", "leave; so does Ctrl-D"),
@@ -407,7 +408,7 @@ pub(super) fn parse(line: &str) -> Command {
             Some(change) => Command::Roots(change),
             None => Command::Lacks(ROOTS),
         },
-        "wire" => wire(words.next().as_deref(), words.next(), words.next()),
+        "wire" => wire(&words.collect::<Vec<_>>()),
         prompt => Command::Prompt(prompt.to_owned(), words.collect()),
     }
 }
@@ -425,19 +426,15 @@ fn tasks(words: &[String]) -> Option<Tasks> {
 }
 
 /// Reads what stands behind `/wire`.
-fn wire(what: Option<&str>, file: Option<String>, more: Option<String>) -> Command {
-    match (what, file, more) {
-        (Some("save"), Some(file), None) => Command::Wire(Wire::Save(file)),
-        (Some("edit"), Some(number), None) => match number.parse() {
-            Ok(number) => Command::Resend(number),
-            Err(_) => Command::Lacks(WIRE),
-        },
-        (what, None, None) => match Shown::read(what.unwrap_or_default()) {
-            Some(shown) => Command::Wire(Wire::Show(shown)),
-            None => Command::Lacks(WIRE),
-        },
-        _ => Command::Lacks(WIRE),
-    }
+fn wire(words: &[String]) -> Command {
+    let text = words.join(" ");
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let read = match words[..] {
+        ["save", file] => Some(Command::Wire(Wire::Save(file.to_owned()))),
+        ["edit", number] => number.parse().ok().map(Command::Resend),
+        _ => Shown::read(&text).map(|shown| Command::Wire(Wire::Show(shown))),
+    };
+    read.unwrap_or(Command::Lacks(WIRE))
 }
 
 /// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
@@ -572,8 +569,13 @@ mod tests {
         );
         check("/wire save", Command::Lacks(WIRE));
         check("/wire save a b", Command::Lacks(WIRE));
-        check("/wire -1", Command::Lacks(WIRE));
-        check("/wire 1 2", Command::Lacks(WIRE));
+        let with = |text: &str| Command::Wire(Wire::Show(Shown::With(text.to_owned())));
+        check("/wire tools/call", with("tools/call"));
+        check("/wire error  -32602", with("error -32602"));
+        check("/wire -32602", with("-32602"));
+        for line in ["1 2", "all 1", "edit a", "edit 1 2"] {
+            check(&format!("/wire {line}"), Command::Lacks(WIRE));
+        }
         check(
             "/roots ../a \"b c\"",
             Command::Roots(Change::Set(owned(&["../a", "b c"]))),

@@ -54,7 +54,7 @@ pub struct Entry {
     call: u64,
     /// How long the request waited that this is the response to.
     took: Option<Duration>,
-    /// The method of the request of the server that this is the answer to.
+    /// The method of the request that this is the response to.
     answers: Option<String>,
     http: Option<Box<Exchange>>,
     /// Whether it travelled on a connection beside that of the session.
@@ -252,7 +252,7 @@ impl Wire {
             gist,
             call,
             took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
-            answers: answered.filter(|_| is_sent).map(|open| open.method),
+            answers: answered.map(|open| open.method),
             http,
             is_beside: false,
         };

@@ -17,8 +17,11 @@ use crate::{
 /// How many of the last messages are shown at least, where all are not wanted.
 const LAST: usize = 30;
 
+/// The words below a list.
+const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them";
+
 /// The messages that are wanted on a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// The last of them, each in a line.
     Last,
@@ -26,15 +29,23 @@ pub enum Shown {
     All,
     /// The one of this number, whole.
     One(u64),
+    /// Those that have this text in their method or in their line, each in a line.
+    With(String),
 }
 
 impl Shown {
     /// Reads what stands behind `/wire`; none where it is something else.
     pub fn read(text: &str) -> Option<Self> {
-        match text {
-            "" => Some(Self::Last),
-            "all" => Some(Self::All),
-            number => number.parse().ok().map(Self::One),
+        let mut words = text.split_whitespace();
+        match (words.next(), words.next()) {
+            (None, _) => Some(Self::Last),
+            (Some("all"), None) => Some(Self::All),
+            // What is meant for a command is not looked for.
+            (Some("all" | "edit" | "save"), _) => None,
+            (Some(word), more) => match word.parse() {
+                Ok(number) => more.is_none().then_some(Self::One(number)),
+                Err(_) => Some(Self::With(text.trim().to_owned())),
+            },
         }
     }
 }
@@ -52,6 +63,7 @@ pub fn put(page: &mut Page, wire: &Wire, shown: Shown, now: SystemTime) -> Resul
             Some(entry) => whole(page, wire, entry, now),
             None => return Err(words!("there is no message {}", number)),
         },
+        Shown::With(text) => list_with(page, wire, &text),
     }
     Ok(())
 }
@@ -108,10 +120,29 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
             Row::of(entry).put(page);
         }
     }
-    page.note(
-        Style::Dim,
-        "/wire N shows one whole; /wire save FILE writes all of them",
-    );
+    page.note(Style::Dim, MORE);
+}
+
+/// Puts the messages on the page that have a text in their method or in their line, in whichever case; a response has
+/// the method of its request.
+fn list_with(page: &mut Page, wire: &Wire, text: &str) {
+    let wanted = text.to_lowercase();
+    let has_it = |text: &str| text.to_lowercase().contains(&wanted);
+    let with =
+        |entry: &&Entry| entry.answers.as_deref().is_some_and(has_it) || has_it(about(entry).raw());
+    let mut found = wire.entries().filter(with).peekable();
+    if found.peek().is_none() {
+        let words = words!(
+            "No message has {} in its method or in its line; /wire all shows those that are kept.",
+            given(text)
+        );
+        page.note(Style::Plain, words);
+        return;
+    }
+    for entry in found {
+        Row::of(entry).put(page);
+    }
+    page.note(Style::Dim, MORE);
 }
 
 /// Puts each notification of which nobody knows the call where it came: among the messages of the one
@@ -288,7 +319,7 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
 /// The kind of a message, and what is known of how it travelled.
 fn about(entry: &Entry) -> PeerText {
     let mut about = match (&entry.gist, &entry.answers) {
-        (Gist::Response { outcome, .. }, Some(method)) => outcome.answer(method),
+        (Gist::Response { outcome, .. }, Some(method)) if entry.is_sent => outcome.answer(method),
         (gist, _) => gist.line(),
     };
     if let Some(http) = &entry.http {

@@ -310,3 +310,45 @@ fn a_line_of_json_holds_a_message_as_it_came() {
     check("< {\"id\":1,\n\"a\":2}", "message", "{\"id\":1, \"a\":2}");
     check("< Traceback: \"no\"", "text", "\"Traceback: \\\"no\\\"\"");
 }
+
+#[test]
+fn messages_are_found_by_their_method_or_a_word_of_their_line() {
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let wire = session(
+            &[
+                CALL,
+                r#"< {"id":7,"method":"elicitation/create","params":{"message":"Sure?"}}"#,
+                r#"> {"id":7,"result":{"action":"accept"}}"#,
+                r#"< {"id":1,"error":{"code":-32602,"message":"Not today"}}"#,
+                r#"> {"id":2,"method":"tools/list"}"#,
+            ],
+            1 << 20,
+        );
+        let wanted = wire::Shown::read(text).expect("it is wanted");
+        let now = SystemTime::UNIX_EPOCH;
+        let rows = shown(|page| wire::put(page, &wire, wanted, now).expect("there are some"));
+        let rows: Vec<_> = rows.lines().collect();
+        assert_eq!(rows, expected, "{text}");
+    }
+    const MORE: &str = "  /wire N shows one whole; /wire save FILE writes all of them";
+    let call = "   1    0.000    55 B → | tools/call book";
+    let form = "   2    0.250    67 B ← | elicitation/create";
+    let yes = "   3    0.500    37 B → | answers elicitation/create: accept, after 0.250 s";
+    let no = "   4    0.750    54 B ← | error -32602: Not today, after 0.750 s";
+    let list = "   5    1.000    30 B → | tools/list";
+    check("Elicitation", &[form, yes, MORE]);
+    check("tools/call", &[call, no, MORE]);
+    check("tools", &[call, no, list, MORE]);
+    check("error -32602", &[no, MORE]);
+    check(
+        "sampling",
+        &[
+            "  No message has sampling in its method or in its line; /wire all shows those",
+            "  that are kept.",
+        ],
+    );
+    for line in ["save a", "edit", "all 1", "1 2"] {
+        assert_eq!(wire::Shown::read(line), None, "{line}");
+    }
+}
