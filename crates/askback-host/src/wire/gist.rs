@@ -27,6 +27,8 @@ pub(super) enum Gist {
     Notification {
         method: String,
         about: Option<String>,
+        /// Its progress, log line, resource or reason.
+        says: Option<String>,
     },
     /// A response.
     Response { id: String, outcome: Outcome },
@@ -98,6 +100,18 @@ struct Members<'a> {
     #[serde(borrow)]
     progress_token: Option<&'a RawValue>,
     #[serde(borrow)]
+    progress: Option<&'a RawValue>,
+    #[serde(borrow)]
+    total: Option<&'a RawValue>,
+    #[serde(borrow)]
+    level: Option<&'a RawValue>,
+    #[serde(borrow)]
+    logger: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    #[serde(borrow)]
     action: Option<&'a RawValue>,
     #[serde(borrow)]
     code: Option<&'a RawValue>,
@@ -145,6 +159,7 @@ impl Gist {
                 Self::Notification {
                     method: short(&method),
                     about: raw(params.progress_token.or(params.request_id)),
+                    says: params.says(),
                 }
             }
             (None, id) => match (envelope.result, envelope.error) {
@@ -198,7 +213,10 @@ impl Gist {
                 }
                 with_state(line, state.as_ref())
             }
-            Self::Notification { method, .. } => method.clone(),
+            Self::Notification { method, says, .. } => match says {
+                Some(says) => format!("{method} {says}"),
+                None => method.clone(),
+            },
             Self::Response { outcome, .. } => match outcome {
                 Outcome::Done { failed: false, .. } => "result".to_owned(),
                 Outcome::Done { failed: true, .. } => {
@@ -256,6 +274,25 @@ impl Outcome {
 }
 
 impl<'a> Members<'a> {
+    /// The words or the value of a notification.
+    fn says(&self) -> Option<String> {
+        let words = text(self.message.or(self.reason));
+        let words = words.or_else(|| text(self.data).or_else(|| raw(self.data)));
+        let of = match (raw(self.progress), raw(self.total)) {
+            (Some(progress), Some(total)) => Some(format!("{progress} of {total}")),
+            (Some(progress), None) => Some(progress),
+            (None, _) => {
+                let named = [text(self.level), text(self.logger), text(self.uri)];
+                let named: Vec<_> = named.into_iter().flatten().collect();
+                (!named.is_empty()).then(|| named.join(" "))
+            }
+        };
+        match (of, words) {
+            (Some(of), Some(words)) => Some(format!("{of}: {words}")),
+            (of, words) => of.or(words),
+        }
+    }
+
     fn read(object: Option<&'a RawValue>) -> Self {
         let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
         read.unwrap_or_default()
@@ -332,6 +369,34 @@ mod tests {
             "error -32602: no",
         );
         check(r#"{"method":"notifications/x"}"#, "notifications/x");
+        let progress = r#"{"method":"notifications/progress","params":{"progressToken":1,"#;
+        for (params, says) in [
+            (
+                r#""progress":3,"total":10,"message":"Packing"}}"#,
+                "3 of 10: Packing",
+            ),
+            (r#""progress":0.50,"total":1}}"#, "0.50 of 1"),
+            (r#""progress":3,"message":"Packing"}}"#, "3: Packing"),
+        ] {
+            let line = format!("notifications/progress {says}");
+            check(&format!("{progress}{params}"), &line);
+        }
+        check(
+            r#"{"method":"notifications/message","params":{"level":"warning","logger":"db","data":"slow"}}"#,
+            "notifications/message warning db: slow",
+        );
+        check(
+            r#"{"method":"notifications/message","params":{"level":"error","data":{"ms":9}}}"#,
+            r#"notifications/message error: {"ms":9}"#,
+        );
+        check(
+            r#"{"method":"notifications/resources/updated","params":{"uri":"a://b"}}"#,
+            "notifications/resources/updated a://b",
+        );
+        check(
+            r#"{"method":"notifications/cancelled","params":{"requestId":1,"reason":"late"}}"#,
+            "notifications/cancelled late",
+        );
         check("[{},{}]", "batch of 2");
         // Members of the wrong type say nothing, and spoil nothing.
         check(

@@ -85,7 +85,7 @@ fn the_rounds_of_a_call_are_one_thing() {
             "One call: server requests 1, messages 5, 318 B, 0.750 s at the server",
             "  | book",
             "   1    0.000    83 B → | tools/call book",
-            "   2    0.250    77 B ← | notifications/progress",
+            "   2    0.250    77 B ← | notifications/progress 1",
             "   3    0.500    73 B ← | elicitation/create",
             "   4    0.750    38 B → | answers elicitation/create: decline, after 0.250 s",
             "   5    1.000    47 B ← | result, the tool reports an error, after 1.000 s",
@@ -136,13 +136,13 @@ fn a_log_line_stands_where_it_came() {
         &[
             "One call: rounds 2, messages 5, 247 B, 0.750 s at the server | book",
             "   1    0.000    55 B → | tools/call book",
-            "   2    0.250    56 B ← | notifications/message",
+            "   2    0.250    56 B ← | notifications/message a",
             "   3    0.500    40 B ← | wants to be called again, state of 3 characters,",
             "                         | after 0.500 s",
-            "   4    0.750    56 B ← | notifications/message",
+            "   4    0.750    56 B ← | notifications/message a",
             "   5    1.000    76 B → | tools/call book, state of 3 characters",
             "   6    1.250    20 B ← | result, after 0.250 s",
-            "   7    1.500    56 B ← | notifications/message",
+            "   7    1.500    56 B ← | notifications/message a",
         ],
     );
     // Where two calls are open, it is of neither.
@@ -159,7 +159,7 @@ fn a_log_line_stands_where_it_came() {
             "   4    0.750    20 B ← | result, after 0.750 s",
             "   2    0.250    55 B → | tools/call ring",
             "   5    1.000    20 B ← | result, after 0.750 s",
-            "   3    0.500    56 B ← | notifications/message",
+            "   3    0.500    56 B ← | notifications/message a",
         ],
     );
 }
