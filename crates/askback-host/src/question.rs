@@ -39,7 +39,7 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
             );
             return for_call(page, question.call.as_ref());
         }
-        Ask::Arguments { .. } if question.call.is_none() => {
+        Ask::Arguments { .. } if question.edits_request() => {
             return page.say(Style::Strong, "A request that was sent");
         }
         Ask::Arguments { .. } => {
@@ -183,7 +183,7 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
             )
         }
         Step::Filling(draft) => form::field_hint(&front.question.ask, draft, at),
-        Step::Review(_) if ours => "Enter goes on · a number changes that field".into(),
+        Step::Review(_) if ours && !front.question.edits_request() => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
         Step::Confirm if front.question.ask.is_retry() => "yes makes the call again".into(),
         Step::Confirm => "yes agrees".into(),

@@ -136,7 +136,7 @@ fn wants(question: &Question, name: Given) -> Words {
             words!("{} wants you to sign in", name)
         }
         Ask::Retry { .. } => words!("The connection to {} was lost", name),
-        Ask::Arguments { .. } if question.call.is_none() => "A request that was sent".into(),
+        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of".into(),
     }
 }

@@ -92,7 +92,14 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             keys.extend(reveal(front));
             keys
         }
-        Step::Review(_) if ours => vec![("Enter", "call it"), ("e", "change the fields"), ROWS],
+        Step::Review(_) if ours => {
+            let does = match front.question.edits_request() {
+                true => "send it",
+                false if front.question.ask.signs_in() => "go on",
+                false => "call it",
+            };
+            vec![("Enter", does), ("e", "change the fields"), ROWS]
+        }
         Step::Review(_) => {
             let keys = [("Enter", "send it"), ("e", "change the fields"), ROWS];
             keys.into_iter().chain(reveal(front)).collect()

@@ -308,7 +308,10 @@ pub(super) fn keys(
             0 => "Tab next  ^S review".into(),
             left => words!("{} left  Tab next  ^S review", left),
         },
-        Step::Review(_) if ours => "[Enter] Call  [e] Edit".into(),
+        Step::Review(_) if front.question.ask.signs_in() => "[Enter] Go on  [e] Edit".into(),
+        Step::Review(_) if ours && !front.question.edits_request() => {
+            "[Enter] Call  [e] Edit".into()
+        }
         Step::Review(_) => "[Enter] Send  [e] Edit".into(),
         Step::Confirm if front.question.ask.is_retry() => "[Enter] Call again".into(),
         Step::Confirm => "[Enter] Agree".into(),

@@ -111,6 +111,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// Whether it is a request that the person edits before it is sent.
+    pub(crate) fn edits_request(&self) -> bool {
+        self.call.is_none() && matches!(self.ask, Ask::Arguments { .. })
+    }
+
     /// Whether it is a link that came in an error (2025-11-25): nothing waits for the page behind it, and the
     /// server may say when that is done.
     pub(crate) fn is_of_error(&self) -> bool {

@@ -17,9 +17,9 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    blanks, booking, called, dates, evening, form, going_on, in_full, journey, link, nested,
-    of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested, travel,
-    unfinished, vacation,
+    blanks, booking, called, dates, edited, evening, form, going_on, in_full, journey, link,
+    nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested,
+    travel, unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -543,6 +543,7 @@ screens! {
         }),
         Type("yes"), Type(""), Type(""), Type(""),
     ];
+    a_request_that_is_edited_is_sent: WIDE, [Asks(edited()), Type(""), Type("")];
     values_are_suggested: WIDE, [
         Asks(vacation(true)), Type("/suggest B"), Suggest(0, "B", &["Barcelona", "Bath\x1b[2J"]),
         Type("Barcelona"), Type("/suggest"), Suggest(0, "", &["Late"]), Suggest(1, "", &[]), Type(""), Type(""),

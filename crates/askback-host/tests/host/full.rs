@@ -23,9 +23,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, evening, form, going_on, journey, link, long_labels, nested,
-    of_model, offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more, suggested,
-    travel, unfinished, vacation,
+    blanks, booking, called, dates, edited, evening, form, going_on, journey, link, long_labels,
+    nested, of_model, offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more,
+    suggested, travel, unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -592,6 +592,9 @@ screens! {
     ];
     nothing_is_suggested_where_nobody_does: 80, [
         Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
+    ];
+    a_request_that_is_edited_is_sent: 80, [
+        Asks(edited()), Press(Key::Ctrl('s')), Press(Key::F(1)), See, Press(Key::Enter),
     ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
     what_is_nested_has_fields_at_40: 40, [

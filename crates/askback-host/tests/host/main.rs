@@ -16,7 +16,7 @@ mod wire;
 mod witness;
 
 use askback_core::{
-    forms::{Content, FormSchema},
+    forms::{Content, Field, FormSchema, TextField},
     limits::{FormLimits, Limits},
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
 };
@@ -326,6 +326,21 @@ fn vacation(suggests: bool) -> Question {
             },
             _ => unreachable!("it is a form"),
         },
+    }
+}
+
+/// A request that is edited before it is sent.
+fn edited() -> Question {
+    let ask = Ask::Arguments {
+        about: None,
+        schema: FormSchema::new([Field::new("request", TextField::default())]),
+        preset: Content::from_iter([("request".to_owned(), json!(r#"{"method":"tools/list"}"#))]),
+        suggests: false,
+    };
+    Question {
+        call: None,
+        key: None,
+        ask,
     }
 }
 
