@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 pub use ledger::{Departure, Finding, Ledger};
 
 use self::{attempt::Attempt, trials::Trials};
-use crate::probe::{Bounds, End, Lost, Probe, Way};
+use crate::probe::{Bounds, End, Exchange, Lost, Probe, Way};
 
 /// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +106,30 @@ pub struct Agreed {
     pub answer: Value,
 }
 
+/// Why nothing was tried with a call: it asked nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unasked {
+    /// No conversation could be begun.
+    Unbegun,
+    /// The server went away during the call.
+    Gone,
+    /// The server did not answer in time.
+    Silent,
+    /// The call ended.
+    Ended,
+}
+
+impl Unasked {
+    /// The reason for a call that came to this.
+    fn of(call: &Exchange) -> Self {
+        match &call.reply {
+            reply if reply.is_gone() => Self::Gone,
+            reply if reply.is_silent() => Self::Silent,
+            _ => Self::Ended,
+        }
+    }
+}
+
 /// Tries a server in the revisions it speaks, or in one alone.
 ///
 /// # Errors
@@ -164,15 +188,18 @@ impl Checked {
     }
 }
 
-/// Makes one call again in all ways in which a client would not, with every question declined. None
-/// where it asks nothing.
+/// Makes one call again in all ways in which a client would not, with every question declined.
+///
+/// # Errors
+///
+/// [`Unasked`].
 pub async fn trouble(
     way: &Way,
     bounds: &Bounds,
     revision: Revision,
     tool: &NamedTool,
     known: Known<'_>,
-) -> Option<Vec<Attempt>> {
+) -> Result<Vec<Attempt>, Unasked> {
     let mut ledger = Ledger::new(way.is_http());
     ledger.turn_to(revision);
     let spoken = BTreeSet::from([revision]);
@@ -188,11 +215,11 @@ pub async fn trouble(
         ledger: &mut ledger,
         attempts: Vec::new(),
     };
-    let asked = match revision.era() {
-        Era::Modern => trials.rounds_of(tool).await,
-        Era::Legacy => trials.answers_of(tool).await,
-    };
-    asked.then_some(trials.attempts)
+    match revision.era() {
+        Era::Modern => trials.rounds_of(tool).await?,
+        Era::Legacy => trials.answers_of(tool).await?,
+    }
+    Ok(trials.attempts)
 }
 
 /// Finds the revisions that a server speaks.
@@ -234,7 +261,7 @@ async fn spoken(
 }
 
 /// Sends what a conversation in the revision of this probe begins with.
-pub async fn greet(probe: &mut Probe) -> crate::probe::Exchange {
+pub async fn greet(probe: &mut Probe) -> Exchange {
     match probe.revision().era() {
         Era::Modern => {
             probe

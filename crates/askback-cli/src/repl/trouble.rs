@@ -15,11 +15,11 @@ use serde_json::{Map, Value};
 use super::{Repl, again::Call, line::Trouble};
 use crate::{
     check::{
-        self, Agreed, NamedTool,
+        self, Agreed, NamedTool, Unasked,
         attempt::{Attempt, is_asked, is_success},
         report::put_exchange,
     },
-    error::Error,
+    error::{Error, Kind},
     probe::{Exchange, ProbeArgs},
 };
 
@@ -85,13 +85,35 @@ impl Repl<'_> {
         };
         let trouble = check::trouble(&way, &bounds, revision, &tool, known);
         let attempts = self.session.host.attend(trouble).await?;
-        let Some(attempts) = attempts else {
-            return Err(Error::usage("the call asked nothing this time"));
-        };
+        let attempts = attempts.map_err(unasked)?;
         let mut page = out::stdout_page();
         put(&mut page, &attempts, revision);
         Ok(self.session.host.print(page.take().trimmed())?)
     }
+}
+
+/// The error for a call that asked nothing.
+fn unasked(why: Unasked) -> Error {
+    let (kind, words) = match why {
+        Unasked::Unbegun => (
+            Kind::Connection,
+            "the server did not answer when it was opened once more".into(),
+        ),
+        Unasked::Gone => (
+            Kind::Connection,
+            "the call did not finish: the server went away".into(),
+        ),
+        Unasked::Silent => (
+            Kind::Connection,
+            words!(
+                "the call did not finish: the server sent nothing for {} s",
+                PATIENCE.as_secs()
+            ),
+        ),
+        Unasked::Ended => (Kind::Usage, "the call asked nothing this time".into()),
+    };
+    let hint = "Nothing was tried: /trouble misuses the questions of a call, so it needs one.";
+    Error::new(kind, words).hint(hint)
 }
 
 /// The forms that were agreed to in calls like this, after each of which the call asked again. What seems to be a secret

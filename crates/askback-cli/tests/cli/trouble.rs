@@ -200,3 +200,25 @@ fn there_is_no_trouble_without_a_call_that_asks() {
     );
     ran.expect(2).says("seem to be secrets and are not kept");
 }
+
+#[test]
+fn a_call_that_asks_nothing_or_does_not_finish_is_told_as_that() {
+    #[track_caller]
+    fn check(again: &str, revision: &str, exit: i32, says: &str) {
+        let call = "*tools/call*requestState*)";
+        let ends = r#"'"id":'$id',"result":{"resultType":"complete","content":[]}}'"#;
+        let ends = format!(
+            r#"*tools/call*) test -e called && {again}; touch called; say '{{"jsonrpc":"2.0",'{ends} ;;"#
+        );
+        let server = TRUSTFUL.replace(call, &format!("{ends}\n    {call}"));
+        let lines = "/call t to=Rome\n/trouble\n";
+        let run = run(&format!("unasked-{exit}-{revision}"), revision, lines);
+        let ran = run.and(&["--", "sh", "-c", &server]).run().expect(exit);
+        ran.says(&format!("askback: {says}\n  Nothing was tried: "));
+    }
+    for revision in ["2026-07-28", "2025-11-25"] {
+        check("true", revision, 2, "the call asked nothing this time");
+        let gone = "the call did not finish: the server went away";
+        check("exit 7", revision, 4, gone);
+    }
+}

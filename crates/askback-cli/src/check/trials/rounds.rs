@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Agreed, NamedTool, attempt::Kind, rules::*},
+    super::{Agreed, NamedTool, Unasked, attempt::Kind, rules::*},
     Conversation, Trials,
 };
 use crate::probe::{Exchange, MODERN_CAPABILITIES, Way};
@@ -69,11 +69,10 @@ impl Trials<'_> {
         talk.probe.close().await;
     }
 
-    /// Tries the one call that was named, in all ways. Returns whether it asked.
-    pub(in crate::check) async fn rounds_of(&mut self, tool: &NamedTool) -> bool {
-        let Some(mut talk) = self.begin_listed().await else {
-            return false;
-        };
+    /// Tries the one call that was named, in all ways.
+    pub(in crate::check) async fn rounds_of(&mut self, tool: &NamedTool) -> Result<(), Unasked> {
+        let talk = self.begin_listed().await;
+        let mut talk = talk.ok_or(Unasked::Unbegun)?;
         let harmless = talk.harmless().filter_map(|tool| tool["name"].as_str());
         let others = harmless.filter(|name| *name != tool.name).take(1);
         let others: Vec<_> = others
@@ -83,12 +82,15 @@ impl Trials<'_> {
             })
             .collect();
         let seen = self.call(&mut talk, tool, json!({})).await;
-        let round = self.round(&seen);
-        let asked = round.is_some();
-        if let Some(round) = round {
-            self.repeat(&mut talk, tool, &round).await;
-            self.trouble(&mut talk, tool, &others, round).await;
-        }
+        let round = self.round(&seen).ok_or_else(|| Unasked::of(&seen));
+        let asked = match round {
+            Ok(round) => {
+                self.repeat(&mut talk, tool, &round).await;
+                self.trouble(&mut talk, tool, &others, round).await;
+                Ok(())
+            }
+            Err(why) => Err(why),
+        };
         talk.probe.close().await;
         asked
     }

@@ -3,18 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{
-    super::{NamedTool, attempt::Kind},
+    super::{NamedTool, Unasked, attempt::Kind},
     Conversation, Trials,
 };
 use crate::probe::{Sent, Wait, is_question};
 
 impl Trials<'_> {
-    /// Calls a tool that asks on the session, and answers as no client would. Returns whether it
-    /// asked.
-    pub(in crate::check) async fn answers_of(&mut self, tool: &NamedTool) -> bool {
-        let Some(mut talk) = self.begin_listed().await else {
-            return false;
-        };
+    /// Calls a tool that asks on the session, and answers as no client would.
+    pub(in crate::check) async fn answers_of(&mut self, tool: &NamedTool) -> Result<(), Unasked> {
+        let talk = self.begin_listed().await;
+        let mut talk = talk.ok_or(Unasked::Unbegun)?;
         let seen = self.call(&mut talk, tool, json!({})).await;
         let question = seen.reply.asked.iter().find(|asked| is_question(asked));
         let asked = match question.map(|question| question["id"].clone()) {
@@ -24,9 +22,9 @@ impl Trials<'_> {
                 self.answered(&mut talk, Kind::AnsweredUnknown, &nobody)
                     .await;
                 self.answered_late(&mut talk, tool).await;
-                true
+                Ok(())
             }
-            None => false,
+            None => Err(Unasked::of(&seen)),
         };
         talk.probe.close().await;
         asked
