@@ -10,10 +10,12 @@ pub enum Kind {
     Again,
     /// The first round once more, when a later one was sent.
     Old,
-    /// The round on a server that was started anew in between.
+    /// The round on a server that was restarted in between.
     Restarted,
     /// The state with a character changed.
     Tampered,
+    /// The state with another character changed.
+    TamperedElsewhere,
     /// The state with other arguments.
     OtherArguments,
     /// The state with another tool.
@@ -49,13 +51,14 @@ impl Kind {
     /// The words for what is sent.
     pub fn does(self) -> &'static str {
         match self {
-            Self::Again => "the same round again, when the call has ended",
+            Self::Again => "the same round again, after the call ended",
             Self::Old => "the first round again, after a later one",
-            Self::Restarted => "the round to a server started anew",
+            Self::Restarted => "the round, sent to a restarted server",
             Self::Tampered => "the state with a character changed",
+            Self::TamperedElsewhere => "the state with another character changed",
             Self::OtherArguments => "the state with other arguments",
             Self::OtherTool => "the state with another tool",
-            Self::Lapsed => "the state after the time that was given",
+            Self::Lapsed => "the state after its lifetime",
             Self::OtherPrincipal => "the state from another principal",
             Self::BadAnswers => "answers that are no object",
             Self::NoAnswers => "no answers",
@@ -70,7 +73,7 @@ impl Kind {
     pub fn rule(self) -> Option<Rule> {
         match self {
             Self::Again | Self::Old | Self::Restarted => None,
-            Self::Tampered => Some(TAMPERED),
+            Self::Tampered | Self::TamperedElsewhere => Some(TAMPERED),
             Self::OtherArguments | Self::OtherTool => Some(FOREIGN),
             Self::Lapsed => Some(LAPSED),
             Self::OtherPrincipal => Some(PRINCIPAL),
@@ -85,10 +88,10 @@ impl Kind {
     pub fn wanted(self) -> &'static str {
         match self {
             Self::Again | Self::Old => {
-                "either is right; a state that counts once has to be refused (MR-11)"
+                "either is right; a state that may be used only once has to be refused (MR-11)"
             }
-            Self::Restarted => "either is right; a state that outlives its server goes on",
-            Self::Tampered => "an error: the state was changed",
+            Self::Restarted => "either is right; a state that outlives a restart is accepted",
+            Self::Tampered | Self::TamperedElsewhere => "an error: the state was changed",
             Self::OtherArguments | Self::OtherTool => {
                 "an error: the state is that of another request"
             }

@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the server is tried, beside the time in which a state lapses.
 const TRIED: Duration = Duration::from_secs(5 * 60);
 
+/// The words on the marks of what was tried.
+const LEGEND: &str = "\u{2713} as required   × not as required   · right either way   - not tried";
+
 /// The most characters of an error of the server that stand in a row.
 const SAID: usize = 200;
 
@@ -172,7 +175,7 @@ fn put(page: &mut Page, attempts: &[Attempt], revision: Revision) {
             None => "-".into(),
         };
         let seen = match seen {
-            Ok(seen) if seen.reply.is_unseen() => Err("the server is gone since"),
+            Ok(seen) if seen.reply.is_unseen() => Err("the server went away before"),
             Ok(seen) => Ok(seen),
             Err(why) => Err(*why),
         };
@@ -206,6 +209,7 @@ fn put(page: &mut Page, attempts: &[Attempt], revision: Revision) {
             put_exchange(page, &seen.shown, &seen.reply.shown());
         }
     }
+    page.note(Style::Dim, LEGEND);
 }
 
 /// The words for what the server did, and its own words where it refused.

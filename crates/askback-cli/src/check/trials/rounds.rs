@@ -38,7 +38,7 @@ const ROUNDS: [Rule; 11] = [
 ];
 
 /// Why nothing is known where a no and a refusal look the same.
-const ALIKE: &str = "the tool reports a no as an error, and this looks the same; name one that does not with --tool";
+const ALIKE: &str = "the tool reports a decline as an error, so a refusal looks the same; call one that does not (--tool, of check)";
 
 /// A result that needs input.
 struct Round {
@@ -213,10 +213,13 @@ impl Trials<'_> {
         if changed.is_empty() {
             self.untried(Kind::Tampered, "the state is too short to be changed");
         }
-        for changed in changed {
+        for (kind, changed) in [Kind::Tampered, Kind::TamperedElsewhere]
+            .into_iter()
+            .zip(changed)
+        {
             let more = again(&Some(changed), answers);
             let seen = self.call(talk, tool, more).await;
-            self.tried_beside(no.as_ref(), Kind::Tampered, seen);
+            self.tried_beside(no.as_ref(), kind, seen);
         }
         match with_other_arguments(tool) {
             Some(other) => {
@@ -254,7 +257,7 @@ impl Trials<'_> {
             }
             None => self.untried(
                 Kind::Lapsed,
-                "nobody said after how many seconds a state has lapsed (--lapse, or /trouble SECONDS)",
+                "the lifetime of a state is not known (--lapse SECONDS, of check, or /trouble SECONDS)",
             ),
         }
     }
@@ -296,11 +299,11 @@ impl Trials<'_> {
                     self.tried(Kind::Restarted, seen);
                     anew.probe.close().await;
                 }
-                None => self.untried(Kind::Restarted, "the server does not start once more"),
+                None => self.untried(Kind::Restarted, "the server could not be started again"),
             },
             Way::Address(_) => self.untried(
                 Kind::Restarted,
-                "a server at an address is not ours to start anew",
+                "a server at a URL cannot be restarted from here",
             ),
         }
         let mut seen = self.call(talk, tool, round.clone()).await;
