@@ -86,6 +86,9 @@ const NONE: Abilities = Abilities {
     roots: false,
 };
 
+/// The name of a client that is played and none of the known ones.
+const PLAYED: &str = "the client that is played";
+
 /// The words that take something away from a client.
 const LESS: [&str; 8] = [
     "no-forms",
@@ -216,6 +219,31 @@ impl Role {
         ]
     }
 
+    /// The kinds of questions that it does not declare, as the end of a sentence; none where it declares all.
+    pub fn undeclared(self) -> Option<Words> {
+        let Abilities {
+            forms,
+            links,
+            sampling,
+            roots,
+        } = self.abilities;
+        let all = [
+            (forms, "forms"),
+            (links, "links"),
+            (sampling, "sampling"),
+            (roots, "roots"),
+        ];
+        let lacking = all.into_iter().filter(|(can, _)| !can);
+        let lacking = Words::join(lacking.map(|(_, kind)| kind.into()), ", ");
+        let client = self.client.unwrap_or(PLAYED);
+        (!lacking.is_empty()).then(|| words!("{} declares no {}", client, lacking))
+    }
+
+    /// Whether a server can ask it nothing.
+    pub fn is_never_asked(self) -> bool {
+        self.abilities == NONE
+    }
+
     /// Why it does not show a form, as a sentence; none where it does.
     pub fn cannot_show(self, form: &FormSchema) -> Option<Words> {
         let lacks = [
@@ -226,7 +254,7 @@ impl Role {
         let (kind, _) = lacks
             .into_iter()
             .find(|(kind, is_lacking)| *is_lacking && wanted(*kind))?;
-        let client = self.client.unwrap_or("the client that is played");
+        let client = self.client.unwrap_or(PLAYED);
         Some(words!(
             "A form was cancelled: {} shows no {} in forms.",
             client,

@@ -19,8 +19,22 @@ impl Repl<'_> {
             Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
             None => page.note(Style::Plain, "You are asked."),
         }
+        self.tell_undeclared();
         let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
-        page.note(Style::Dim, words);
+        self.session.host.page().note(Style::Dim, words);
+    }
+
+    /// Says which questions do not come, since the client that is played does not declare them.
+    fn tell_undeclared(&mut self) {
+        let role = self.session.role();
+        let Some(undeclared) = role.undeclared() else {
+            return;
+        };
+        let words = match role.is_never_asked() {
+            true => words!("No question comes: {}.", undeclared),
+            false => words!("Some questions do not come: {}.", undeclared),
+        };
+        self.session.host.page().note(Style::Plain, words);
     }
 
     /// Has every question answered so from now on, or connects again as another client.
@@ -47,11 +61,18 @@ impl Repl<'_> {
                 })?;
                 self.session.play(role)?;
                 self.known.plays = true;
-                return self.restart().await;
+                self.restart().await?;
+                if self.session.host.desk().stance() != Stance::Person {
+                    self.tell_undeclared();
+                }
+                return Ok(());
             }
         };
         self.session.host.answer_as(stance);
         self.session.host.page().note(Style::Plain, told);
+        if stance != Stance::Person {
+            self.tell_undeclared();
+        }
         if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
             self.session.play(Role::default())?;
             self.restart().await?;

@@ -10,7 +10,7 @@ use askback_core::protocol::LoggingLevel;
 use askback_host::{
     content,
     model::{self, Ask, Question, Reply, Why},
-    text::PeerText,
+    text::{self, PeerText},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,6 +31,8 @@ pub struct Observed {
     pub ended: Ended,
     /// The questions that were asked, in their order, those for folders left out.
     pub asked: Vec<Asked>,
+    /// The kinds of questions that the client that was played does not declare.
+    pub undeclared: Option<text::Words>,
     /// The words of progress, empty where there were none.
     pub progress: Vec<String>,
     /// The log lines.

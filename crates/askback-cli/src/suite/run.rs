@@ -390,6 +390,7 @@ impl Stage {
     async fn run<'a>(&mut self, planned: Planned<'a>) -> Result<CaseRun<'a>, Error> {
         let case = planned.case;
         self.playing.play(case);
+        let undeclared = self.session.role().undeclared();
         let Session { client, host, .. } = &mut self.session;
         if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
             let asking = client.set_log_level(LoggingLevel::Debug);
@@ -421,6 +422,7 @@ impl Stage {
                 let observed = Observed {
                     ended,
                     asked: asked.clone(),
+                    undeclared,
                     progress,
                     log,
                     took,

@@ -5,7 +5,10 @@ use std::fs;
 use askback_cli::role::{Asked, KnownClient};
 use serde_json::{Value, json};
 
-use crate::run::{ASKBACK, Ran, Run};
+use crate::{
+    run::{ASKBACK, Ran, Run},
+    scratch::is_in_wrapped,
+};
 
 /// The capabilities and the name that the server was sent, from the trace of a run.
 #[track_caller]
@@ -118,6 +121,41 @@ fn a_conversation_plays_other_clients_and_comes_back() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn questions_that_a_played_client_does_not_declare_are_said_not_to_come() {
+    let none =
+        "No question comes: the client that is played declares no forms, links, sampling, roots.\n";
+    let some = "Some questions do not come: the client that is played declares no forms.\n";
+    for (lines, says) in [
+        ("/as no-forms\n/as decline\n", Some(some)),
+        ("/as timeout\n/as no-forms\n", Some(some)),
+        ("/as no-questions\n/as\n", Some(none)),
+        ("/as no-forms\n", None),
+        ("/as decline\n", None),
+        ("/as no-forms\n/as me\n/as cancel\n", None),
+    ] {
+        let run = Run::new("as-undeclared", &["open"]).input(lines);
+        let ran = run.on_travel().expect(0);
+        for words in [none, some] {
+            let is_said = is_in_wrapped(words, &ran.stderr);
+            assert_eq!(is_said, says == Some(words), "{lines}{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_suite_says_which_questions_a_played_client_does_not_declare() {
+    let run = Run::new("as-suite", &["test", "suite.yaml", "--as", "no-forms"]);
+    let suite = "cases:
+  - {name: count, call: tailor_trip, arguments: {destination: Rome}, expect: {questions: 1}}
+  - {name: mode, call: tailor_trip, arguments: {destination: Rome}, expect: {questions: [{mode: form}]}}
+";
+    run.scratch.file("suite.yaml", suite);
+    let ran = run.on_travel().expect(1);
+    let expected = "expected questions: 1 (the client that is played declares no forms)\n";
+    assert_eq!(ran.stdout.matches(expected).count(), 2, "{}", ran.stdout);
 }
 
 /// The guide names each client, with what it can do and how that is known.

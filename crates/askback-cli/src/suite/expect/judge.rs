@@ -132,7 +132,7 @@ impl Expect {
             let logged: Vec<_> = observed.log.iter().map(|line| line.text.clone()).collect();
             judged.expected(wanted.in_words(), lines(&logged));
         }
-        self.judge_questions(&observed.asked, &mut judged);
+        self.judge_questions(observed, &mut judged);
         judged.0
     }
 
@@ -172,20 +172,27 @@ impl Expect {
         }
     }
 
-    fn judge_questions(&self, asked: &[Asked], judged: &mut Judged) {
-        let all: Vec<_> = asked.iter().map(in_a_line).collect();
-        match &self.questions {
-            Some(Questions::Count(count)) if asked.len() != *count => {
-                judged.expected(words!("questions: {}", *count), lines(&all));
-            }
-            None | Some(Questions::Count(_)) => {}
-            Some(Questions::These(wanted)) => {
-                if asked.len() != wanted.len() {
-                    judged.expected(words!("questions: {}", wanted.len()), lines(&all));
+    fn judge_questions(&self, observed: &Observed, judged: &mut Judged) {
+        let asked = &observed.asked;
+        let count = match &self.questions {
+            None => return,
+            Some(Questions::Count(count)) => *count,
+            Some(Questions::These(wanted)) => wanted.len(),
+        };
+        if asked.len() != count {
+            let expected = match &observed.undeclared {
+                // It is not the server's fault.
+                Some(undeclared) if asked.len() < count => {
+                    words!("questions: {} ({})", count, undeclared.clone())
                 }
-                for (number, (wanted, found)) in (1_usize..).zip(wanted.iter().zip(asked)) {
-                    wanted.judge(number, found, judged);
-                }
+                _ => words!("questions: {}", count),
+            };
+            let all: Vec<_> = asked.iter().map(in_a_line).collect();
+            judged.expected(expected, lines(&all));
+        }
+        if let Some(Questions::These(wanted)) = &self.questions {
+            for (number, (wanted, found)) in (1_usize..).zip(wanted.iter().zip(asked)) {
+                wanted.judge(number, found, judged);
             }
         }
     }
@@ -426,6 +433,7 @@ mod tests {
             text: text.to_owned(),
         };
         Observed {
+            undeclared: None,
             ended,
             asked: vec![
                 asked("wishes", Replied::Accept),
