@@ -10,6 +10,7 @@ mod line;
 mod lists;
 mod offered;
 mod prompt;
+mod raw;
 mod resend;
 mod resource;
 mod restart;

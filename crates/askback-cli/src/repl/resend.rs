@@ -1,6 +1,6 @@
 //! A request that travelled, edited and sent again.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use askback_core::{
     forms::{Field, FormSchema, TextField},
@@ -14,9 +14,13 @@ use askback_host::{
     wire::indented,
     words,
 };
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 
-use super::{Repl, shown::Shown};
+use super::{
+    Repl,
+    raw::{Members, with_id},
+    shown::Shown,
+};
 use crate::{
     check::greet,
     error::{Error, Kind, OTHER_PROCESS},
@@ -48,11 +52,16 @@ impl Repl<'_> {
         };
         // Until it is answered, it is there again.
         self.known.unsent.insert(number, edited.clone());
-        let has_state = Members::read(&edited).is_ok_and(|members| members.has_state());
-        let seen = self.exchange(edited).await?;
-        if seen.reply.answer.is_some() {
+        if self.send(edited).await? {
             self.known.unsent.remove(&number);
         }
+        Ok(())
+    }
+
+    /// Sends a request on a connection of its own, and shows what came back. Returns whether it was answered.
+    async fn send(&mut self, request: String) -> Result<bool, Error> {
+        let has_state = Members::read(&request).is_ok_and(|members| members.has_state());
+        let seen = self.exchange(request).await?;
         let mut page = out::stdout_page();
         let sent = match self.session.client.revision().era() {
             Era::Modern => "Sent on a connection of its own. What came back:",
@@ -72,7 +81,7 @@ impl Repl<'_> {
         if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
             self.session.host.page().say(Style::Dim, OTHER_PROCESS);
         }
-        Ok(())
+        Ok(answer.is_some())
     }
 
     /// The text of the request of this number, indented and otherwise as it was sent.
@@ -162,93 +171,5 @@ fn came(reply: &Came) -> PeerText {
     match messages.is_empty() {
         true => reply.shown().into(),
         false => messages.join("\n").into(),
-    }
-}
-
-/// The members of an object of JSON, each the text that it is.
-struct Members<'a>(BTreeMap<String, &'a RawValue>);
-
-impl<'a> Members<'a> {
-    fn read(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text).map(Self)
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
-
-    /// Whether they are those of a request with the state of a round before.
-    fn has_state(&self) -> bool {
-        let params = self.0.get("params").map(|params| Self::read(params.get()));
-        params.is_some_and(|params| params.is_ok_and(|params| params.has("requestState")))
-    }
-
-    /// Whether they are those of the request that opens a session.
-    fn opens(&self) -> bool {
-        let method = self.0.get("method");
-        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
-        method.is_some_and(|method| method == "initialize")
-    }
-}
-
-/// Returns a request with this id. Everything else stays as it is written: the order of members, and
-/// numbers that no type holds.
-fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
-    let request = request.trim();
-    let members = Members::read(request)?;
-    let (before, after) = match members.0.get("id") {
-        Some(old) => {
-            // What was read is a part of the text.
-            let start = old.get().as_ptr().addr();
-            let start = start.saturating_sub(request.as_ptr().addr());
-            let (before, rest) = request.split_at(start);
-            (before.to_owned(), rest.get(old.get().len()..))
-        }
-        None if members.0.is_empty() => (r#"{"id":"#.to_owned(), Some("}")),
-        None => {
-            let rest = request.strip_suffix('}').unwrap_or(request);
-            (format!(r#"{rest},"id":"#), Some("}"))
-        }
-    };
-    Ok(format!("{before}{id}{}", after.unwrap_or_default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_request_the_id_alone_changes() {
-        #[track_caller]
-        fn check(request: &str, expected: &str) {
-            let sent = with_id(request, &json!(7)).expect("it is an object of JSON");
-            assert_eq!(sent, expected);
-        }
-        check(r#"{"id":3,"method":"a"}"#, r#"{"id":7,"method":"a"}"#);
-        check(
-            r#"{"method":"a","id":"long","jsonrpc":"2.0"}"#,
-            r#"{"method":"a","id":7,"jsonrpc":"2.0"}"#,
-        );
-        check(
-            r#"{"params":{"id":3},"id":3}"#,
-            r#"{"params":{"id":3},"id":7}"#,
-        );
-        // One that was taken out.
-        check(r#"{"params":{"id":3}}"#, r#"{"params":{"id":3},"id":7}"#);
-        check("{}", r#"{"id":7}"#);
-        // What a number or an object of a program would lose.
-        for written in [
-            "123456789012345678901234567890",
-            "0.10000000000000000001",
-            "1e400",
-            "1.50",
-            r#"{"z":1,"a":2,"z":3}"#,
-            r#""\u0041 \\\" \t  é""#,
-        ] {
-            let line = |id: &str| format!(r#"{{"z":{written},"id":{id},"a":[{written}]}}"#);
-            check(&line("3"), &line("7"));
-            // What is shown of it is the same.
-            check(&indented(&line("3")), &indented(&line("7")));
-        }
     }
 }
