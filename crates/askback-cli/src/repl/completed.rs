@@ -164,6 +164,11 @@ impl Source {
             }
             ("call" | "begin", [tool, given @ ..]) => self.argument(talk, tool, given, last),
             ("prompt", [prompt, given @ ..]) => self.prompt(talk, prompt, given, last),
+            ("send", []) => {
+                let kinds = [Kind::ClientRequest, Kind::ClientNotification];
+                let methods = kinds.into_iter().flat_map(|kind| self.methods(kind));
+                Some(words(methods, last))
+            }
             ("wire", []) => {
                 let ours = ours(command)?.iter().map(|&word| word.to_owned());
                 let kinds = [
@@ -561,6 +566,8 @@ mod tests {
         check("/as code", &["codex"]);
         check("/as no-n", &["no-numbers"]);
         check("/tasks w", &["wait"]);
+        check("/send server", &["server/discover"]);
+        check("/send notifications/c", &["notifications/cancelled"]);
         check("/wire a", &["all"]);
         check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);

@@ -3,8 +3,10 @@
 use askback_core::protocol::LoggingLevel;
 use askback_host::{model::Permission, wire::Shown};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::roots::{Change, ROOTS};
+use crate::secret;
 
 /// A line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,10 @@ pub(super) enum Command {
     Wire(Wire),
     /// Edit the request of this number, and send it again.
     Resend(u64),
+    /// Send a message with this method and these parameters, which are JSON.
+    Send(String, Option<String>),
+    /// Measure how long the server takes to answer a ping.
+    Ping,
     /// Change how far the server may have a model reply, or say what holds.
     Sampling(Option<Permission>),
     /// Show the instructions that the server has for models.
@@ -110,6 +116,9 @@ const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel 
 const WIRE: &str =
     "/wire, /wire all, /wire NUMBER, /wire TEXT, /wire edit NUMBER or /wire save FILE";
 
+/// How `/send` is written.
+const SEND: &str = "/send METHOD, or /send METHOD {\"name\": \"value\"}";
+
 /// How `/log` is written.
 const LOG: &str = "/log debug, info, notice, warning, error, critical, alert or emergency";
 
@@ -120,12 +129,13 @@ const SAMPLING: &str = "/sampling ask, session, always or never";
 const SAVE: &str = "/save FILE, or /save FILE NUMBER";
 
 /// The commands behind which there are few words: how many at most, and how they are written.
-const BRIEF: [(&str, usize, &str); 16] = [
+const BRIEF: [(&str, usize, &str); 17] = [
     ("again", 0, "/again"),
     ("as", 1, "/as decline, cancel, timeout, me or CLIENT"),
     ("instructions", 0, "/instructions"),
     ("log", 1, LOG),
     ("more", 0, "/more"),
+    ("ping", 0, "/ping"),
     ("prompts", 0, "/prompts, or /find TEXT"),
     (
         "read",
@@ -160,7 +170,7 @@ const BRIEF: [(&str, usize, &str); 16] = [
 ];
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 25] = [
+pub(super) const HELP: [(&str, &str); 27] = [
     ("/find TEXT", "list what has it in its name or its words"),
     ("/tools", "list the tools"),
     (
@@ -214,6 +224,11 @@ pub(super) const HELP: [(&str, &str); 25] = [
         "/wire [N | all | TEXT | edit N | save FILE]",
         "show the messages that travelled (F2), or those with a method or word",
     ),
+    (
+        "/send METHOD [JSON]",
+        "send any request with these parameters, and show what comes back",
+    ),
+    ("/ping", "measure how long the server takes to answer"),
     ("/help", "this list"),
     ("/quit", "leave; so does Ctrl-D"),
 ];
@@ -227,6 +242,10 @@ impl Command {
             }
             Self::Prompt(_, words) => !words.is_empty(),
             Self::Read(_) | Self::Subscribe(_) | Self::Unsubscribe(Some(_)) => true,
+            Self::Send(_, params) => params.as_ref().is_some_and(|params| {
+                let read = serde_json::from_str(params);
+                read.map_or(true, |params: Value| secret::holds(&params))
+            }),
             // It was meant for something else.
             Self::Lacks(_) | Self::Unknown => true,
             _ => false,
@@ -245,6 +264,8 @@ impl Command {
             | Self::Prompt(..)
             | Self::Read(_)
             | Self::Resend(_)
+            | Self::Send(..)
+            | Self::Ping
             | Self::Subscribe(_)
             | Self::Log(Some(_))
             | Self::Trouble(_)
@@ -347,6 +368,8 @@ pub(super) fn parse(line: &str) -> Command {
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
         "again" => Command::Again,
+        "send" => send(line),
+        "ping" => Command::Ping,
         "more" => Command::More,
         "as" => Command::As(words.next()),
         "restart" => Command::Restart(words.next()),
@@ -422,6 +445,18 @@ fn tasks(words: &[String]) -> Option<Tasks> {
         ["wait", number] => number.parse().ok().map(Tasks::Wait),
         ["cancel", number] => number.parse().ok().map(Tasks::Cancel),
         _ => None,
+    }
+}
+
+/// Reads a line that begins with `/send`: JSON is taken as it is written.
+fn send(line: &str) -> Command {
+    let rest = line.trim().split_once(char::is_whitespace);
+    let rest = rest.map(|(_, rest)| rest.trim_start()).unwrap_or_default();
+    let (method, params) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let params = Some(params.trim()).filter(|params| !params.is_empty());
+    match method {
+        "" => Command::Lacks(SEND),
+        method => Command::Send(method.to_owned(), params.map(str::to_owned)),
     }
 }
 
@@ -558,6 +593,14 @@ mod tests {
         check("/trouble --other", Command::Lacks(TROUBLE));
         check("/trouble 1 2", Command::Lacks(TROUBLE));
         check("/trouble soon", Command::Lacks(TROUBLE));
+        check("/ping", Command::Ping);
+        check("/send", Command::Lacks(SEND));
+        let send = |method: &str, params: Option<&str>| {
+            Command::Send(method.to_owned(), params.map(str::to_owned))
+        };
+        check(" /send tools/list ", send("tools/list", None));
+        let written = r#"{"a": "b  'c'", "n": 1.50}"#;
+        check(&format!("/send x  {written} "), send("x", Some(written)));
         check("/wire", Command::Wire(Wire::Show(Shown::Last)));
         check("/wire edit 7", Command::Resend(7));
         check("/wire edit", Command::Lacks(WIRE));

@@ -17,6 +17,7 @@ mod restart;
 mod role;
 mod roots;
 mod save;
+mod send;
 mod servers;
 mod shown;
 mod subscribe;
@@ -357,6 +358,8 @@ impl<'a> Repl<'a> {
             }
             Command::Resend(number) => return self.resend(number).await,
             Command::Wire(what) => return self.wire(what),
+            Command::Send(method, params) => return self.send(&method, params.as_deref()).await,
+            Command::Ping => return self.ping().await,
             Command::More => return self.more(),
             Command::Save(file, number) => return self.save(&file, number),
             Command::Subscribe(uri) => return self.subscribe(uri).await,

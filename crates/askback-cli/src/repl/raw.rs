@@ -30,26 +30,61 @@ impl<'a> Members<'a> {
     }
 }
 
+/// Returns a message with this method and these parameters.
+pub(super) fn message(method: &str, params: Option<&str>) -> String {
+    let method = Value::from(method);
+    match params {
+        Some(params) => format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#),
+        None => format!(r#"{{"jsonrpc":"2.0","method":{method}}}"#),
+    }
+}
+
 /// Returns a request with this id. Everything else stays as it is written: the order of members, and
 /// numbers that no type holds.
 pub(super) fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
     let request = request.trim();
-    let members = Members::read(request)?;
-    let (before, after) = match members.0.get("id") {
-        Some(old) => {
-            // What was read is a part of the text.
-            let start = old.get().as_ptr().addr();
-            let start = start.saturating_sub(request.as_ptr().addr());
-            let (before, rest) = request.split_at(start);
-            (before.to_owned(), rest.get(old.get().len()..))
-        }
-        None if members.0.is_empty() => (r#"{"id":"#.to_owned(), Some("}")),
-        None => {
-            let rest = request.strip_suffix('}').unwrap_or(request);
-            (format!(r#"{rest},"id":"#), Some("}"))
-        }
+    Ok(match Members::read(request)?.0.get("id") {
+        Some(old) => replaced(request, old, &id.to_string()),
+        None => with_member(request, "id", id)?,
+    })
+}
+
+/// Returns parameters with the members of this `_meta` that theirs lacks. Everything else stays as it is written.
+pub(super) fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
+    let params = params.trim();
+    let members = Members::read(params)?;
+    let Some(old) = members.0.get("_meta") else {
+        return with_member(params, "_meta", meta);
     };
-    Ok(format!("{before}{id}{}", after.unwrap_or_default()))
+    // What is no object is to be sent as that.
+    let Ok(there) = Members::read(old.get()) else {
+        return Ok(params.to_owned());
+    };
+    let mut whole = old.get().to_owned();
+    for (name, value) in meta.as_object().into_iter().flatten() {
+        if !there.has(name) {
+            whole = with_member(&whole, name, value)?;
+        }
+    }
+    Ok(replaced(params, old, &whole))
+}
+
+/// Returns an object with another member behind those that are written.
+fn with_member(object: &str, name: &str, value: &Value) -> Result<String, serde_json::Error> {
+    let name = Value::from(name);
+    let rest = object.strip_suffix('}').unwrap_or(object);
+    Ok(match Members::read(object)?.0.is_empty() {
+        true => format!("{{{name}:{value}}}"),
+        false => format!("{rest},{name}:{value}}}"),
+    })
+}
+
+/// Returns a text with another in place of a part that was read from it.
+fn replaced(text: &str, part: &RawValue, other: &str) -> String {
+    let start = part.get().as_ptr().addr();
+    let (before, rest) = text.split_at(start.saturating_sub(text.as_ptr().addr()));
+    let after = rest.get(part.get().len()..).unwrap_or_default();
+    format!("{before}{other}{after}")
 }
 
 #[cfg(test)]
@@ -58,6 +93,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn of_parameters_the_meta_alone_changes() {
+        #[track_caller]
+        fn check(params: &str, expected: &str) {
+            let meta = json!({"a": 1, "b": {}});
+            let params = with_meta(params, &meta).expect("it is an object of JSON");
+            assert_eq!(params, expected);
+        }
+        check("{}", r#"{"_meta":{"a":1,"b":{}}}"#);
+        check(
+            r#" { "z": 1e400, "c": [1.50] } "#,
+            r#"{ "z": 1e400, "c": [1.50] ,"_meta":{"a":1,"b":{}}}"#,
+        );
+        check(
+            r#"{"_meta":{"b":7},"z":1e400}"#,
+            r#"{"_meta":{"b":7,"a":1},"z":1e400}"#,
+        );
+        check(r#"{"_meta":{}}"#, r#"{"_meta":{"a":1,"b":{}}}"#);
+        check(r#"{"_meta":null}"#, r#"{"_meta":null}"#);
+    }
 
     #[test]
     fn of_a_request_the_id_alone_changes() {

@@ -282,6 +282,57 @@ fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
     }
 }
 
+#[test]
+fn any_request_is_sent_as_it_is_written() {
+    let written = r#"{"z":0.10000000000000000001,"a":"b  'c'"}"#;
+    let lines = format!(
+        "/send tools/list\n/send askback/none {written}\n/send notifications/cancelled {written}\n/more\n/send x [1]\n"
+    );
+    for (revision, params) in [
+        ("2025-11-25", format!("{written},")),
+        (
+            "2026-07-28",
+            format!("{},\"_meta\":{{", written.trim_end_matches('}')),
+        ),
+    ] {
+        let run = Run::new(
+            &format!("send-{revision}"),
+            &["open", "--protocol", revision],
+        );
+        let seen = run.scratch.path("seen");
+        let script = r#"tee -a seen | "$0" serve travel"#;
+        let run = run.input(&lines).and(&["--", "sh", "-c", script, ASKBACK]);
+        let ran = run.run().expect(2);
+        let ran = ran
+            .prints("What came back:\n")
+            .prints("\"name\": \"book_holiday\",")
+            .prints("\"code\": -32601,")
+            .prints("A notification has no response.\n")
+            .says("askback: the parameters are no object of JSON: ");
+        let seen = fs::read_to_string(seen).expect("the server wrote it");
+        let sent = format!(r#""method":"askback/none","params":{params}"#);
+        let has_it = |line: &str| line.contains(&sent) && line.contains(r#""id":"#);
+        assert!(seen.lines().any(has_it), "{seen}");
+        let sent =
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{written}}}"#);
+        assert!(seen.lines().any(|line| line == sent), "{seen}");
+        drop(ran);
+    }
+}
+
+#[test]
+fn a_ping_is_measured_where_there_is_one() {
+    let run = |revision| {
+        let name = format!("ping-{revision}");
+        let run = Run::new(&name, &["open", "--protocol", revision]);
+        run.input("/ping\n").on_travel()
+    };
+    let ran = run("2025-11-25").expect(0);
+    ran.says("askback answered a ping after 0.");
+    let ran = run("2026-07-28").expect(2);
+    ran.says("2026-07-28 has no ping\n  /send server/discover asks the server for an answer.");
+}
+
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
 struct Agency(Child);
 
