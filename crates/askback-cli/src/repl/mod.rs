@@ -69,6 +69,9 @@ use crate::{
     suite::record::Recorder,
 };
 
+/// The columns of a command that stands beside what it does.
+const COMMAND: usize = 25;
+
 /// A conversation.
 pub struct Repl<'a> {
     session: &'a mut Session,
@@ -327,11 +330,7 @@ impl<'a> Repl<'a> {
             Command::Nothing | Command::Quit => {}
             Command::Help => {
                 for (command, does) in HELP {
-                    self.session.host.page().item(
-                        words!("  {} ", Words::from(command).padded(24)),
-                        Style::Plain,
-                        does,
-                    );
+                    self.session.host.page().entry(command, COMMAND, does);
                 }
             }
             Command::Unknown => {

@@ -237,3 +237,26 @@ fn so_many_pictures_of_a_result_are_shown() {
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
+
+#[test]
+fn what_commands_do_stands_in_one_column() {
+    let ran = Run::new("help", &["open"]).input("/help\n").on_travel();
+    let beside = |command, does| format!("  {command:25}  {does}\n");
+    let ran = ran
+        .expect(0)
+        .says(&beside("/quit", "leave; so does Ctrl-D"))
+        .says(&beside(
+            "/begin TOOL [KEY=VALUE]…",
+            "call one, and go on meanwhile",
+        ))
+        .says("  /trouble [SECONDS] [--other NAME]\n")
+        .says(&beside("", "make the last call again as no client would"));
+    let rows = ran.stderr.lines();
+    let rows = rows.skip_while(|row| !row.starts_with("  /find"));
+    for row in rows.take_while(|row| row.starts_with("  ")) {
+        let does: String = row.chars().skip(27).collect();
+        let is_beside = does.starts_with("  ") && !does.starts_with("   ");
+        let is_alone = row.starts_with("  /") && row.chars().count() > 27;
+        assert!(is_beside || is_alone, "{row}");
+    }
+}

@@ -13,6 +13,7 @@ use std::{
 use crate::{
     model::link::Link,
     text::{self, GUTTER, PeerText, Words},
+    words,
 };
 
 pub use excerpt::{Excerpt, LEFT_OUT};
@@ -167,6 +168,20 @@ impl Page {
     pub fn item(&mut self, mark: impl Into<Words>, style: Style, words: impl Into<Words>) {
         let line = Line::Ours(mark.into(), style, words.into());
         self.lines.push(line);
+    }
+
+    /// A term and the words on it behind so many columns; below it where it is longer than those.
+    pub fn entry(&mut self, term: impl Into<Words>, columns: usize, words: impl Into<Words>) {
+        let term = term.into();
+        let mark = match text::columns(term.as_str()) > columns {
+            true => {
+                self.note(Style::Plain, term);
+                Words::default()
+            }
+            false => term,
+        };
+        let mark = words!("  {}  ", mark.padded(columns));
+        self.item(mark, Style::Plain, words);
     }
 
     /// A line of ours that is not wrapped, for it may be read by a program.
@@ -483,7 +498,6 @@ mod tests {
     use crate::{
         model::link,
         text::{columns, given},
-        words,
     };
 
     fn at(columns: usize, put: impl FnOnce(&mut Page)) -> String {
