@@ -61,6 +61,8 @@ pub(super) enum Command {
     As(Option<String>),
     /// Show the messages that travelled, or write them to a file.
     Wire(Wire),
+    /// Show what differs between the messages of these numbers.
+    Diff(u64, u64),
     /// Edit the request of this number, and send it again.
     Resend(u64),
     /// Send a message with this method and these parameters, which are JSON.
@@ -116,6 +118,9 @@ const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel 
 const WIRE: &str =
     "/wire, /wire all, /wire NUMBER, /wire TEXT, /wire edit NUMBER or /wire save FILE";
 
+/// How `/diff` is written.
+const DIFF: &str = "/diff NUMBER NUMBER, as /wire numbers the messages";
+
 /// How `/send` is written.
 const SEND: &str = "/send METHOD, or /send METHOD {\"name\": \"value\"}";
 
@@ -170,7 +175,7 @@ const BRIEF: [(&str, usize, &str); 17] = [
 ];
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 27] = [
+pub(super) const HELP: [(&str, &str); 28] = [
     ("/find TEXT", "list what has it in its name or its words"),
     ("/tools", "list the tools"),
     (
@@ -224,6 +229,7 @@ pub(super) const HELP: [(&str, &str); 27] = [
         "/wire [N | all | TEXT | edit N | save FILE]",
         "show the messages that travelled (F2), or those with a method or word",
     ),
+    ("/diff N M", "show what differs between two messages"),
     (
         "/send METHOD [JSON]",
         "send any request with these parameters, and show what comes back",
@@ -285,6 +291,7 @@ impl Command {
             | Self::Tasks(_)
             | Self::As(_)
             | Self::Wire(_)
+            | Self::Diff(..)
             | Self::Instructions
             | Self::Lacks(_)
             | Self::Unknown => false,
@@ -327,6 +334,7 @@ impl Command {
                 | Self::Save(..)
                 | Self::Trouble(_)
                 | Self::Wire(_)
+                | Self::Diff(..)
                 | Self::Resend(_)
         )
     }
@@ -368,6 +376,7 @@ pub(super) fn parse(line: &str) -> Command {
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
         "again" => Command::Again,
+        "diff" => diff(&words.collect::<Vec<_>>()),
         "send" => send(line),
         "ping" => Command::Ping,
         "more" => Command::More,
@@ -445,6 +454,15 @@ fn tasks(words: &[String]) -> Option<Tasks> {
         ["wait", number] => number.parse().ok().map(Tasks::Wait),
         ["cancel", number] => number.parse().ok().map(Tasks::Cancel),
         _ => None,
+    }
+}
+
+/// Reads what stands behind `/diff`.
+fn diff(words: &[String]) -> Command {
+    let numbers = words.iter().map(|word| word.parse());
+    match numbers.collect::<Vec<_>>()[..] {
+        [Ok(before), Ok(after)] => Command::Diff(before, after),
+        _ => Command::Lacks(DIFF),
     }
 }
 
@@ -593,6 +611,10 @@ mod tests {
         check("/trouble --other", Command::Lacks(TROUBLE));
         check("/trouble 1 2", Command::Lacks(TROUBLE));
         check("/trouble soon", Command::Lacks(TROUBLE));
+        check("/diff 4 12", Command::Diff(4, 12));
+        for line in ["/diff", "/diff 4", "/diff 4 a", "/diff 4 5 6"] {
+            check(line, Command::Lacks(DIFF));
+        }
         check("/ping", Command::Ping);
         check("/send", Command::Lacks(SEND));
         let send = |method: &str, params: Option<&str>| {

@@ -357,6 +357,7 @@ impl<'a> Repl<'a> {
             }
             Command::Resend(number) => return self.resend(number).await,
             Command::Wire(what) => return self.wire(what),
+            Command::Diff(before, after) => return self.diff(before, after),
             Command::Send(method, params) => return self.send(&method, params.as_deref()).await,
             Command::Ping => return self.ping().await,
             Command::More => return self.more(),

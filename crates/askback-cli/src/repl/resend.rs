@@ -10,7 +10,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Repl, raw::Members, send::Message};
+use super::{Repl, raw::Members, send::Message, wire::LISTED};
 use crate::error::Error;
 
 /// The name of the one field in which a request is edited.
@@ -22,7 +22,7 @@ impl Repl<'_> {
     pub(super) async fn resend(&mut self, number: u64) -> Result<(), Error> {
         let Some(request) = self.request(number)? else {
             let words = words!("message {} is no request of ours", number);
-            return Err(Error::usage(words).hint("/wire lists those that are kept."));
+            return Err(Error::usage(words).hint(LISTED));
         };
         let unsent = self.known.unsent.get(&number).cloned();
         let request = unsent.unwrap_or(request);
@@ -40,9 +40,7 @@ impl Repl<'_> {
 
     /// The text of the request of this number, indented and otherwise as it was sent.
     fn request(&self, number: u64) -> Result<Option<String>, Error> {
-        let Some(log) = &self.session.wire else {
-            return Err(Error::usage("the messages of this session are not kept"));
-        };
+        let log = self.wire_log()?;
         let kept = log.lock();
         let entry = kept.get(number).filter(|entry| entry.is_sent());
         let text = entry.and_then(|entry| str::from_utf8(entry.message()).ok());

@@ -2,25 +2,32 @@
 
 use std::{path::Path, time::SystemTime};
 
-use askback_host::{page::Style, text::given, wire, words};
+use askback_host::{
+    diff,
+    page::{Style, out},
+    text::given,
+    wire, words,
+};
+use serde_json::Value;
 
 use super::{Repl, line::Wire};
-use crate::error::Error;
+use crate::{error::Error, wire::WireLog};
+
+/// The hint where there is no such message.
+pub(super) const LISTED: &str = "/wire lists those that are kept.";
 
 impl Repl<'_> {
     /// Shows the messages that travelled, or writes them to a file.
     pub(super) fn wire(&mut self, what: Wire) -> Result<(), Error> {
-        let Some(log) = &self.session.wire else {
-            return Err(Error::usage("the messages of this session are not kept"));
-        };
-        let mut page = askback_host::page::out::stdout_page();
+        let log = self.wire_log()?;
+        let mut page = out::stdout_page();
         match what {
             Wire::Show(shown) => {
                 if let Some(name) = self.one_of_several() {
                     wire::heading(&mut page, name);
                 }
                 let put = wire::put(&mut page, &log.lock(), shown, SystemTime::now());
-                put.map_err(|why| Error::usage(why).hint("/wire lists those that are kept."))?;
+                put.map_err(|why| Error::usage(why).hint(LISTED))?;
             }
             Wire::Save(file) => {
                 let path = Path::new(&file);
@@ -30,5 +37,41 @@ impl Repl<'_> {
             }
         }
         Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    /// Shows what differs between two messages.
+    pub(super) fn diff(&mut self, before: u64, after: u64) -> Result<(), Error> {
+        let [was, is] = [self.message(before)?, self.message(after)?];
+        let mut page = out::stdout_page();
+        if let Some(name) = self.one_of_several() {
+            wire::heading(&mut page, name);
+        }
+        if was == is {
+            let words = words!("Message {} is the same as message {}.", after, before);
+            page.note(Style::Dim, words);
+        } else {
+            let words = words!("What differs in message {} from message {}:", after, before);
+            page.note(Style::Dim, words);
+            diff::put_all(&mut page, &was, &is);
+        }
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    /// The message of this number.
+    fn message(&self, number: u64) -> Result<Value, Error> {
+        let log = self.wire_log()?;
+        let kept = log.lock();
+        let Some(entry) = kept.get(number) else {
+            let error = Error::usage(words!("there is no message {}", number));
+            return Err(error.hint(LISTED));
+        };
+        serde_json::from_slice(entry.message())
+            .map_err(|_| Error::usage(words!("message {} is no JSON", number)).hint(LISTED))
+    }
+
+    /// The messages that travelled.
+    pub(super) fn wire_log(&self) -> Result<&WireLog, Error> {
+        let unkept = || Error::usage("the messages of this session are not kept");
+        self.session.wire.as_ref().ok_or_else(unkept)
     }
 }
