@@ -32,7 +32,7 @@ use crate::{
         Reply, Said, Server,
     },
     models::{Model, ModelError},
-    page::{Page, Rows, Style, out::Unwritten},
+    page::{Page, Rows, out::Unwritten},
     relay::{self, Arrival, Arrivals, ServerId},
     remarks::{Remark, Remarks},
     served::Served,
@@ -532,13 +532,7 @@ impl Host {
                     let name = &self.talk.server(server).desk().asker().name;
                     wire::heading(page, given(name).short());
                 }
-                let put = match &self.served.get_mut(server).wire {
-                    Some(show) => show(page, shown),
-                    None => Err("the messages of this session are not kept".into()),
-                };
-                if let Err(why) = put {
-                    page.item("× ", Style::Warning, why);
-                }
+                self.served.get_mut(server).put_wire(page, shown);
             }
             Did::Interrupt => self.happen(server, Event::Said(Said::Cancel)),
             Did::End => self.happen(server, Event::EndOfInput),

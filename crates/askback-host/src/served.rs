@@ -2,7 +2,13 @@
 
 use askback_core::limits::Limits;
 
-use crate::{model::Permission, page::Page, remarks::Remarks, text::Words, wire::Shown};
+use crate::{
+    model::Permission,
+    page::{Page, Style},
+    remarks::Remarks,
+    text::Words,
+    wire::Shown,
+};
 
 /// Puts what is wanted of the messages that travelled on a page, or says why not.
 pub(crate) type ShowWire = dyn Fn(&mut Page, Shown) -> Result<(), Words>;
@@ -26,6 +32,17 @@ impl Served {
             remarks: Remarks::new(limits),
             keep: None,
             wire: None,
+        }
+    }
+
+    /// Puts what is wanted of the messages that travelled on a page, or why it is not there.
+    pub(crate) fn put_wire(&self, page: &mut Page, shown: Shown) {
+        let put = match &self.wire {
+            Some(show) => show(page, shown),
+            None => Err("the messages of this session are not kept".into()),
+        };
+        if let Err(why) = put {
+            page.item("× ", Style::Warning, why);
         }
     }
 }
