@@ -38,6 +38,9 @@ trait Written: Action + Sized {
 impl<A: Written> Frame<A> {
     fn rule(self) -> Result<Rule<A>, &'static str> {
         let when = self.when.unwrap_or_default();
+        if when.only.is_some() && when.fields.is_none() {
+            return Err("`only` goes with `fields`: it says that the form has no others");
+        }
         let is_never = self.asked.is_some_and(Asked::is_never);
         let act = match self.act {
             None if is_never => A::refusal(),

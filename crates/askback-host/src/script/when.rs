@@ -26,6 +26,8 @@ pub struct When {
     pub message: Option<TextMatch>,
     /// Fields that the form has, by name.
     pub fields: Option<Vec<String>>,
+    /// Whether the form has no fields but those.
+    pub only: Option<bool>,
     /// Tools that a model is offered, by name.
     pub tools: Option<Vec<String>>,
     /// The host of the link, as [`Link::named`](link::Link::named) has it. A rule that accepts links has to name it.
@@ -66,7 +68,14 @@ impl When {
             _ => false,
         };
         let has_fields = |wanted: &Vec<String>| match &question.ask {
-            Ask::Form { schema, .. } => wanted.iter().all(|name| schema.field(name).is_some()),
+            Ask::Form { schema, .. } => {
+                let has_all = wanted.iter().all(|name| schema.field(name).is_some());
+                let has_others = schema
+                    .fields
+                    .iter()
+                    .any(|field| !wanted.contains(&field.name));
+                has_all && !(has_others && self.only == Some(true))
+            }
             _ => false,
         };
         self.fits_call(server, question)

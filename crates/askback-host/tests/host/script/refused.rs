@@ -145,6 +145,13 @@ fn a_wrong_file_is_refused_at_its_line() {
         "line 2",
         "a model is asked has none",
     );
+    for rule in [
+        "answers:\n  - {when: {only: true}, cancel: true}",
+        "answers:\n  - {when: {key: a, only: false}, cancel: true}",
+        "sampling:\n  - {when: {only: true}, reply: x}",
+    ] {
+        check(rule, "line 2", "`only` goes with `fields`");
+    }
     for date in [
         "tomorrow",
         "today14d",

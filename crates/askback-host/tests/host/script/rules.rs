@@ -126,6 +126,10 @@ fn rules_name_their_questions() {
     check("fields: [b, a]", form, true);
     check("fields: []", form, true);
     check("fields: [a, c]", form, false);
+    check("fields: [b, a], only: true", form, true);
+    check("fields: [a], only: true", form, false);
+    check("fields: [a, b, c], only: true", form, false);
+    check("fields: [a], only: false", form, true);
     check(
         "fields: [a], message: USD, key: wishes, tool: book_holiday",
         form,
