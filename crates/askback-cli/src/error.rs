@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use askback_core::jsonrpc::ErrorObject;
+use askback_core::{jsonrpc::ErrorObject, protocol::RawJson};
 use askback_host::{
     Interrupted,
     model::Ended,
@@ -23,6 +23,8 @@ pub struct Error {
     pub quoted: Option<PeerText>,
     /// The error that the server answered with.
     pub answer: Option<Box<ErrorObject>>,
+    /// The result that came, where it is not what the server says that it is.
+    pub result: Option<RawJson>,
     /// The hints, each in a sentence of its own.
     pub hints: Vec<Words>,
 }
@@ -136,6 +138,7 @@ impl Error {
             message: message.into(),
             quoted: None,
             answer: None,
+            result: None,
             hints: Vec::new(),
         }
     }

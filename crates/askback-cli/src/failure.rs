@@ -1,9 +1,10 @@
 //! Errors, as a page shows them, and as JSON.
 
-use askback_core::jsonrpc::ErrorObject;
+use askback_core::{jsonrpc::ErrorObject, protocol::RawJson};
 use askback_host::{
     page::{Page, Style},
-    text::{PeerText, Words},
+    text::{self, PeerText, Words},
+    wire::indented,
     words,
 };
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde_json::{
 
 use crate::error::{Error, Exit, Kind};
 
-/// The most characters of a peer's words that are shown of an error.
+/// The most characters of a peer's words, and of its result, that are shown of an error.
 const QUOTED: usize = 2048;
 
 /// The object that is printed in place of a result that would be JSON.
@@ -35,6 +36,8 @@ struct Members<'a> {
     hints: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a ErrorObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawJson>,
 }
 
 impl Error {
@@ -55,6 +58,7 @@ impl Error {
                 detail: detail.filter(|_| self.answer.is_none()),
                 hints: self.hints.iter().map(Words::as_str).collect(),
                 server: self.answer.as_deref(),
+                result: self.result.as_ref(),
             },
         })
     }
@@ -73,11 +77,11 @@ impl Error {
 
     fn put_rest(&self, page: &mut Page, hint: impl Fn(&mut Page, Words)) {
         if let Some(quoted) = &self.quoted {
-            let (head, more) = quoted.cut(QUOTED);
-            page.quote_at("  ", head);
-            if more > 0 {
-                page.note(Style::Dim, words!("{} more characters are left out", more));
-            }
+            put_peer(page, quoted);
+        }
+        if let Some(result) = &self.result {
+            page.note(Style::Plain, "Its result, as it came:");
+            put_peer(page, &indented(&text::json(result.as_str())).into());
         }
         for words in &self.hints {
             hint(page, words.clone());
@@ -85,9 +89,19 @@ impl Error {
     }
 }
 
+/// Puts what a peer said on a page, as far as a person reads it.
+fn put_peer(page: &mut Page, said: &PeerText) {
+    let (head, more) = said.cut(QUOTED);
+    page.quote_at("  ", head);
+    if more > 0 {
+        page.note(Style::Dim, words!("{} more characters are left out", more));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use askback::client::ClientError;
+    use askback_core::protocol::CallToolResult;
     use askback_host::page::Look;
     use serde_json::{Value, json};
 
@@ -125,6 +139,25 @@ mod tests {
         });
         let error = failed(ClientError::Server(answered));
         check(&error, Exit::ToolError, expected);
+        let expected = json!({
+            "kind": "protocol", "exitCode": 4, "message": "the server broke the protocol",
+            "detail": "the result of the tool `t` does not fit its output schema: total: no number",
+            "result": {"content": [], "structuredContent": {"total": "\u{9b}many"}},
+        });
+        check(&misfit(), Exit::Failure, expected);
+    }
+
+    /// The error of a result that does not fit its schema.
+    fn misfit() -> Error {
+        let structured = RawJson::new(&json!({"total": "\u{9b}many"}));
+        failed(ClientError::Output {
+            tool: "t".to_owned(),
+            why: "total: no number".to_owned(),
+            result: Box::new(CallToolResult {
+                structured_content: structured.ok(),
+                ..CallToolResult::default()
+            }),
+        })
     }
 
     #[test]
@@ -156,6 +189,21 @@ mod tests {
             &quoting,
             &format!("askback: the server answered:\n{quoted}"),
             &format!("× the server answered:\n{quoted}"),
+        );
+        let came = "  | the result of the tool `t` does not
+  | fit its output schema: total: no
+  | number
+  Its result, as it came:
+  | {
+  |   \"content\": [],
+  |   \"structuredContent\":
+  | {\"total\":\"\\u009bmany\"}
+  | }
+";
+        check(
+            &misfit(),
+            &format!("askback: the server broke the protocol:\n{came}"),
+            &format!("× the server broke the protocol:\n{came}"),
         );
         let long = Error::usage("x").quoting("ab".repeat(QUOTED));
         let mut page = Page::new(Look {

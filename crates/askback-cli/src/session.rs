@@ -12,7 +12,7 @@ use askback_core::{
     jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
     limits::Limits,
     protocol::{
-        Root,
+        RawJson, Root,
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
     revision::{Era, Revision},
@@ -557,6 +557,10 @@ pub fn failed(error: ClientError) -> Error {
                 ..failed
             }
         }
+        ClientError::Output { result, .. } => Error {
+            result: RawJson::new(&*result).ok(),
+            ..failed
+        },
         ClientError::Authorization(error) => hinted(failed, &error),
         ClientError::Unauthorized { .. } => failed.hint(headers::HOW),
         ClientError::Http {

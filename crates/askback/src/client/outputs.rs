@@ -235,6 +235,7 @@ impl OutputSchema {
         let wrong = |why: String| ClientError::Output {
             tool: self.tool.clone(),
             why,
+            result: Box::new(result.clone()),
         };
         let Some(content) = &result.structured_content else {
             return Err(wrong("it has no structured content".to_owned()));

@@ -1,6 +1,7 @@
 //! Why a call, or a connection, came to nothing.
 
 use alloc::{
+    boxed::Box,
     format,
     string::{String, ToString},
     vec::Vec,
@@ -9,7 +10,10 @@ use core::time::Duration;
 
 use super::ServerEnd;
 use crate::{
-    auth::AuthorizationError, jsonrpc::ErrorObject, protocol::ToolResultError, quote::Quoted,
+    auth::AuthorizationError,
+    jsonrpc::ErrorObject,
+    protocol::{CallToolResult, ToolResultError},
+    quote::Quoted,
     revision::Revision,
 };
 
@@ -70,6 +74,8 @@ pub enum ClientError {
         tool: String,
         /// Where it does not fit, and what is expected there.
         why: String,
+        /// The result, for a person to look at. Nothing in it may be relied on.
+        result: Box<CallToolResult>,
     },
     /// The output schema that a tool was listed with is none by which results can be checked. The tool was
     /// not called.
