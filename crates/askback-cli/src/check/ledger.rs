@@ -29,6 +29,8 @@ pub struct Departure {
     pub sent: String,
     /// The last thing that came.
     pub came: String,
+    /// The last lines that it wrote to its standard error.
+    pub stderr: Vec<String>,
 }
 
 /// The verdicts on one requirement.
@@ -59,6 +61,9 @@ pub struct Finding {
 
 /// The most findings of one requirement; more of the same kind tell nothing new.
 const FINDINGS: usize = 8;
+
+/// The most lines of its standard error that are kept of a server that went away.
+const LINES: usize = 8;
 
 impl Ledger {
     /// An empty one.
@@ -95,10 +100,12 @@ impl Ledger {
     fn note_departure(&mut self, seen: &Exchange) {
         if !self.is_away && self.departures.len() < FINDINGS {
             self.is_away = true;
+            let lines = &seen.reply.stderr;
             self.departures.push(Departure {
                 revision: self.revision,
                 sent: seen.shown.clone(),
                 came: seen.reply.shown(),
+                stderr: lines[lines.len().saturating_sub(LINES)..].to_vec(),
             });
         }
     }

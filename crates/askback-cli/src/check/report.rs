@@ -52,6 +52,8 @@ struct Departed<'a> {
     revision: &'static str,
     sent: &'a str,
     came: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stderr: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -128,6 +130,7 @@ impl<'a> Departed<'a> {
             revision: departure.revision.as_str(),
             sent: &departure.sent,
             came: &departure.came,
+            stderr: &departure.stderr,
         }
     }
 }
@@ -151,6 +154,9 @@ fn put_departure(page: &mut Page, departure: &Departure) {
     let words = words!("The server went away (in {}).", given(departure.revision));
     page.item("× ", Style::Warning, words);
     put_exchange(page, &departure.sent, &departure.came);
+    for line in &departure.stderr {
+        put_quoted(page, "stderr ", line);
+    }
 }
 
 /// Why a server was not tried to the end, in words.
@@ -171,13 +177,17 @@ fn ended(lost: &Lost) -> Words {
 /// Puts what was sent and what came, as far as a person reads it.
 pub fn put_exchange(page: &mut Page, sent: &str, came: &str) {
     for (mark, text) in [("  sent ", sent), ("  came ", came)] {
-        let (head, more) = PeerText::from(text).cut(SHOWN);
         if !text.is_empty() {
-            page.quote_at(mark, head);
+            put_quoted(page, mark, text);
         }
-        if more > 0 {
-            page.note(Style::Dim, words!("{} more characters are left out", more));
-        }
+    }
+}
+
+fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
+    let (head, more) = PeerText::from(text).cut(SHOWN);
+    page.quote_at(mark, head);
+    if more > 0 {
+        page.note(Style::Dim, words!("{} more characters are left out", more));
     }
 }
 

@@ -347,10 +347,7 @@ impl Probe {
     pub async fn close(self) -> Closed {
         match self.wire {
             Wire::Process(process) => {
-                let mut limits = self.bounds.limits.clone();
-                limits.client.exit = self.bounds.patience.exit(limits.client.exit);
-                let mut closed = process.end(&limits).await;
-                self.bounds.patience.note_end(closed.is_by_itself);
+                let mut closed = process.end(&self.bounds).await;
                 closed.stderr.splice(0..0, self.stderr);
                 closed.noise.splice(0..0, self.noise);
                 closed

@@ -1,7 +1,6 @@
 //! Exchanges with a process, line by line.
 
 use askback::transport::{ChildLine, OpenChild};
-use askback_core::limits::Limits;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -9,14 +8,22 @@ use super::{Bounds, Closed, End, Reply, Sent, Wait};
 
 /// A server that was started.
 #[derive(Debug)]
-pub(super) struct Process(OpenChild);
+pub(super) struct Process {
+    /// The process, until it has ended.
+    child: Option<OpenChild>,
+    closed: Closed,
+}
 
 impl Process {
     pub(super) fn new(child: OpenChild) -> Self {
-        Self(child)
+        Self {
+            child: Some(child),
+            closed: Closed::default(),
+        }
     }
 
-    /// Sends a line, and reads until what is waited for has come.
+    /// Sends a line, and reads until what is waited for has come. Where the server goes away, that is all that it
+    /// wrote to its standard error.
     pub(super) async fn exchange(
         &mut self,
         sent: &Sent,
@@ -25,13 +32,21 @@ impl Process {
     ) -> Reply {
         let began = Instant::now();
         let mut reply = Reply::default();
-        reply.end = self.run(sent, bounds, answer, &mut reply).await;
+        let Some(child) = &mut self.child else {
+            reply.end = End::Unreachable("the server was gone before".to_owned());
+            return reply;
+        };
+        reply.end = Self::run(child, sent, bounds, answer, &mut reply).await;
         reply.took = began.elapsed();
+        if matches!(reply.end, End::Closed(_)) {
+            self.finish(bounds).await;
+            reply.stderr.append(&mut self.closed.stderr);
+        }
         reply
     }
 
     async fn run(
-        &mut self,
+        child: &mut OpenChild,
         sent: &Sent,
         bounds: &Bounds,
         answer: impl Fn(&Value) -> Option<Value>,
@@ -41,7 +56,7 @@ impl Process {
         let deadline = Instant::now().checked_add(patience);
         let deadline = deadline.unwrap_or_else(Instant::now);
         bounds.sends(&sent.body);
-        let sending = timeout_at(deadline, self.0.send(sent.body.clone())).await;
+        let sending = timeout_at(deadline, child.send(sent.body.clone())).await;
         match sending {
             Ok(Ok(())) if sent.wait == Wait::Nothing => return End::Done,
             // What it said before it went away is read below.
@@ -49,7 +64,7 @@ impl Process {
             Err(_) => return End::Silent(patience),
         }
         for _ in 0..bounds.messages {
-            let Ok(received) = timeout_at(deadline, self.0.receive()).await else {
+            let Ok(received) = timeout_at(deadline, child.receive()).await else {
                 return End::Silent(patience);
             };
             let bytes = match received {
@@ -76,7 +91,7 @@ impl Process {
                 };
                 let answer = answer.to_string().into_bytes();
                 bounds.sends(&answer);
-                let answered = self.0.send(answer);
+                let answered = child.send(answer);
                 let _ = timeout_at(deadline, answered).await;
             }
             if is_wanted {
@@ -87,15 +102,26 @@ impl Process {
     }
 
     /// Ends the process.
-    pub(super) async fn end(self, limits: &Limits) -> Closed {
-        match self.0.end(limits).await {
-            Ok(end) => Closed {
+    pub(super) async fn end(mut self, bounds: &Bounds) -> Closed {
+        self.finish(bounds).await;
+        self.closed
+    }
+
+    async fn finish(&mut self, bounds: &Bounds) {
+        let Some(child) = self.child.take() else {
+            return;
+        };
+        let mut limits = bounds.limits.clone();
+        limits.client.exit = bounds.patience.exit(limits.client.exit);
+        // Where the process cannot be waited for, nothing is known of its end.
+        if let Ok(end) = child.end(&limits).await {
+            self.closed = Closed {
                 code: end.code,
                 is_by_itself: Some(end.is_by_itself),
                 stderr: end.stderr,
                 noise: Vec::new(),
-            },
-            Err(_) => Closed::default(),
+            };
         }
+        bounds.patience.note_end(self.closed.is_by_itself);
     }
 }

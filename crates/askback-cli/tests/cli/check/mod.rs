@@ -234,6 +234,38 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .says("--other is for a server at a URL");
 }
 
+/// A server that answers the handshake, and ends with a few words at the first other request.
+#[cfg(unix)]
+const DIES: &str = r#"
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+    case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" ;;
+    *'"id"'*)
+        exec >&-
+        for n in 1 2 3 4 5 6 7 8 9; do echo "line $n" >&2; done
+        printf 'no \033[2Jsuch method\n' >&2
+        exit 3 ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn the_last_words_of_a_server_that_goes_away_are_shown() {
+    let words = ["check", "--protocol", "2025-11-25"];
+    let run = |name: &str| Run::new(&format!("check-dies-{name}"), &words);
+    let ran = run("words").and(&["--", "sh", "-c", DIES]).run().expect(1);
+    let ran = ran.prints("stderr | line 9\nstderr | no <U+001B>[2Jsuch method\n");
+    assert!(!ran.stdout.contains("line 2"), "{}", ran.stdout);
+    let json = run("json").and(&["--json", "--", "sh", "-c", DIES]);
+    let report = json.run().expect(1).json();
+    let lines = report["departures"][0]["stderr"].as_array();
+    let lines = lines.expect("it wrote some");
+    assert_eq!(lines.len(), 8);
+    assert_eq!(lines[7], "no \u{1b}[2Jsuch method");
+}
+
 #[test]
 fn a_server_that_cannot_be_tried_is_an_error() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);
