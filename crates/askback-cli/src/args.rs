@@ -1,6 +1,8 @@
 //! The arguments of a tool or prompt, as they stand on the command line: `key=value` and
 //! `key:=json`.
 
+mod unfit;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use askback_core::forms::read_json;
@@ -10,6 +12,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
+pub use self::unfit::{Unfit, Wanted, unfit};
 use crate::{error::Error, misplaced};
 
 /// One argument.

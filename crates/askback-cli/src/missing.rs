@@ -18,7 +18,7 @@ use askback_host::{
 use serde_json::{Map, Value};
 
 use crate::{
-    args,
+    args::{self, Unfit, Wanted},
     error::{Error, Kind},
 };
 
@@ -78,12 +78,25 @@ pub async fn for_tool(
     }
 }
 
-/// Says which of the arguments given the schema of the tool does not know. They are sent all the same: it is the
-/// server that decides.
-pub fn tell_unknown(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
+/// Says which of the arguments given the schema of the tool does not know, and of which it wants another type or value.
+/// They are sent all the same: it is the server that decides.
+pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     for name in args::unknown(given, schema) {
         let words = "sent, though the tool's schema knows no argument ";
         host.page().quote_line(words, name);
+    }
+    for Unfit { name, wanted } in args::unfit(given, schema) {
+        let wanted = match wanted {
+            Wanted::Type(words) => words.to_string(),
+            Wanted::Choice(values, has_more) => {
+                let values = values.into_iter().map(Value::to_string);
+                let more = has_more.then(|| "…".to_owned());
+                let values: Vec<_> = values.chain(more).collect();
+                format!("one of {}", values.join(", "))
+            }
+        };
+        let words = "sent, though it does not fit the schema ";
+        host.page().quote_line(words, format!("{name}: {wanted}"));
     }
 }
 

@@ -126,7 +126,7 @@ async fn call(
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let mut arguments = args::for_tool(arguments, &schema)?;
-    missing::tell_unknown(host, &schema, &arguments);
+    missing::tell_unfit(host, &schema, &arguments);
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;

@@ -433,7 +433,7 @@ impl<'a> Repl<'a> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
-        missing::tell_unknown(&mut self.session.host, &schema, &given);
+        missing::tell_unfit(&mut self.session.host, &schema, &given);
         let asks_all = words.is_empty();
         let before = given.clone();
         let filled =
