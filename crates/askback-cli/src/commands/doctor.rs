@@ -27,13 +27,16 @@ const AFTER: &str = "\
 Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in,
 nothing is registered, and no tool is called.
 
-Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, 2 usage, 5 sign-in is
-required (askback inspect --url URL signs in).";
+Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, or there are warnings with
+--strict, 2 usage, 5 sign-in is required (askback inspect --url URL signs in).";
 
 /// Find out why a server cannot be used, and what is hard to use about it
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub struct DoctorArgs {
+    /// End with 1 if there are warnings, too
+    #[arg(long)]
+    strict: bool,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -62,7 +65,7 @@ pub async fn run(args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
         );
         Error::new(Kind::Connection, words).hint("Wait less for each answer with --timeout.")
     })?;
-    outcome.faulty = diagnosis.has_failed();
+    outcome.faulty = diagnosis.has_failed() || args.strict && diagnosis.has_warnings();
     outcome.unauthorized = diagnosis.wants_sign_in;
     if args.json {
         return print_as_json(&diagnosis.report());

@@ -60,6 +60,11 @@ impl Diagnosis {
         self.steps.iter().any(|step| step.state == State::Failed)
     }
 
+    /// Whether there are warnings.
+    pub fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
     /// Adds a step that went well.
     pub(super) fn ok(
         &mut self,

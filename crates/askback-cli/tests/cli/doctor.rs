@@ -220,6 +220,19 @@ sleep 60
 
 #[cfg(unix)]
 #[test]
+fn a_warning_fails_a_strict_run_alone() {
+    // It ends with its input.
+    let prompt = SLOPPY.replace("sleep 60", "");
+    let run = |name: &str, words: &[&str]| doctor(name, &[words, &["sh", "-c", &prompt]].concat());
+    run("lax", &["--"]).expect(0);
+    let ran = run("strict", &["--strict", "--"]).expect(1);
+    assert!(steps(&ran).iter().all(|(_, state)| state == "ok"));
+    let agency = ["--strict", "--", ASKBACK, "serve", "travel"];
+    doctor("strict-agency", &agency).expect(0);
+}
+
+#[cfg(unix)]
+#[test]
 fn what_is_hard_to_use_is_warned_of() {
     let ran = doctor("sloppy", &["--", "sh", "-c", SLOPPY]).expect(0);
     let report = ran.json();
