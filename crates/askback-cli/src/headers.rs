@@ -1,15 +1,15 @@
 //! Headers of the command line, for servers at an address.
 
-use std::{collections::BTreeMap, convert::Infallible, env};
+use std::{collections::BTreeMap, convert::Infallible};
 
 use askback::authorization::Secret;
 use serde_json::json;
 
 use crate::{
-    environment,
     error::Error,
     secret,
-    servers::{Names, Values},
+    servers::Names,
+    substitute,
     target::{Reach, Target},
 };
 
@@ -75,48 +75,14 @@ pub fn add(headers: &[TypedHeader], target: &mut Target) -> Result<(), Error> {
         let (name, value) = header.parts()?;
         typed.insert(name.to_lowercase(), value.to_owned());
     }
-    let mut filled = json!({"headers": typed});
-    values(&Names::of(&filled))?
-        .fill(&mut filled)
-        .map_err(|_| {
-            Error::usage("a header has a name in it that stands for nothing here")
-                .hint("${NAME} stands for a variable of your environment.")
-        })?;
-    for (name, value) in filled["headers"].as_object().into_iter().flatten() {
+    for (name, value) in substitute::filled(&typed, "a header")? {
         address
             .headers
-            .retain(|known, _| !known.eq_ignore_ascii_case(name));
-        let value = value.as_str().unwrap_or_default().to_owned();
-        address.headers.insert(name.clone(), value);
+            .retain(|known, _| !known.eq_ignore_ascii_case(&name));
+        address.headers.insert(name, value);
     }
     // One that the transport sets, or that is no header, is told now.
     address.http().map(drop)
-}
-
-fn values(names: &Names) -> Result<Values, Error> {
-    let mut variables = BTreeMap::new();
-    for name in names.variables.iter().chain(&names.optional) {
-        if environment::is_ours(name) {
-            let words = "no server is given this variable, which holds a secret of askback:";
-            return Err(Error::usage(words).quoting(&**name));
-        }
-        match env::var(name) {
-            Ok(value) => {
-                variables.insert(name.clone(), value);
-            }
-            Err(_) if names.optional.contains(name) => {}
-            Err(_) => {
-                let words = "a header takes a value from this variable, which is not set:";
-                return Err(Error::usage(words)
-                    .quoting(&**name)
-                    .hint("Set it where you run askback. ${NAME:-text} has a default."));
-            }
-        }
-    }
-    Ok(Values {
-        variables,
-        ..Values::default()
-    })
 }
 
 /// Checks that a call with these headers may be kept in a file: no value is spelled out.
