@@ -68,7 +68,9 @@ pub fn add(headers: &[TypedHeader], target: &mut Target) -> Result<(), Error> {
         return Err(Error::usage(
             "--header is for a server at a URL, not one that is started here",
         )
-        .hint("Variables of your environment are given to a server that is started."));
+        .hint(
+            "A server that is started has the variables of your environment; --env sets others.",
+        ));
     };
     let mut typed = BTreeMap::new();
     for header in headers {

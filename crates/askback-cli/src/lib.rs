@@ -50,4 +50,5 @@ pub mod target;
 pub mod told;
 pub mod trust;
 pub mod unreached;
+pub mod variables;
 pub mod wire;

@@ -14,6 +14,7 @@ use crate::{
     servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
+    variables::{self, TypedVariable},
 };
 
 /// The names under which a file of servers is looked for, from the working directory upward.
@@ -32,6 +33,10 @@ pub struct TargetArgs {
     /// command line: write a secret as '${VAR}', in single quotes, for a variable
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedHeader::read)]
     pub headers: Vec<TypedHeader>,
+    /// Set this variable of a server that is started here; may be given again. NAME alone has the value that it has
+    /// here, and '${VAR}' in a value, in single quotes, stands for a variable
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = TypedVariable::read)]
+    pub env: Vec<TypedVariable>,
     /// A server of mcp.json; open takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Vec<String>,
@@ -113,8 +118,28 @@ impl TargetArgs {
         if let Some(name) = &self.name {
             target.name.clone_from(name);
         }
-        headers::add(&self.headers, &mut target)?;
+        self.add_to(&mut target)?;
         Ok(target)
+    }
+
+    /// Adds the headers and variables of the command line to a server.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where they are not for this server, or none.
+    pub fn add_to(&self, target: &mut Target) -> Result<(), Error> {
+        headers::add(&self.headers, target)?;
+        variables::add(&self.env, target)
+    }
+
+    /// Checks that what is on the command line may be kept in a file with the rest of it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where a secret is spelled out.
+    pub fn keep_out_of_files(&self) -> Result<(), Error> {
+        headers::keep_out_of_files(&self.headers)?;
+        variables::keep_out_of_files(&self.env)
     }
 
     /// The servers meant: those that are named, or with `all` those of the file that are not disabled,
@@ -126,10 +151,15 @@ impl TargetArgs {
     pub fn targets(&self, all: bool) -> Result<Meant, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
-        if !self.headers.is_empty() && is_of_file && self.server.len() != 1 {
-            return Err(Error::usage(
-                "--header is for one server: name it with --url or --server",
-            ));
+        if is_of_file && self.server.len() != 1 {
+            if !self.headers.is_empty() {
+                let error = "--header is for one server: name it with --url or --server";
+                return Err(Error::usage(error));
+            }
+            if !self.env.is_empty() {
+                let error = "--env is for one server: name it with --server, or write its command behind --";
+                return Err(Error::usage(error));
+            }
         }
         if is_unnamed && (all || out::is_attended()) {
             return self.all();

@@ -172,13 +172,13 @@ impl SessionArgs {
         self.target.target()
     }
 
-    /// Checks that the headers of the command line may be kept in a file with the rest of it.
+    /// Checks that what is on the command line may be kept in a file with the rest of it.
     ///
     /// # Errors
     ///
-    /// A usage error where one is spelled out.
-    pub fn keep_headers_out_of_files(&self) -> Result<(), Error> {
-        headers::keep_out_of_files(&self.target.headers)
+    /// A usage error where a secret is spelled out.
+    pub fn keep_secrets_out_of_files(&self) -> Result<(), Error> {
+        self.target.keep_out_of_files()
     }
 
     /// The servers that are meant: those that are named, or `all` of the file.

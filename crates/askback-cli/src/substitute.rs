@@ -16,7 +16,7 @@ use crate::{
 /// # Errors
 ///
 /// A usage error where a variable is not set or holds a secret of ours, and where a name stands for nothing.
-pub fn filled(
+pub(crate) fn filled(
     texts: &BTreeMap<String, String>,
     a_text: &'static str,
 ) -> Result<BTreeMap<String, String>, Error> {

@@ -90,7 +90,7 @@ impl CallArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if args.park {
-        args.session.keep_headers_out_of_files()?;
+        args.session.keep_secrets_out_of_files()?;
     }
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 
 use crate::{
     error::{Error, Outcome},
-    headers,
     locate::TargetArgs,
     own_files,
     replay::{self, Replay},
@@ -155,7 +154,7 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
         _ if args.target.is_named() => args.target.target()?,
         (Some(server), None) => {
             let mut target = server.target(&suite.folder)?;
-            headers::add(&args.target.headers, &mut target)?;
+            args.target.add_to(&mut target)?;
             target
         }
         (None, None) => {

@@ -76,5 +76,7 @@ mod typed;
 #[cfg(unix)]
 mod unseen;
 #[cfg(unix)]
+mod variables;
+#[cfg(unix)]
 mod waiting;
 mod wire;

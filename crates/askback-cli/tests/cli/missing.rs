@@ -101,7 +101,9 @@ fn what_does_not_fit_the_schema_is_told_and_sent() {
     let ran = alone("unfit", &["call", "v", "nights:=\"7\"", "room=attic"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":\"7\",\"room\":\"attic\"}\n");
     ran.says(&format!("{wants} | nights: a whole number, such as 7\n"))
-        .says(&format!("{wants} | room: one of \"sea<U+009B>\", \"city\"\n"));
+        .says(&format!(
+            "{wants} | room: one of \"sea<U+009B>\", \"city\"\n"
+        ));
     let ran = alone("fit", &["call", "v", "nights=7", "room=city"]);
     assert!(!ran.expect(0).stderr.contains(wants));
 }
