@@ -237,6 +237,7 @@ impl Listed {
             reach,
             file: Some(self.file.clone()),
             written: None,
+            is_told: false,
         }
     }
 

@@ -278,8 +278,11 @@ impl TargetArgs {
         let written = listed
             .written()
             .map_err(|error| within(found.path(), error))?;
-        found.agree(&written, listed.names())?;
-        used(&listed, found.path())
+        let is_told = found.agree(&written, listed.names())?;
+        Ok(Target {
+            is_told,
+            ..used(&listed, found.path())?
+        })
     }
 }
 
@@ -356,8 +359,11 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
         let written = listed
             .written()
             .map_err(|error| within(&source.path, error))?;
-        found.agree(&written, listed.names())?;
-        return used(&listed, &source.path);
+        let is_told = found.agree(&written, listed.names())?;
+        return Ok(Target {
+            is_told,
+            ..used(&listed, &source.path)?
+        });
     }
     let error = words!("{} has no server called `{}`", client.name(), given(name));
     let error = Error::usage(error).hint("askback servers lists those of all clients.");

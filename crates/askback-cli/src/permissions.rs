@@ -95,6 +95,7 @@ mod tests {
             }),
             file: None,
             written: None,
+            is_told: false,
         }
     }
 

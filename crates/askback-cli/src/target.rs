@@ -34,6 +34,8 @@ pub struct Target {
     /// How it is reached in the words of that file, where values took the place of variables: those
     /// may be secrets.
     pub written: Option<Reach>,
+    /// Whether the person was told how it is reached just now, and agreed.
+    pub is_told: bool,
 }
 
 /// How a server is reached.
@@ -86,6 +88,7 @@ impl Target {
             }),
             file: None,
             written: None,
+            is_told: false,
         }
     }
 
@@ -107,6 +110,7 @@ impl Target {
             reach: Reach::Address(address),
             file: None,
             written: None,
+            is_told: false,
         })
     }
 

@@ -173,9 +173,10 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Tells what a file says to use: what runs here was written by whoever wrote the file.
+/// Tells what a file says to use, unless the person agreed to it just now: what runs here was written by whoever wrote the
+/// file.
 pub(super) fn tell_of(target: &Target) {
-    if let Some(file) = &target.file {
+    if let Some(file) = target.file.as_ref().filter(|_| !target.is_told) {
         let mut page = out::stderr_page();
         page.line(words!("{} says to use:", given(file.display())));
         page.quote_line("  ", target.shown());

@@ -97,13 +97,13 @@ impl Found {
     }
 
     /// Makes sure that the person has agreed to use this server of the file, now or earlier. They
-    /// are asked once, as long as the file stays as it is.
+    /// are asked once, as long as the file stays as it is. Returns whether they were asked now.
     ///
     /// # Errors
     ///
     /// A usage error where they do not agree, where there is no terminal to ask at, or where the
     /// agreements of before cannot be read.
-    pub fn agree(&self, target: &Target, names: &Names) -> Result<(), Error> {
+    pub fn agree(&self, target: &Target, names: &Names) -> Result<bool, Error> {
         let agreement = Agreement {
             path: &self.path,
             server: &target.name,
@@ -113,7 +113,7 @@ impl Found {
         if let Some(agreements) = &agreements {
             let unread = |error: io::Error| Error::usage(given(error));
             if agreements.hold(&agreement).map_err(unread)? {
-                return Ok(());
+                return Ok(false);
             }
         }
         let shown = given(self.path.display());
@@ -149,11 +149,23 @@ impl Found {
             );
             out::tell(&mut page);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Puts the question on a page: the file, and what using the server does.
+    /// Puts the question on a page: the file, and what using the server does. What is longer than the terminal may be
+    /// high is said beside the prompt again, in short.
     fn question(&self, target: &Target, names: &Names, page: &mut Page) {
+        let mut measured = Page::new(page.look());
+        self.put_whole(target, names, &mut measured);
+        let is_long = measured.take().count() > NEAR;
+        self.put_whole(target, names, page);
+        if is_long {
+            self.put_short(target, page);
+        }
+    }
+
+    /// Puts the file on a page, and all that using the server does.
+    fn put_whole(&self, target: &Target, names: &Names, page: &mut Page) {
         page.say(
             Style::Plain,
             words!(
@@ -172,8 +184,10 @@ impl Found {
                 page.say(Style::Warning, warning);
             }
         }
-        // What is above may be longer than the terminal is high: what is agreed to stands beside
-        // the prompt again.
+    }
+
+    /// Puts the file on a page, and the server, and how much more was said of it.
+    fn put_short(&self, target: &Target, page: &mut Page) {
         let file = given(self.path.display());
         let what = match &target.reach {
             Reach::Start(command) => {
@@ -208,6 +222,9 @@ impl Found {
         }
     }
 }
+
+/// The most rows above the prompt that are seen with it on any terminal.
+const NEAR: usize = 12;
 
 /// The most characters of a program or an address that are shown again beside the prompt.
 const REPEATED: usize = 256;
@@ -394,6 +411,7 @@ mod tests {
                 }),
                 file: None,
                 written: None,
+                is_told: false,
             };
             let mut page = page();
             found.question(&target, &Names::default(), &mut page);
@@ -402,13 +420,9 @@ mod tests {
             let question = String::from_utf8(out).expect("it writes text");
             let last: Vec<_> = question.lines().rev().take(7).collect();
             let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
-            for says in [
-                "/project/mcp.json",
-                "names this server",
-                "| it",
-                "| /bin/sh",
-                "yes or no",
-            ] {
+            // Where it is short, all of it is there.
+            assert_eq!(last.contains("names this server"), args.len() > 1, "{last}");
+            for says in ["/project/mcp.json", "| it", "/bin/sh", "yes or no"] {
                 assert!(
                     last.contains(says),
                     "{says} is not in the end of\n{question}"
@@ -524,6 +538,7 @@ mod tests {
                 reach,
                 file: None,
                 written: None,
+                is_told: false,
             };
             let mut page = page();
             found.question(&target, &Names::default(), &mut page);
@@ -550,8 +565,8 @@ mod tests {
                 .lines()
                 .filter(|line| !line.starts_with("| "))
                 .collect();
-            let ours = ours.iter().filter(|line| !line.starts_with("! It "));
-            assert_eq!(ours.count(), 1, "{theirs}");
+            let mut ours = ours.iter().filter(|line| !line.starts_with("! It "));
+            assert_eq!(ours.next(), None, "{theirs}");
             let warnings = theirs.matches("\n! It ").count();
             assert_eq!(warnings, if starts { 3 } else { 0 }, "{theirs}");
         }

@@ -10,7 +10,10 @@ use std::{
 
 use askback_cli::trust::{Agreement, Agreements};
 
-use crate::scratch::{Scratch, is_in_wrapped};
+use crate::{
+    full::{ENTER, Terminal},
+    scratch::{Scratch, is_in_wrapped},
+};
 
 /// Two servers that are none; that they were started is seen.
 const FILE: &str = r#"{"mcpServers": {
@@ -268,4 +271,28 @@ fn a_file_without_end_is_not_read_whole() {
     let room = (1 << 20) - FILE.len();
     fs::write(&file, format!("{}{FILE}", " ".repeat(room))).expect("it is ours");
     place.starts(&["--server", "one", "--config", &shown]);
+}
+
+#[test]
+fn what_a_person_agreed_to_just_now_is_not_said_again() {
+    let place = Place::new("once");
+    let talk = |says: &str, asks: bool| {
+        let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_askback"))
+            .args(["inspect", "--plain", "--server", "one"])
+            .current_dir(place.path("project"))
+            .env("SEEN", place.path("seen"))
+            .env("XDG_STATE_HOME", place.path("state"))
+            .env_remove("SUDO_UID");
+        let mut terminal = Terminal::start(command, 200);
+        if asks {
+            terminal.until("yes or no").press("yes").press(ENTER);
+        }
+        // It is no server.
+        assert_eq!(terminal.ended(), Some(4));
+        let rows = terminal.rows().join("\n");
+        assert_eq!(rows.matches("touch").count(), 1, "{rows}");
+        assert!(rows.contains(says), "{rows}");
+    };
+    talk("mcp.json was found here", true);
+    talk("mcp.json says to use:", false);
 }
