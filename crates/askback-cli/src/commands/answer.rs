@@ -14,7 +14,7 @@ use askback_core::{
 use askback_host::{
     model::{link, read_field},
     page::{Page, Style, out},
-    text::{Clock, PeerText, given},
+    text::{self, Clock, PeerText, given},
     words,
 };
 use clap::Parser;
@@ -199,7 +199,9 @@ impl Said {
                 let limits = Limits::default();
                 let checked = form.requested_schema.check(&content, &limits.forms);
                 checked.map_err(|issues| {
-                    let issues: Vec<_> = issues.0.iter().map(ToString::to_string).collect();
+                    // A name of a field, which stands in it, may have a line break.
+                    let issues = issues.0.iter().map(|issue| text::line(&issue.to_string()));
+                    let issues: Vec<_> = issues.collect();
                     Error::usage("the form does not take that:").quoting(issues.join("\n"))
                 })?;
                 Ok(ElicitResult::accept(content))
