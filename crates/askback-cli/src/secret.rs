@@ -64,6 +64,9 @@ const LOOKED_AT: usize = 4096;
 /// The fewest characters of a token that is known by its signs alone.
 const RANDOM: usize = 32;
 
+/// The fewest characters of a token in a text that nothing else says to be secret.
+const TOKEN: usize = 16;
+
 /// Whether a name is one that secrets have.
 pub fn is_name(name: &str) -> bool {
     let words = words(name);
@@ -139,10 +142,25 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// The tokens of widespread services in a text that nothing else says to be secret. What begins as they do and is shorter,
+/// or has no digit, is a word.
+pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let parts = parts(text).map(|part| part.trim_end_matches('.'));
+    parts.filter(|part| {
+        part.len() >= TOKEN
+            && part.contains(|c: char| c.is_ascii_digit())
+            && BEGINNINGS.iter().any(|begin| part.starts_with(begin))
+    })
+}
+
+/// The parts of a text that may be tokens.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c))
+}
+
 /// Whether a part of a text is a token by itself.
 fn has_token(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    text.split(|c| !is_part(c)).any(|part| {
+    parts(text).any(|part| {
         let has = |is: fn(&char) -> bool| part.chars().any(|c| is(&c));
         let is_random = part.len() >= RANDOM
             && !part.contains('.')
@@ -308,6 +326,33 @@ mod tests {
             assert!(!is_in(text, is_name), "{text}");
         }
         assert!(is_in("https://a.test/?key=x", is_setting));
+    }
+
+    #[test]
+    fn a_token_is_found_in_any_text() {
+        let found = |text: &'static str| tokens(text).collect::<Vec<_>>();
+        for token in [
+            "ghp_0123456789abcdef",
+            "github_pat_11AAAAAAA0abc",
+            "sk-proj-0123456789",
+            "xoxb-1234567890-abc",
+            "AKIA0123456789ABCDEF",
+        ] {
+            for around in ["", "It is ", "[\"", "a=", "(", "\n"] {
+                let text = format!("{around}{token}.\", ghp_short");
+                assert_eq!(tokens(&text).collect::<Vec<_>>(), [token], "{text}");
+            }
+        }
+        let none = [""; 0];
+        for text in [
+            "",
+            "sk-1",
+            "pip install sk-learn-contrib-all",
+            "0123456789abcdefghp_",
+            "a_ghp_0123456789abcdef",
+        ] {
+            assert_eq!(found(text), none, "{text}");
+        }
     }
 
     #[test]

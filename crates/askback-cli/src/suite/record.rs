@@ -158,6 +158,7 @@ impl Recorder {
     /// If the file cannot be written.
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
+        self.messages.note_tokens(&mut self.secrets);
         if self.cases.len() >= CASES || matches!(&end, Err(error) if !is_answer(error)) {
             // The messages of the next case are written with these.
             self.rules(&noted);

@@ -50,6 +50,20 @@ impl Messages {
         self.log = log.cloned();
     }
 
+    /// Takes note of the tokens in what the server sent since the last time.
+    pub(super) fn note_tokens(&self, secrets: &mut Secrets) {
+        let Some(log) = &self.log else { return };
+        let wire = log.lock();
+        let is_new = |entry: &&wire::Entry| {
+            entry.number() > self.last && !entry.is_sent() && !entry.is_beside()
+        };
+        for entry in wire.entries().filter(is_new) {
+            if let Ok(message) = serde_json::from_slice(entry.message()) {
+                secrets.note_tokens(&message);
+            }
+        }
+    }
+
     /// Writes what travelled since the last time, without the secrets.
     ///
     /// # Errors

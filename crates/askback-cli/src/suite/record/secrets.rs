@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::byte_serialize;
 
 use super::protocol;
-use crate::secret::{holds, is_name};
+use crate::secret::{holds, is_name, tokens};
 
 /// The member with the state of a call.
 const STATE: &str = "requestState";
@@ -22,6 +22,9 @@ const META: &str = "_meta";
 
 /// The words in the place of a secret that the server repeats.
 const LEFT_OUT: &str = "(left out)";
+
+/// The name of a token that no name says to be secret.
+const TOKEN: &str = "a token";
 
 /// The most characters of a message in a pattern.
 const PATTERN: usize = 4_096;
@@ -61,6 +64,25 @@ impl Secrets {
             Value::String(text) => self.values.extend(spellings(text)),
             Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
             other => drop(self.values.insert(other.to_string())),
+        }
+    }
+
+    /// Takes note of the tokens that stand anywhere in a value.
+    pub(super) fn note_tokens(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                for token in tokens(text) {
+                    self.note(TOKEN, &token.into());
+                }
+            }
+            Value::Array(all) => all.iter().for_each(|one| self.note_tokens(one)),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    self.note_tokens(&name.as_str().into());
+                    self.note_tokens(value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 

@@ -268,6 +268,28 @@ fn a_secret_of_the_command_that_a_server_repeats_is_left_out() {
 
 #[cfg(unix)]
 #[test]
+fn a_token_that_a_server_gives_is_left_out() {
+    let words = ["call", "token", "--protocol", "2025-11-25"];
+    let run = Run::new("record-token", &words).and(&RECORD);
+    run.scratch.file("zoo.sh", super::zoo::ZOO);
+    let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
+    let ran = ran.prints("ghp_0123456789hush");
+    let ran = ran.says("left out, since it may be secret | a token, issued\n");
+    let suite = recorded(&ran);
+    let messages = fs::read_to_string(ran.scratch.path("recorded.jsonl")).expect("it was written");
+    assert!(suite.contains("/known: true"), "{suite}");
+    assert!(messages.contains("Use (left out)."), "{messages}");
+    for text in [&suite, &messages] {
+        assert!(!text.contains("hush"), "{text}");
+    }
+    let run = Run::new("replay-token", &["test", "recorded.yaml", "--replay"]);
+    run.scratch.file("recorded.yaml", &suite);
+    run.scratch.file("recorded.jsonl", &messages);
+    run.run().expect(0);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_recording_with_the_words_of_the_protocol_as_secrets_is_played_again() {
     for secret in ["text", "e"] {
         let answers = format!("answers: [{{accept: {{user: ada, password: {secret}}}}}]");

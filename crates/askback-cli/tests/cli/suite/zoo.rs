@@ -13,7 +13,7 @@ answer() { say "\"id\":$id,\"result\":$1"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 tools() {
   list=
-  for name in keyed login repeat sample started; do
+  for name in keyed login repeat sample started token; do
     list="$list,{\"name\":\"$name\",\"inputSchema\":{\"type\":\"object\"}}"
   done
   answer "{\"tools\":[${list#,}]}"
@@ -57,6 +57,9 @@ while IFS= read -r line; do
     *'"id":"q"'*) id=$asking; text "$(printf '%s' "$line" | tr -d '"\\')" ;;
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
     *'"name":"started"'*) text "with $*" ;;
+    *'"name":"token"'*)
+      token=ghp_0123456789hush
+      answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
     *'"name":"silent"'*) ;;
     *'"name":"crash"'*) exit 7 ;;
     *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;
