@@ -411,6 +411,13 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
 /// Puts a question on the page for those who cannot ask a person. What the server says gives way to
 /// the rest of it, and to the `following` characters that are still to be put there.
 pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
+    head(excerpt.page(), asker, question, (1, 1));
+    body(excerpt, question, following);
+}
+
+/// Puts a question on the page without its head. What the server says gives way to the rest of it, and to the `following`
+/// characters that are still to be put there.
+pub fn body(excerpt: &mut Excerpt<'_>, question: &Question, following: usize) {
     let mut parts = Vec::new();
     if let Some(key) = &question.key {
         parts.push(("  key ", text::line(key)));
@@ -423,7 +430,6 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
         Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } | Ask::Retry { .. } => {}
         Ask::Register { .. } | Ask::Client { .. } => {}
     }
-    head(excerpt.page(), asker, question, (1, 1));
     let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));
     said(excerpt, question);
