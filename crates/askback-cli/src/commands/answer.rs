@@ -71,7 +71,7 @@ pub struct AnswerArgs {
     /// standard input instead
     #[arg(long, requires = "id")]
     secret: bool,
-    /// Print the result as JSON
+    /// Print the result, and a question that waits, as JSON; without a terminal a question is JSON in any case
     #[arg(long)]
     pub json: bool,
 }
@@ -124,7 +124,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
             tell_answered(&mut page, &turn.call)?;
             out::tell(&mut page);
         }
-        Said::Nothing | Said::Key => return park::print(&turn.id, &turn.call, outcome),
+        Said::Nothing | Said::Key => return park::print(&turn.id, &turn.call, args.json, outcome),
         said => {
             // One that was not delivered is replaced.
             let (key, question) = args.question(&turn.call)?;
@@ -134,7 +134,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
             turn.call.answers.insert(key, answer);
             turn.keep()?;
             if !turn.call.is_answered()? {
-                return park::print(&turn.id, &turn.call, outcome);
+                return park::print(&turn.id, &turn.call, args.json, outcome);
             }
         }
     }
@@ -327,13 +327,7 @@ fn agree(url: &str) -> Result<ElicitResult, Error> {
         Error::usage(words).quoting(url)
     })?;
     let mut page = out::stderr_page();
-    for warning in &link.warnings {
-        let (words, of) = warning.words();
-        page.item("! ", Style::Warning, words);
-        if let Some(of) = of {
-            page.quote_line("  ", of);
-        }
-    }
+    park::put_warnings(&mut page, &link.warnings);
     out::tell(&mut page);
     Ok(ElicitResult::agree())
 }

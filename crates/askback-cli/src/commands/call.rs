@@ -62,8 +62,8 @@ pub struct CallArgs {
     /// messages into one beside it that ends in .jsonl
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Where the server asks, print the question as JSON and end with 8: `askback answer` goes on, at
-    /// any time and from any process of yours. Only in 2026-07-28
+    /// Where the server asks, print the question and end with 8: `askback answer` goes on, at any time and
+    /// from any process of yours. With --json, and where no terminal shows it, it is JSON. Only in 2026-07-28
     #[arg(long, conflicts_with_all = ["answers", "record"])]
     park: bool,
     /// Print the result as JSON

@@ -1,5 +1,7 @@
 //! Calls whose questions wait in a file: `askback call --park`, and what goes on with one.
 
+mod page;
+
 use std::{
     collections::BTreeMap,
     env,
@@ -22,7 +24,7 @@ use askback_host::{
         Ended,
         link::{self, Warning},
     },
-    page::{Style, out},
+    page::{Page, Style, out},
     text::{Words, given},
     wire, words,
 };
@@ -188,7 +190,7 @@ pub(super) async fn begin(
             let id = parking.keep(&asking(&call, asked)?)?;
             let turn = parking.take(&id)?;
             match waits(&turn.call)? {
-                true => print(&turn.id, &turn.call, outcome),
+                true => print(&turn.id, &turn.call, is_json, outcome),
                 false => deliver(session, turn, is_json, outcome).await,
             }
         }
@@ -246,7 +248,7 @@ async fn deliver(
             Err(error) => return Err(error.hint(tries_again(&turn.id))),
         }
         if waits(&turn.call)? {
-            return print(&turn.id, &turn.call, outcome);
+            return print(&turn.id, &turn.call, is_json, outcome);
         }
     }
     turn.end()?;
@@ -292,11 +294,32 @@ fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
     Ok(next)
 }
 
-/// Prints a call that waits.
-pub(super) fn print(id: &str, call: &Parked, outcome: &mut Outcome) -> Result<(), Error> {
+/// Prints a call that waits: for a person at a terminal, or as JSON.
+pub(super) fn print(
+    id: &str,
+    call: &Parked,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     outcome.parked = true;
-    let parked = Shown::of(id, call)?;
-    print_as_json(&Waits { parked })
+    if is_json || !out::is_seen() {
+        let parked = Shown::of(id, call)?;
+        return print_as_json(&Waits { parked });
+    }
+    let mut page = out::stdout_page();
+    page::put(&mut page, id, call)?;
+    Ok(out::print(&page.take())?)
+}
+
+/// Puts on a page what may mislead in a link.
+pub(super) fn put_warnings(page: &mut Page, warnings: &[Warning]) {
+    for warning in warnings {
+        let (words, of) = warning.words();
+        page.item("! ", Style::Warning, words);
+        if let Some(of) = of {
+            page.quote_line("  ", of);
+        }
+    }
 }
 
 /// Sends a round. Prints the result, or returns the one that asks.

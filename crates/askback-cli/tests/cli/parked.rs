@@ -1,5 +1,8 @@
 //! Questions that wait in a file for an answer from another process.
 
+#[cfg(unix)]
+mod terminal;
+
 use std::{
     fs::{self, File},
     path::PathBuf,

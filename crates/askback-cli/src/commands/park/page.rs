@@ -1,0 +1,81 @@
+//! A call that waits, as a person reads it.
+
+use askback_core::{
+    forms::FormSchema,
+    limits::Limits,
+    protocol::{ElicitParams, InputRequest},
+};
+use askback_host::{
+    model::{Ask, Call, Question, link},
+    page::{Excerpt, LEFT_OUT, Page, Style},
+    question,
+    text::given,
+    words,
+};
+
+use super::Shown;
+use crate::{error::Error, parked::Parked};
+
+/// Puts a call that waits on a page: its questions, and the command that answers one.
+///
+/// # Errors
+///
+/// A usage error where the questions cannot be read.
+pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error> {
+    let (questions, _) = call.asks()?;
+    for (key, request) in questions {
+        put_question(page, call, key, request);
+    }
+    let shown = Shown::of(id, call)?;
+    page.blank();
+    let words = words!("Waits until {}. To answer:", given(&shown.expires));
+    page.say(Style::Plain, words);
+    page.note(Style::Strong, given(&shown.answer));
+    Ok(())
+}
+
+fn put_question(page: &mut Page, call: &Parked, key: String, request: InputRequest) {
+    let answered = call.answer(&key).map(str::to_owned);
+    page.say(
+        Style::Strong,
+        words!("{} asks", given(&call.server).short()),
+    );
+    page.quote_line("  for the tool ", &call.tool);
+    let (ask, url) = match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            let schema = FormSchema::clone(&form.requested_schema);
+            let message = form.message;
+            (Ask::Form { message, schema }, None)
+        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => {
+            let ask = Ask::Link {
+                message: link.message,
+                url: link.url.clone(),
+                id: None,
+                retried: true,
+                again: false,
+            };
+            (ask, Some(link.url))
+        }
+        other => return page.quote_line("  ", other.method()),
+    };
+    let mut excerpt = Excerpt::new(page, Limits::default().host.message_shown);
+    let question = Question {
+        call: Some(Call::Tool(call.tool.clone())),
+        key: Some(key),
+        ask,
+    };
+    question::body(&mut excerpt, &question, 0);
+    excerpt.end(LEFT_OUT);
+    if let Some(Ok(link)) = url.as_deref().map(link::judge) {
+        page.quote_line("Host ", link.host());
+        for host in &link.leads_on {
+            page.quote_line("May send you on to ", host);
+        }
+        super::put_warnings(page, &link.warnings);
+    }
+    if let Some(action) = answered {
+        let words = words!("answered: {}, not delivered yet", given(action));
+        page.note(Style::Plain, words);
+    }
+}

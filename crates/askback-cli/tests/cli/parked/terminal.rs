@@ -1,0 +1,47 @@
+//! A call that waits, at a terminal.
+
+use pty_process::blocking::Command;
+
+use super::User;
+use crate::{full::Terminal, run::ASKBACK};
+
+/// What a command writes to a terminal that ends with 8.
+#[track_caller]
+fn waits(user: &User, words: &[&str]) -> String {
+    let command = Command::new(ASKBACK)
+        .args(words)
+        .current_dir(user.0.path("."))
+        .env("XDG_STATE_HOME", user.0.path("state"));
+    let mut terminal = Terminal::start(command, 100);
+    assert_eq!(terminal.ended(), Some(8));
+    terminal.rows().join("\n")
+}
+
+#[test]
+fn a_person_reads_a_question_that_waits() {
+    let user = User::new("terminal");
+    let call = [
+        "call",
+        "book_holiday",
+        "destination=Rome",
+        "depart=2030-06-15",
+    ];
+    let server = ["--name", "travel", "--", ASKBACK, "serve", "travel"];
+    let said = waits(&user, &[&call[..], &["--park"], &server].concat());
+    for words in [
+        "travel asks\n  for the tool | book_holiday\n| Rome, 7 nights from 15 June 2030, ",
+        "\n  key | wishes\n  | confirm_booking: yes or no\n",
+        "\nWaits until 20",
+    ] {
+        assert!(said.contains(words), "{words:?} is not in\n{said}");
+    }
+    let (_, rest) = said.split_once("\n  askback answer ").expect("it says so");
+    let id = rest.split(' ').next().expect("an id");
+    // It is seen once more, and as JSON where that is wanted.
+    let again = waits(&user, &["answer", id]);
+    assert!(again.contains("\n  key | wishes\n"), "{again}");
+    let json = waits(&user, &["answer", id, "--json"]);
+    assert!(json.starts_with("| {\"parked\":{\"id\":"), "{json}");
+    let next = waits(&user, &["answer", id, "confirm_booking=yes"]);
+    assert!(next.contains("\n  key | contact\n"), "{next}");
+}
