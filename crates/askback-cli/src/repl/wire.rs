@@ -39,7 +39,7 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// Shows what differs between two messages.
+    /// Shows what differs between two messages beside their ids, which are others each time.
     pub(super) fn diff(&mut self, before: u64, after: u64) -> Result<(), Error> {
         let [was, is] = [self.message(before)?, self.message(after)?];
         let mut page = out::stdout_page();
@@ -57,7 +57,7 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// The message of this number.
+    /// The message of this number, without its id.
     fn message(&self, number: u64) -> Result<Value, Error> {
         let log = self.wire_log()?;
         let kept = log.lock();
@@ -65,8 +65,12 @@ impl Repl<'_> {
             let error = Error::usage(words!("there is no message {}", number));
             return Err(error.hint(LISTED));
         };
-        serde_json::from_slice(entry.message())
-            .map_err(|_| Error::usage(words!("message {} is no JSON", number)).hint(LISTED))
+        let no_json = |_| Error::usage(words!("message {} is no JSON", number)).hint(LISTED);
+        let mut message: Value = serde_json::from_slice(entry.message()).map_err(no_json)?;
+        if let Some(members) = message.as_object_mut() {
+            members.remove("id");
+        }
+        Ok(message)
     }
 
     /// The messages that travelled.

@@ -326,8 +326,8 @@ fn two_messages_are_compared() {
         "/packing_list Rome may\n/packing_list Rome june\n/diff 6 10\n/diff 6 6\n/diff 6 99\n";
     let run = Run::new("wire-diff", &["open", "--protocol", "2025-11-25"]);
     let ran = run.input(lines).on_travel().expect(2);
-    ran.prints("  What differs in message 10 from message 6:\n")
-        .prints("    | /params/arguments/month\n  - | may\n  + | june\n")
+    // Their ids differ, too, as those of any two.
+    ran.prints("  What differs in message 10 from message 6:\n    | /params/arguments/month\n  - | may\n  + | june\n\n")
         .prints("  Message 6 is the same as message 6.\n")
         .says("there is no message 99\n  /wire lists those that are kept.");
 }
