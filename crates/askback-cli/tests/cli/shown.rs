@@ -117,7 +117,7 @@ fn what_came_back_for_an_edited_request_is_shown_as_far_as_it_fits() {
         .press("/wire edit 1")
         .press(ENTER)
         .until("now |");
-    terminal.press(ENTER).until("Enter goes on").press(ENTER);
+    terminal.press(ENTER).until("Enter sends").press(ENTER);
     terminal.until("more rows; /more shows them");
     assert!(!terminal.wrote("\"row\":30"), "it is too long for that");
     terminal.until("agency> ").press("/more").press(ENTER);
