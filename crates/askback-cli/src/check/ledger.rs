@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askback_core::revision::Revision;
 
-use super::rules::{self, Level, Rule};
+use super::{
+    measure::Measure,
+    rules::{self, Rule},
+};
 use crate::probe::Exchange;
 
 /// The verdicts of all trials, by requirement.
@@ -210,11 +213,11 @@ impl Ledger {
         left.collect()
     }
 
-    /// Whether something that must be is not, or the server went away.
-    pub fn is_broken(&self) -> bool {
+    /// Whether a requirement that counts is broken, or the server went away.
+    pub fn is_broken(&self, measure: &Measure) -> bool {
         let findings = self.findings();
-        let mut broken = findings.iter().map(|finding| finding.rule.level);
-        !self.departures.is_empty() || broken.any(|level| level == Level::Must)
+        let mut broken = findings.iter().map(|finding| finding.rule);
+        !self.departures.is_empty() || broken.any(|rule| measure.counts(&rule))
     }
 
     fn all(&self, is: impl Fn(&Entry) -> bool) -> Vec<&'static Rule> {
@@ -271,7 +274,7 @@ mod tests {
         // The strongest first.
         assert_eq!(found, [("BA-02", 2), ("PG-09", 2)]);
         assert!(ledger.kept().is_empty());
-        assert!(ledger.is_broken());
+        assert!(ledger.is_broken(&Measure::default()));
     }
 
     #[test]
@@ -290,13 +293,13 @@ mod tests {
             &ended(End::Unreachable(String::new())),
             "x",
         );
-        assert!(!ledger.is_broken());
+        assert!(!ledger.is_broken(&Measure::default()));
         for _ in 0..2 {
             ledger.judge(JSON_RPC, false, &ended(End::Closed(String::new())), "x");
         }
         assert!(ledger.findings().is_empty());
         assert_eq!(ledger.departures().len(), 1);
-        assert!(ledger.is_broken());
+        assert!(ledger.is_broken(&Measure::default()));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod attempt;
 mod ledger;
+pub mod measure;
 pub mod report;
 pub mod rules;
 mod trials;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use ledger::{Departure, Finding, Ledger};
 
-use self::{attempt::Attempt, trials::Trials};
+use self::{attempt::Attempt, measure::Measure, trials::Trials};
 use crate::probe::{Bounds, End, Exchange, Lost, Probe, Way};
 
 /// A tool that may be called.
@@ -182,9 +183,9 @@ pub async fn check(
 }
 
 impl Checked {
-    /// Whether something that must be is not, or the server went away or answered no more.
-    pub fn is_broken(&self) -> bool {
-        self.ledger.is_broken() || matches!(self.lost, Some(Lost::Deaf(..)))
+    /// Whether a requirement that counts is broken, or the server went away or answered no more.
+    pub fn is_broken(&self, measure: &Measure) -> bool {
+        self.ledger.is_broken(measure) || matches!(self.lost, Some(Lost::Deaf(..)))
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::{
     Checked, Departure, Finding,
+    measure::Measure,
     rules::{Level, Rule},
 };
 use crate::probe::Lost;
@@ -41,6 +42,9 @@ struct Found<'a> {
     id: &'static str,
     level: Level,
     requirement: &'static str,
+    /// Whether it may be broken, since the person said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    allowed: bool,
     revisions: Vec<&'static str>,
     sent: &'a str,
     came: &'a str,
@@ -64,13 +68,16 @@ struct NotTried {
 
 impl Checked {
     /// Returns the report for a program.
-    pub fn report(&self) -> Report<'_> {
+    pub fn report(&self, measure: &Measure) -> Report<'_> {
         let findings = self.ledger.findings();
         let not_tried = self.ledger.not_tried(&self.tried);
         Report {
             revisions: names(self.spoken.iter()),
             tried: names(self.tried.iter()),
-            findings: findings.into_iter().map(Found::of).collect(),
+            findings: findings
+                .into_iter()
+                .map(|finding| Found::of(finding, measure))
+                .collect(),
             departures: self.ledger.departures().iter().map(Departed::of).collect(),
             ended_early: self
                 .lost
@@ -85,7 +92,7 @@ impl Checked {
     }
 
     /// Puts the report on a page; with `is_whole`, also what was kept and what was not tried.
-    pub fn put(&self, page: &mut Page, is_whole: bool) {
+    pub fn put(&self, page: &mut Page, is_whole: bool, measure: &Measure) {
         let revisions = listed(&self.spoken);
         page.say(Style::Dim, words!("The server speaks {}.", revisions));
         for departure in self.ledger.departures() {
@@ -97,7 +104,7 @@ impl Checked {
         }
         let findings = self.ledger.findings();
         for finding in &findings {
-            put_finding(page, finding);
+            put_finding(page, finding, measure);
         }
         let kept = self.ledger.kept();
         let not_tried = self.ledger.not_tried(&self.tried);
@@ -110,17 +117,30 @@ impl Checked {
             let is = |finding: &&&Finding| finding.rule.level == level;
             findings.iter().filter(is).count()
         };
+        let allowed = findings
+            .iter()
+            .filter(|finding| measure.allows(&finding.rule))
+            .count();
+        let allowed: Words = match allowed {
+            0 => Words::default(),
+            allowed => words!(" ({} of them allowed)", allowed),
+        };
         page.blank();
         page.say(
             Style::Strong,
             words!(
-                "{} MUST and {} SHOULD broken, {} kept, {} not tried",
+                "{} MUST and {} SHOULD broken{}, {} kept, {} not tried",
                 of(Level::Must),
                 of(Level::Should),
+                allowed,
                 kept.len(),
                 not_tried.len()
             ),
         );
+        let is_broken = |id: &&str| findings.iter().any(|finding| finding.rule.id == *id);
+        for id in measure.allowed.iter().filter(|id| !is_broken(id)) {
+            page.note(Style::Dim, words!("allowed, but not broken: {}", *id));
+        }
     }
 }
 
@@ -136,11 +156,12 @@ impl<'a> Departed<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn of(finding: &'a Finding) -> Self {
+    fn of(finding: &'a Finding, measure: &Measure) -> Self {
         Self {
             id: finding.rule.id,
             level: finding.rule.level,
             requirement: finding.rule.says,
+            allowed: measure.allows(&finding.rule),
             revisions: names(finding.revisions.iter()),
             sent: &finding.sent,
             came: &finding.came,
@@ -191,16 +212,19 @@ fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
     }
 }
 
-fn put_finding(page: &mut Page, finding: &Finding) {
+fn put_finding(page: &mut Page, finding: &Finding, measure: &Measure) {
     let Rule {
         id, level, says, ..
     } = finding.rule;
     page.blank();
-    page.item(
-        "× ",
-        Style::Warning,
-        words!("{} {}  {}", id, level.as_str(), says),
-    );
+    let (mark, style) = match measure.allows(&finding.rule) {
+        true => ("- ", Style::Plain),
+        false => ("× ", Style::Warning),
+    };
+    page.item(mark, style, words!("{} {}  {}", id, level.as_str(), says));
+    if measure.allows(&finding.rule) {
+        page.note(Style::Dim, "allowed by --allow");
+    }
     page.note(Style::Dim, words!("in {}", listed(&finding.revisions)));
     put_exchange(page, &finding.sent, &finding.came);
     page.note(Style::Plain, words!("wanted: {}", finding.wanted));

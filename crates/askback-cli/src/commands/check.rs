@@ -14,7 +14,11 @@ use tokio::time::timeout;
 use super::print_as_json;
 use crate::{
     args,
-    check::{self, NamedTool, Scope, Stage, Unchecked, report::listed},
+    check::{
+        self, NamedTool, Scope, Stage, Unchecked,
+        measure::{self, Measure},
+        report::listed,
+    },
     error::{Error, Kind, Outcome},
     probe::ProbeArgs,
     session::revision,
@@ -42,7 +46,7 @@ Each finding names a requirement by its id, with what was sent, what came and wh
 No tool is called that may change something, but for those named by --tool. Their questions are
 declined.
 
-Exit codes: 0 nothing that MUST be is broken, 1 something is, 2 usage, 4 the server cannot be
+Exit codes: 0 nothing that MUST be is broken but what --allow names, 1 something is, 2 usage, 4 the server cannot be
 reached or understood, 5 sign-in is required (askback inspect --url URL signs in).";
 
 /// Try a server by the requirements of the protocol that can be seen from outside
@@ -63,6 +67,12 @@ pub struct CheckArgs {
     /// Send a state again after so many seconds, in which it should have lapsed
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LAPSE))]
     lapse: Option<u64>,
+    /// End with 1 if a SHOULD is broken, too
+    #[arg(long)]
+    strict: bool,
+    /// A requirement that the server may break, by its id; may be given again
+    #[arg(long, value_name = "ID", value_parser = measure::known)]
+    allow: Vec<&'static str>,
     /// Show what was kept, too, and what could not be tried
     #[arg(long)]
     all: bool,
@@ -117,12 +127,16 @@ pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
         .await
         .map_err(|_| given_up())?;
     let checked = checked.map_err(|unchecked| failed(unchecked, &target.reach))?;
-    outcome.faulty = checked.is_broken();
+    let measure = Measure {
+        is_strict: args.strict,
+        allowed: args.allow.into_iter().collect(),
+    };
+    outcome.faulty = checked.is_broken(&measure);
     if args.json {
-        return print_as_json(&checked.report());
+        return print_as_json(&checked.report(&measure));
     }
     let mut page = out::stdout_page();
-    checked.put(&mut page, args.all);
+    checked.put(&mut page, args.all, &measure);
     Ok(out::print(&page.take())?)
 }
 

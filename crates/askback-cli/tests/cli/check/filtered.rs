@@ -312,3 +312,36 @@ fn faults_of_tools_that_change_nothing_are_found() {
     let expected = "LO25-02 PG-09 PO-04 PO-07 TO-31 TO-32 TO-35";
     assert_eq!(findings(&ran), ids(expected), "{}", ran.stdout);
 }
+
+#[test]
+fn a_requirement_may_be_allowed_to_be_broken() {
+    const MUST: [&str; 2] = ["", r#"s/"code":-32601/"code":-32600/"#];
+    const SHOULD: [&str; 2] = [r#"s/"cursor":"[^"]*"/"a":1/"#, ""];
+    let check = |name: &str, words: &[&str], fault: [&str; 2]| {
+        let words = [&["check", "--protocol", "2025-11-25"], words].concat();
+        let run = Run::new(&format!("allowed-{name}"), &words);
+        run.and(&["--", "sh", "-c", FILTER, ASKBACK])
+            .and(&fault)
+            .run()
+    };
+    check("must", &[], MUST)
+        .expect(1)
+        .prints("1 MUST and 0 SHOULD broken, ");
+    check("named", &["--allow", "BA-02", "--allow", "BA-06"], MUST)
+        .expect(0)
+        .prints("- BA-02 MUST  ")
+        .prints("  allowed by --allow\n")
+        .prints("1 MUST and 0 SHOULD broken (1 of them allowed), ")
+        .prints("  allowed, but not broken: BA-06\n");
+    let ran = check("json", &["--json", "--allow", "BA-02"], MUST).expect(0);
+    assert_eq!(ran.json()["findings"][0]["allowed"], true);
+    check("other", &["--allow", "PG-09"], MUST).expect(1);
+    check("unknown", &["--allow", "XX-01"], MUST)
+        .expect(2)
+        .says("no requirement of this id is tried");
+    check("should", &[], SHOULD)
+        .expect(0)
+        .prints("0 MUST and 1 SHOULD broken, ");
+    check("strict", &["--strict"], SHOULD).expect(1);
+    check("both", &["--strict", "--allow", "PG-09"], SHOULD).expect(0);
+}
