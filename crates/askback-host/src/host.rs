@@ -485,6 +485,12 @@ impl Host {
                 self.happen(server, Event::Refused(relay::refused(*refused)));
             }
             Arrival::Told(words) => self.leaf.tell(words),
+            Arrival::LeftOut(mut surplus) => {
+                for change in mem::take(&mut surplus.changes) {
+                    self.arrive(server, Arrival::Heard(change));
+                }
+                self.served.get_mut(server).remarks.leave_out_all(surplus);
+            }
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {
                 self.changed.hear(server, &event);

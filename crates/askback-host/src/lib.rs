@@ -10,6 +10,7 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+mod arrivals;
 mod at_work;
 mod browser;
 pub mod changed;

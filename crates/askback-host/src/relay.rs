@@ -21,9 +21,10 @@ use askback_core::{
     },
 };
 use serde::Deserialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::{
+    arrivals::{self, Sender},
     folder,
     model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Wants, Why},
     tasks::Tasks,
@@ -31,7 +32,10 @@ use crate::{
     wire::Row,
 };
 
-pub use crate::server_id::ServerId;
+pub use crate::{
+    arrivals::{Arrivals, Surplus},
+    server_id::ServerId,
+};
 
 /// Something that reaches a front end from the client.
 #[derive(Debug)]
@@ -57,13 +61,15 @@ pub enum Arrival {
     Travelled(Row),
     /// Something of ours, in a sentence.
     Told(Words),
+    /// What the server said was more than could be shown.
+    LeftOut(Surplus),
 }
 
 /// The relay between the client of a server and a front end. Clones lead to the same front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
     server: ServerId,
-    arrivals: mpsc::UnboundedSender<(ServerId, Arrival)>,
+    arrivals: Sender,
     last: Arc<AtomicU64>,
     visited: Arc<Mutex<VecDeque<Visit>>>,
     tasks: Tasks,
@@ -94,13 +100,10 @@ pub struct Abilities {
     pub roots: bool,
 }
 
-/// Where a front end takes its arrivals from, each with the server it is of.
-pub type Arrivals = mpsc::UnboundedReceiver<(ServerId, Arrival)>;
-
 impl Relay {
     /// The relay of the first server, and its other end.
     pub fn new() -> (Self, Arrivals) {
-        let (arrivals, received) = mpsc::unbounded_channel();
+        let (arrivals, received) = arrivals::queue();
         let relay = Self {
             server: ServerId::default(),
             arrivals,
@@ -122,13 +125,14 @@ impl Relay {
     pub fn of(&self, server: ServerId) -> Self {
         Self {
             server,
+            arrivals: self.arrivals.another(),
             ..self.clone()
         }
     }
 
-    /// Passes something on. If the front end is gone, nobody is there to see it.
+    /// Passes something on.
     fn send(&self, arrival: Arrival) {
-        let _ = self.arrivals.send((self.server, arrival));
+        self.arrivals.send(self.server, arrival);
     }
 
     /// Asks the person to sign in, until that is done or, with the address the browser came back

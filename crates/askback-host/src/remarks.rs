@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     model::Far,
     page::{Page, Style},
+    relay::Surplus,
     text::{Given, PeerText, Words},
     wire::Row,
     words,
@@ -227,6 +228,15 @@ impl Remarks {
     /// Counts a remark that is not shown after all.
     pub fn leave_out(&mut self) {
         self.left_out = self.left_out.saturating_add(1);
+    }
+
+    /// Counts what there was no place for.
+    pub fn leave_out_all(&mut self, surplus: Surplus) {
+        self.left_out = self.left_out.saturating_add(surplus.count);
+        for line in surplus.lines {
+            self.last.truncate(LAST.saturating_sub(1));
+            self.last.push_front(line.into());
+        }
     }
 
     /// Puts a remark on the page, of a server that the person calls by that name.

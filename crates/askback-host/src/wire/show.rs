@@ -208,6 +208,11 @@ impl Row {
         }
     }
 
+    /// How long its text is, in bytes.
+    pub(crate) fn extent(&self) -> usize {
+        self.about.raw().len()
+    }
+
     /// Returns the mark, and what stands behind it on one line.
     pub(crate) fn into_parts(self) -> (Words, PeerText) {
         (self.mark, crate::text::line(self.about.raw()).into())

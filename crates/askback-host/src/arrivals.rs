@@ -1,0 +1,298 @@
+//! The queue from the clients to the front end.
+//!
+//! A server may say more than a front end can show, and faster. So what is only to be shown takes place in the
+//! queue, of which each server has as much as any other: what finds none is counted, and left out.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use askback::client::Event;
+use tokio::sync::{
+    OwnedSemaphorePermit, Semaphore,
+    mpsc::{self, error::TryRecvError},
+};
+
+use crate::relay::{Arrival, ServerId};
+
+/// The end of the queue from which a front end takes its arrivals, each with the server it is of.
+#[derive(Debug)]
+pub struct Arrivals {
+    received: mpsc::UnboundedReceiver<Queued>,
+    /// What was left out before what comes next.
+    left_out: Option<(ServerId, Surplus)>,
+}
+
+/// The end of the queue of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    sent: mpsc::UnboundedSender<Queued>,
+    events: Places,
+    rows: Places,
+}
+
+/// An arrival in the queue, with the place that it takes.
+#[derive(Debug)]
+struct Queued {
+    server: ServerId,
+    arrival: Arrival,
+    place: Option<Place>,
+}
+
+/// A place in the queue, which is free again once it is dropped.
+#[derive(Debug)]
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    surplus: Arc<Mutex<Surplus>>,
+}
+
+/// The places of a server for what is only to be shown.
+#[derive(Debug, Clone)]
+struct Places {
+    free: Arc<Semaphore>,
+    surplus: Arc<Mutex<Surplus>>,
+}
+
+/// What a server said for which there was no place.
+#[derive(Debug, Default)]
+pub struct Surplus {
+    /// The number of events and rows.
+    pub count: u64,
+    /// The last lines of standard error among them: they may say why the server ended.
+    pub lines: VecDeque<String>,
+    /// What changed, each once.
+    pub changes: Vec<Event>,
+}
+
+/// The most bytes of events of a server that wait to be shown.
+const EVENTS: usize = 1 << 20;
+
+/// The most bytes of rows about the messages of a server that wait to be shown.
+const ROWS: usize = 16 << 20;
+
+/// The bytes that count for each of them beside its text.
+const EACH: usize = 1 << 10;
+
+/// The most lines of standard error that are kept of what is left out.
+const LINES: usize = 8;
+
+/// The most changes that are kept of what is left out.
+const CHANGES: usize = 64;
+
+/// A queue, with the end of its first server.
+pub(crate) fn queue() -> (Sender, Arrivals) {
+    let (sent, received) = mpsc::unbounded_channel();
+    let arrivals = Arrivals {
+        received,
+        left_out: None,
+    };
+    (Sender::to(sent), arrivals)
+}
+
+impl Sender {
+    fn to(sent: mpsc::UnboundedSender<Queued>) -> Self {
+        Self {
+            sent,
+            events: Places::new(EVENTS),
+            rows: Places::new(ROWS),
+        }
+    }
+
+    /// The end of another server, which has as many places.
+    pub(crate) fn another(&self) -> Self {
+        Self::to(self.sent.clone())
+    }
+
+    /// Passes something on. If the front end is gone, nobody is there to see it.
+    pub(crate) fn send(&self, server: ServerId, arrival: Arrival) {
+        let place = match &arrival {
+            Arrival::Heard(event) => match extent(event) {
+                Some(text) => match self.events.take(text) {
+                    Some(place) => Some(place),
+                    None => return self.events.leave_out(event),
+                },
+                None => None,
+            },
+            Arrival::Travelled(row) => match self.rows.take(row.extent()) {
+                Some(place) => Some(place),
+                None => return self.rows.count(),
+            },
+            _ => None,
+        };
+        let queued = Queued {
+            server,
+            arrival,
+            place,
+        };
+        let _ = self.sent.send(queued);
+    }
+}
+
+impl Arrivals {
+    /// Returns the next arrival, once there is one; none where no client is left. Nothing is lost where that is not
+    /// waited for to the end.
+    pub async fn recv(&mut self) -> Option<(ServerId, Arrival)> {
+        if let Some(left_out) = self.left_out() {
+            return Some(left_out);
+        }
+        let queued = self.received.recv().await?;
+        Some(self.take(queued))
+    }
+
+    /// Returns the next arrival, if there is one already.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn try_recv(&mut self) -> Result<(ServerId, Arrival), TryRecvError> {
+        if let Some(left_out) = self.left_out() {
+            return Ok(left_out);
+        }
+        let queued = self.received.try_recv()?;
+        Ok(self.take(queued))
+    }
+
+    fn left_out(&mut self) -> Option<(ServerId, Arrival)> {
+        let (server, surplus) = self.left_out.take()?;
+        Some((server, Arrival::LeftOut(surplus)))
+    }
+
+    fn take(&mut self, queued: Queued) -> (ServerId, Arrival) {
+        // Something is left out only while others wait, so that nothing is forgotten.
+        if let Some(place) = queued.place {
+            let surplus = mem::take(&mut *held(&place.surplus));
+            if surplus.count > 0 {
+                self.left_out = Some((queued.server, surplus));
+            }
+        }
+        (queued.server, queued.arrival)
+    }
+}
+
+impl Places {
+    fn new(bytes: usize) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(bytes)),
+            surplus: Arc::default(),
+        }
+    }
+
+    /// Takes a place for a text so long, if there is one. The first is always there.
+    fn take(&self, text: usize) -> Option<Place> {
+        let bytes = text.saturating_add(EACH).min(EVENTS);
+        let permits = u32::try_from(bytes).ok()?;
+        let permit = Arc::clone(&self.free).try_acquire_many_owned(permits);
+        Some(Place {
+            _permit: permit.ok()?,
+            surplus: Arc::clone(&self.surplus),
+        })
+    }
+
+    fn count(&self) {
+        let mut surplus = held(&self.surplus);
+        surplus.count = surplus.count.saturating_add(1);
+    }
+
+    fn leave_out(&self, event: &Event) {
+        self.count();
+        let mut surplus = held(&self.surplus);
+        match event {
+            Event::ServerStderr(line) => {
+                if surplus.lines.len() >= LINES {
+                    surplus.lines.pop_front();
+                }
+                surplus.lines.push_back(line.clone());
+            }
+            Event::ToolsChanged
+            | Event::PromptsChanged
+            | Event::ResourcesChanged
+            | Event::ResourceUpdated(_)
+                if surplus.changes.len() < CHANGES && !surplus.changes.contains(event) =>
+            {
+                surplus.changes.push(event.clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How long the text of an event is that is only to be shown, in bytes; none where more depends on it.
+fn extent(event: &Event) -> Option<usize> {
+    Some(match event {
+        // Each comes once for something that we did, or asked.
+        Event::UrlCompleted { .. } | Event::StartedOver(_) | Event::Disconnected(_) => return None,
+        Event::Log { data, .. } => data.as_str().len(),
+        Event::Progress { message, .. } | Event::Task { message, .. } => {
+            message.as_deref().unwrap_or_default().len()
+        }
+        Event::ServerStderr(text) | Event::Note(text) | Event::ResourceUpdated(text) => text.len(),
+        Event::Refused(refused) => {
+            let params = refused.params.as_ref().map(|params| params.as_str());
+            params.unwrap_or_default().len()
+        }
+        _ => 0,
+    })
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relay::Relay;
+
+    fn drain(arrivals: &mut Arrivals) -> Vec<(ServerId, Arrival)> {
+        std::iter::from_fn(|| arrivals.try_recv().ok()).collect()
+    }
+
+    #[test]
+    fn a_flood_takes_so_much_and_others_have_their_places() {
+        let (relay, mut arrivals) = Relay::new();
+        let other = relay.of(ServerId(1));
+        for number in 0..100_000 {
+            relay.event(Event::ServerStderr(format!("line {number}")));
+            relay.event(Event::ToolsChanged);
+        }
+        other.event(Event::ServerStderr("of the other".to_owned()));
+        relay.tell("ours");
+        let all = drain(&mut arrivals);
+        let heard = |of: usize| {
+            let is_it = |(server, arrival): &&(ServerId, Arrival)| {
+                *server == ServerId(of) && matches!(arrival, Arrival::Heard(_))
+            };
+            all.iter().filter(is_it).count()
+        };
+        assert_eq!(heard(0), 1020);
+        assert_eq!(heard(1), 1);
+        let left_out: Vec<_> = all
+            .iter()
+            .filter_map(|(server, arrival)| match arrival {
+                Arrival::LeftOut(surplus) => Some((*server, surplus)),
+                _ => None,
+            })
+            .collect();
+        let [(server, surplus)] = left_out[..] else {
+            panic!("{left_out:?}");
+        };
+        assert_eq!((server, surplus.count), (ServerId(0), 200_000 - 1020));
+        assert_eq!(surplus.lines.len(), LINES);
+        assert_eq!(surplus.lines.back().map(String::as_str), Some("line 99999"));
+        assert_eq!(surplus.changes, [Event::ToolsChanged]);
+        let has_ours = all
+            .iter()
+            .any(|(_, arrival)| matches!(arrival, Arrival::Told(_)));
+        assert!(has_ours, "what is ours needs no place");
+        // What was taken makes room again.
+        relay.event(Event::Note("x".repeat(EVENTS)));
+        relay.event(Event::Note("y".to_owned()));
+        let all = drain(&mut arrivals);
+        assert!(
+            matches!(&all[..], [(_, Arrival::Heard(_)), (_, Arrival::LeftOut(_))]),
+            "{all:?}"
+        );
+    }
+}
