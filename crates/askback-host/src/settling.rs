@@ -14,6 +14,9 @@ use crate::model::{Ask, Cause, Desk, Front};
 /// there before, and a key that is held down comes again and again.
 const SILENCE: Duration = Duration::from_millis(600);
 
+/// How long a review takes no keys: an Enter that bounced, or was pressed twice, would send what nobody has seen.
+const BLINK: Duration = Duration::from_millis(250);
+
 /// Whether the question that is shown is too new to take keys.
 #[derive(Debug, Default)]
 pub(crate) struct Settling {
@@ -31,15 +34,22 @@ pub(crate) struct Settling {
 
 impl Settling {
     /// Takes note of an event. A step that the person took is no news to them; whatever comes of a server, or of a
-    /// model, is.
-    pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) {
+    /// model, is. Returns whether it was such a step.
+    pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) -> bool {
         let now = seen(desk);
         self.is_gone |= cause == Cause::Gone && self.shown.is_some() && now.is_none();
         let is_same = now.map(|(id, _)| id) == self.shown.map(|(id, _)| id);
         let is_meant = !std::mem::take(&mut self.leads_to_text);
-        if cause == Cause::Person && is_same && is_meant {
+        let is_step = cause == Cause::Person && is_same && is_meant && self.shown != now;
+        if is_step {
             self.shown = now;
         }
+        is_step
+    }
+
+    /// Has a step that the person took settle, too, for a moment.
+    pub(crate) fn blink(&mut self) {
+        self.silence = Some(Box::pin(sleep(BLINK)));
     }
 
     /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too, and whatever

@@ -150,6 +150,38 @@ fn ctrl_c_at_the_next_question_stops_the_call() {
 }
 
 #[test]
+fn an_enter_that_bounces_sends_no_form() {
+    let server = SERVER.replace(r#""mode":"url","#, "").replace(
+        r#""url":"https://example.com/""#,
+        r#""requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}"#,
+    );
+    let scratch = Scratch::new("typed-bounce");
+    let server = scratch.file("server.sh", &server);
+    let words = [
+        "open",
+        "--protocol",
+        "2025-11-25",
+        "--name",
+        "zoo",
+        "--",
+        "sh",
+        &server,
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("zoo> ").press("/call nag").press(ENTER);
+    terminal
+        .until("| Sign in 1.")
+        .press("x\r\r")
+        .until("[Enter] Send");
+    assert!(!terminal.shows("Sign in 2."), "it was sent");
+    terminal.press(ENTER).until("| Sign in 2.").press(ESC);
+    terminal.until("| Sign in 3.").press(CTRL_C);
+    terminal.until("| Sign in 4.").press(CTRL_C).until("zoo> ");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn an_agreement_that_was_typed_before_a_found_file_is_shown_is_none() {
     let scratch = Scratch::new("ahead-file");
     let file = r#"{"mcpServers": {"it": {"command": "sh", "args": ["-c", "echo > started"]}}}"#;

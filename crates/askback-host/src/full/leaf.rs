@@ -36,7 +36,7 @@ use super::{
 use crate::{
     browser,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Conversation, Desk, Far, Happened, link},
+    model::{Call, Cause, Conversation, Desk, Far, Happened, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
@@ -325,7 +325,10 @@ impl Leaf for Full {
 
     fn happened(&mut self, desk: &Desk, happened: &Happened) {
         self.screen.happened(desk, happened, &mut self.page);
-        self.settling.happened(desk, happened.cause);
+        let is_step = self.settling.happened(desk, happened.cause);
+        if is_step && desk.front().is_some_and(|front| is_review(&front.step)) {
+            self.settling.blink();
+        }
         let front = desk.front().map(|front| front.id);
         let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
         if is_new && happened.cause == Cause::Server && self.away.is_none() {
@@ -526,6 +529,11 @@ fn restore() {
         crossterm::cursor::Show
     );
     let _ = disable_raw_mode();
+}
+
+/// Whether the person looks over what they wrote, and an Enter sends it.
+fn is_review(step: &Step<'_>) -> bool {
+    matches!(step, Step::Review(_) | Step::Reread(_))
 }
 
 /// Whether the question that is asked is that of a task.
