@@ -283,7 +283,7 @@ impl Host {
         let mut work = std::pin::pin!(work);
         let mut silence = std::pin::pin!(sleep(aloud.after()));
         let mut so_far = Duration::ZERO;
-        // Whether Ctrl-C has cancelled the question before, and the person did nothing since.
+        // Whether Ctrl-C has cancelled a question of the call, and the person did nothing since.
         let mut has_cancelled = false;
         loop {
             self.flush();
@@ -298,14 +298,16 @@ impl Host {
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
                         Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interrupted),
-                        Did::Interrupt if has_cancelled || self.is_signing_in() => {
+                        Did::Interrupt
+                            if has_cancelled && self.is_of_call() || self.is_signing_in() =>
+                        {
                             self.happen(self.talk.seen_id(), Event::Said(Said::Cancel));
                             return Err(Interrupted);
                         }
                         // The leaf is drawn again, and nobody did anything.
                         Did::Said(said) if said.is_empty() => {}
                         did => {
-                            has_cancelled = did == Did::Interrupt;
+                            has_cancelled = did == Did::Interrupt && self.is_of_call();
                             self.did(did);
                             so_far = Duration::ZERO;
                             silence.set(sleep(aloud.after()));
@@ -552,6 +554,14 @@ impl Host {
         let reply = reply.map(Box::new);
         let reply = reply.map_err(|error| (error.words, error.quoted));
         self.happen(server, Event::Sampled(reply));
+    }
+
+    /// Whether the question in front is of the call that is waited for, as far as that is known: of its server, and of a
+    /// call.
+    fn is_of_call(&self) -> bool {
+        let front = self.talk.seen().front();
+        let has_call = front.is_some_and(|front| front.question.call.is_some());
+        has_call && self.talk.seen_id() == self.talk.chosen_id()
     }
 
     /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.

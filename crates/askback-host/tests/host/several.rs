@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback::client::{Event, HostQuestion};
+use askback::client::{CallTarget, Event, HostQuestion};
 use askback_core::{
     limits::Limits,
     protocol::{ElicitFormParams, Root},
@@ -34,7 +34,7 @@ const LOOK: Look = Look {
 };
 
 /// A person who answers once so many questions have come or gone, and says then which one they saw. To a
-/// message that says so they want to be asked no more.
+/// message that says so they want to be asked no more, and to another one they press Ctrl-C.
 struct Person {
     awaited: usize,
     seen: Rc<RefCell<Vec<String>>>,
@@ -52,6 +52,7 @@ impl Leaf for Person {
         self.seen.borrow_mut().push(seen.clone());
         Poll::Ready(match message {
             "no more" => Did::Said(vec![Said::Mute]),
+            "stop" => Did::Interrupt,
             _ => Did::Answered(Reply::Declined {
                 by: By::Person,
                 reason: Some(seen),
@@ -184,6 +185,40 @@ fn who_wants_no_more_questions_of_a_server_is_asked_those_of_the_others() {
         &[("a", "no more"), ("b", "1"), ("a", "2"), ("b", "2")],
         &["a no more", "b 1", "b 2"],
     );
+}
+
+#[test]
+fn ctrl_c_stops_the_call_at_the_next_question_of_it() {
+    /// Whether the call of `a` is stopped by Ctrl-C at each of these: questions of servers, in a call or not.
+    #[track_caller]
+    fn check(questions: &[(&str, bool)], is_stopped: bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.expect("the runtime starts");
+        runtime.block_on(async {
+            let (mut host, a, b, _) = two(questions.len());
+            host.choose(ServerId::default());
+            let mut asking = JoinSet::new();
+            for &(server, in_call) in questions {
+                let relay = if server == "a" { &a } else { &b };
+                let target = in_call.then(|| CallTarget::Tool("t".to_owned()));
+                let question = HostQuestion {
+                    target,
+                    ..asked("stop")
+                };
+                asking.spawn(relay.clone().fill(question));
+            }
+            let attended = host.attend(asking.join_all()).await;
+            assert_eq!(attended.is_err(), is_stopped, "{questions:?}");
+        });
+    }
+    check(&[("a", true), ("a", true)], true);
+    check(&[("a", true)], false);
+    check(&[("a", true), ("b", true)], false);
+    check(&[("b", true), ("b", true)], false);
+    check(&[("a", false), ("a", false)], false);
+    check(&[("a", true), ("b", true), ("a", true)], false);
 }
 
 #[tokio::test]
