@@ -9,6 +9,8 @@ use crate::{
     scratch::Scratch,
 };
 
+const CTRL_Z: &str = "\x1a";
+
 /// A server of 2025-11-25 whose tool `login` asks for a password and an age. It ends the program that started it once
 /// there is something in the pipe `go`.
 const SERVER: &str = r#"
@@ -34,18 +36,29 @@ while IFS= read -r line; do
 done
 "#;
 
+/// What a shell runs behind the command: it tells whether the terminal shows what is typed.
+const ECHO: &str = "stty -a | grep -o -- '-\\?echo\\b'";
+
 /// Where the password is asked for, on a terminal of which a shell tells once the command has ended whether it shows what
 /// is typed.
 fn asked(scratch: &Scratch) -> Terminal {
+    asked_in(
+        scratch,
+        "trap : INT; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; \
+        echo ended with $?;",
+    )
+}
+
+/// The same, where the shell runs the command so.
+fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
     let server = scratch.file("server.sh", SERVER);
     let made = std::process::Command::new("mkfifo")
         .arg(scratch.path("go"))
         .status();
     assert!(made.is_ok_and(|status| status.success()));
-    let script = "trap : INT; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; \
-        echo ended with $?; stty -a | grep -o -- '-\\?echo\\b'";
+    let script = format!("{script} {ECHO}");
     let command = Command::new("sh")
-        .args(["-c", script])
+        .args(["-c", &script])
         .env("PROGRAM", ASKBACK)
         .env("SERVER", server)
         .env("XDG_STATE_HOME", scratch.path("state"))
@@ -102,4 +115,25 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     let mut terminal = asked(&scratch);
     fs::write(scratch.path("go"), "\n").expect("it is ours");
     terminal.until("ended with 143").until("\necho");
+}
+
+#[test]
+fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
+    let scratch = Scratch::new("unseen-stopped");
+    let script = format!(
+        "set -m; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; {ECHO}; read -r _; fg;"
+    );
+    let mut terminal = asked_in(&scratch, &script);
+    terminal.press("hun").press(CTRL_Z).until("> echo");
+    terminal.press("visible").until("visible").press(ENTER);
+    // It hides what is typed again.
+    terminal.until("SERVER}").press("hunter2").press(ENTER);
+    terminal.until("| Age");
+    assert!(!terminal.wrote("hun"));
+    terminal
+        .until_asked()
+        .press(CTRL_C)
+        .until("zoo> ")
+        .press(CTRL_D);
+    terminal.until("zoo> \necho");
 }

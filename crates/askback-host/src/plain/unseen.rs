@@ -3,22 +3,24 @@
 #[cfg(unix)]
 use std::{
     io,
-    sync::{Mutex, Once, PoisonError},
+    sync::{Mutex, MutexGuard, Once, PoisonError},
 };
 
 #[cfg(unix)]
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::{
+    process::{Signal, getpid, kill_process},
+    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
+};
 
 /// The terminal as it was before it was told to show nothing.
 #[cfg(unix)]
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Has the terminal not show what is typed, from within the runtime; the end of a line is shown. It is as it was
-/// after [`show`], a panic and a signal that ends the program.
+/// after [`show`], a panic and a signal that ends the program, and while a signal has it stopped.
 #[cfg(unix)]
 pub(super) fn hide() {
-    let mut held = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-    if held.is_some() {
+    if held().is_some() {
         return;
     }
     let Ok(before) = tcgetattr(io::stdin()) else {
@@ -29,14 +31,14 @@ pub(super) fn hide() {
     hiding.local_modes.remove(LocalModes::ECHO);
     hiding.local_modes.insert(LocalModes::ECHONL);
     if tcsetattr(io::stdin(), OptionalActions::Now, &hiding).is_ok() {
-        *held = Some(before);
+        *held() = Some(before);
     }
 }
 
 /// Has the terminal show what is typed, as before [`hide`].
 #[cfg(unix)]
 pub(super) fn show() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let before = held().take();
     if let Some(before) = before {
         // One that cannot be told to has nobody before it.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
@@ -48,6 +50,11 @@ pub(super) fn hide() {}
 
 #[cfg(not(unix))]
 pub(super) fn show() {}
+
+#[cfg(unix)]
+fn held() -> MutexGuard<'static, Option<Termios>> {
+    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Has the terminal show what is typed where this program ends by a panic or a signal.
 #[cfg(unix)]
@@ -73,6 +80,19 @@ fn shown_at_the_end() {
                 ended.recv().await;
                 show();
                 std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
+            });
+        }
+        if let Ok(mut stopped) = signal(SignalKind::from_raw(Signal::TSTP.as_raw())) {
+            tokio::spawn(async move {
+                while stopped.recv().await.is_some() {
+                    let is_hiding = held().is_some();
+                    show();
+                    // It goes on here once the shell has it go on.
+                    let _ = kill_process(getpid(), Signal::STOP);
+                    if is_hiding {
+                        hide();
+                    }
+                }
             });
         }
     });
