@@ -5,7 +5,7 @@ mod help;
 pub(crate) mod sampling;
 pub(crate) mod tools;
 
-pub(crate) use form::{fields, is_secret, options_with, reviewed};
+pub(crate) use form::{fields, has_secret, is_secret, options_with, reviewed};
 pub(crate) use help::help;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The keys that work at a question, each with what it does.
 
-use super::{choices::is_long, frame::Row};
+use super::{choices::is_long, frame::Row, question::hides_any};
 use crate::{
     model::{Front, Step, options},
     page::Style,
@@ -44,7 +44,7 @@ pub(super) fn rows(front: &Front<'_>, columns: usize) -> Vec<Row> {
 /// The key that shows secrets, where some are asked for.
 fn reveal(front: &Front<'_>) -> Option<Does> {
     let does = ("Ctrl-R", "show what you typed as a secret, or hide it");
-    front.question.ask.asks_for_secrets().then_some(does)
+    hides_any(front).then_some(does)
 }
 
 /// The keys of the step alone.

@@ -27,20 +27,19 @@ pub(super) fn rows(
             _ => value.replace('\n', LINE_BREAK),
         };
         let number = words!("{}", index.saturating_add(1)).right(3);
-        let label = text::line(&format!("{}: ", field.label()));
+        // Many blanks would put the rest of a label where a value stands.
+        let label: Vec<_> = field.label().split_whitespace().collect();
+        let label = text::line(&format!("{}: ", label.join(" ")));
         let value = text::line(&value);
         let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
         // What the server proposed may be within what the person wrote.
         let is_text = matches!(&field.kind, FieldKind::Text(text) if text.format.is_none());
         let is_theirs = is_text && !is_suggested && field.default_value().is_none();
-        let parts = match is_theirs {
-            true => beside(&label, &value, room),
-            false => text::wrapped(&format!("{label}{value}"), room),
-        };
         let mut rows = Vec::new();
-        for part in parts {
-            rows.push(row.peer(Style::Plain, &PeerText::from(part), columns));
+        for (label, value) in parts(&label, &value, room, !is_theirs) {
+            let begun = row.peer(Style::Plain, &PeerText::from(label), columns);
+            rows.push(begun.more(Style::Strong, &PeerText::from(value), columns));
             row = Row::new(columns).to(5);
         }
         if let Some(blanks) = blanks {
@@ -60,17 +59,28 @@ pub(super) fn rows(
     draft.fields().iter().enumerate().flat_map(row).collect()
 }
 
-/// A label in as many rows as it takes, and the value in one: behind the end of the label where it fits or has half a
-/// row, below it elsewhere. What does not fit is cut where it is shown.
-fn beside(label: &str, value: &str, room: usize) -> Vec<String> {
-    let mut rows = text::wrapped(label, room);
-    let end = rows.pop().unwrap_or_default() + " ";
+/// A label in as many rows as it takes, and the value behind its end where it fits, or below it: in as many rows as it
+/// takes if it `is_whole`, else in one, where it is cut if it is longer than half a row.
+fn parts(label: &str, value: &str, room: usize, is_whole: bool) -> Vec<(String, String)> {
+    let mut labels = text::wrapped(label, room);
+    let end = labels.pop().unwrap_or_default() + " ";
+    let mut parts: Vec<_> = labels.into_iter().map(|row| (row, String::new())).collect();
     let left = room.saturating_sub(text::columns(&end));
-    if left >= text::columns(value).min(room / 2) {
-        rows.push(end + value);
+    let wanted = text::columns(value);
+    let wanted = if is_whole {
+        wanted
     } else {
-        rows.push(end);
-        rows.push(value.to_owned());
+        wanted.min(room / 2)
+    };
+    if left >= wanted {
+        parts.push((end, value.to_owned()));
+        return parts;
     }
-    rows
+    parts.push((end, String::new()));
+    let below = match is_whole {
+        true => text::wrapped(value, room),
+        false => vec![value.to_owned()],
+    };
+    parts.extend(below.into_iter().map(|row| (String::new(), row)));
+    parts
 }

@@ -8,6 +8,7 @@ use std::{
 use super::{Dialog, lines::Lines};
 use crate::{
     browser,
+    command::{self, Typed},
     host::Input,
     leaf::{Did, Leaf},
     model::{Conversation, Desk, Happened, Step},
@@ -76,7 +77,8 @@ impl Plain {
         self.is_prompted = false;
         match input {
             Input::Line(line) if !self.lines.typed() => {
-                let words = match self.is_secret && !line.starts_with('/') {
+                let is_command = matches!(command::typed(line), Typed::Command(..));
+                let words = match self.is_secret && !is_command {
                     true => given(hidden(line)),
                     false => given(line),
                 };

@@ -161,14 +161,34 @@ pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft:
     }
 }
 
-/// Whether a field of a question seems to ask for a secret.
+/// Whether a field of a question, or of what is nested in it, seems to ask for a secret.
 pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
-        Ask::Form { message, schema } => schema
-            .secret_fields(message)
-            .any(|secret| secret.name == field.name),
+        Ask::Form { message, schema } => {
+            let is_of = |secret: &Field| match field.name.strip_prefix(&secret.name) {
+                Some("") => true,
+                // An item of a list, which has no words of its own.
+                Some(item) => is_index(item),
+                None => false,
+            };
+            field.looks_secret() || schema.secret_fields(message).any(is_of)
+        }
+        Ask::Arguments { .. } => field.looks_secret(),
         _ => false,
     }
+}
+
+/// Whether this stands behind the name of a list for one of its items.
+fn is_index(text: &str) -> bool {
+    let digits = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a field that is filled in seems to be for a secret.
+pub(crate) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
+    draft.fields().iter().any(|field| is_secret(ask, field))
 }
 
 /// The value of a field as it is looked over, and which blanks of it are not seen: then it stands between quotes.

@@ -23,9 +23,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, going_on, journey, link, long_labels,
-    nested, of_model, offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more,
-    suggested, travel, unfinished, vacation,
+    blanks, booking, called, dates, edited, evening, form, going_on, journey, link, listed_secrets,
+    long_labels, nested, of_model, offering, reply_of_a_model, roots, safety, sign_in,
+    sign_in_for_more, suggested, travel, unfinished, vacation,
 };
 
 /// Something that happens before the screen.
@@ -529,7 +529,8 @@ screens! {
     ];
     labels_are_read_whole_before_they_are_sent: 40, [
         Asks(long_labels()), Type("y"), Press(Key::Tab), Type("Ada Lovelace, Countess of King-Noel"), Press(Key::Tab), Type("London"),
-        Press(Key::Tab), Type("A text of the person that goes on and on"), Press(Key::Ctrl('s')), See, Press(Key::Enter),
+        Press(Key::Tab), Type("A text of the person that goes on and on"), Press(Key::Tab), Type("1000"), Press(Key::Ctrl('s')),
+        See, Press(Key::Enter),
     ];
     a_long_conversation_shows_what_is_new: 80, [
         Model, Asks(long_talk(60)), See, Press(Key::PageUp), See, Press(Key::Enter), See,
@@ -571,6 +572,11 @@ screens! {
         Press(Key::Ctrl('r')), Press(Key::F(1)), See, Press(Key::Enter),
         Asks(form("Your key?", r#""private_key": {"type": "string"}"#, "")), Type("y"), Press(Key::Paste("one\ntwo".into())), See,
         Press(Key::Ctrl('r')), See, Press(Key::Esc),
+    ];
+    secrets_in_lists_are_not_seen: 80, [
+        Asks(listed_secrets()), Type("y"), Type("hünk"), Press(Key::Tab), Type("hunk"), Press(Key::Tab), See,
+        Press(Key::Tab), Type("hunk"), Press(Key::Tab), Type("hunk"), Press(Key::Tab), Type("ada"), See,
+        Press(Key::Ctrl('s')), See, Press(Key::Esc),
     ];
     values_are_suggested_as_one_types: 80, [
         Asks(vacation(true)), Type("Ba"), See, Suggest(0, "B", &["stale"]),

@@ -88,9 +88,28 @@ fn long_labels() -> Question {
         "agreed": {"type": "boolean", "title": "I book both rooms with breakfast, which costs 3000 USD and is final"},
         "name": {"type": "string", "title": "The name on the card that is charged"},
         "city": {"type": "string", "title": "Where the invoice goes to"},
-        "note": {"type": "string", "title": "Note"}
+        "note": {"type": "string", "title": "Note"},
+        "euros": {"type": "integer", "title": "Donate: 1 EUR                                        ."}
     "#;
     form("Shall we?", fields, "")
+}
+
+/// A form that asks for secrets in lists.
+fn listed_secrets() -> Question {
+    let fields = r#"
+        "passwords": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        "codes": {"type": "array", "title": "Your recovery codes", "description": "One is enough: a recovery code",
+            "items": {"type": "string"}, "maxItems": 2},
+        "l": {"type": "array", "items": {"type": "object", "properties": {
+            "user": {"type": "string"}, "password": {"type": "string"}}}, "minItems": 1, "maxItems": 1}
+    "#;
+    let schema = format!(r#"{{"type": "object", "properties": {{{fields}}}}}"#);
+    let schema = serde_json::from_str(&schema).expect("it is a schema");
+    let message = "Sign in.".to_owned();
+    Question {
+        ask: Ask::Form { message, schema },
+        ..form("", "", "")
+    }
 }
 
 /// The wishes of a booking.
