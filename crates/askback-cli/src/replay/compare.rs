@@ -27,6 +27,9 @@ const FREE: [&str; 3] = [
     "/params/capabilities",
 ];
 
+/// The member in which a client offers a revision.
+const OFFERED: &str = "/params/protocolVersion";
+
 /// The words of an error, which are those of one version of a client.
 const WORDS: [&str; 2] = ["/error/message", "/error/data"];
 
@@ -59,7 +62,13 @@ impl Message {
         found: &mut Vec<Difference>,
     ) {
         let is_left_out = self.left_out.contains(path);
-        if is_left_out || FREE.contains(&path.as_str()) || WORDS.contains(&path.as_str()) {
+        // A server that answered with this revision has it, and answers so to who offers it.
+        let is_agreed = path == OFFERED && came.is_some() && came == self.agreed.as_ref();
+        if is_left_out
+            || is_agreed
+            || FREE.contains(&path.as_str())
+            || WORDS.contains(&path.as_str())
+        {
             return;
         }
         let length = path.len();
@@ -171,6 +180,7 @@ mod tests {
                 kind: Kind::of(&recorded),
                 json: recorded,
                 left_out: left_out.iter().map(|&one| one.to_owned()).collect(),
+                agreed: Some("2025-03-26".into()),
                 status: None,
                 followers: Vec::new(),
             };
@@ -219,6 +229,17 @@ mod tests {
             &[],
             json!({"id": 2, "method": "x", "params": {"_meta": {"progressToken": 2}}}),
             &[],
+        );
+        let open = |offered| json!({"id": 1, "method": "initialize", "params": {"protocolVersion": offered}});
+        check(open("2025-11-25"), &[], open("2025-03-26"), &[]);
+        check(
+            open("2025-11-25"),
+            &[],
+            open("2025-06-18"),
+            &[(
+                "\"2025-11-25\" at /params/protocolVersion",
+                "\"2025-06-18\"",
+            )],
         );
         check(
             json!({"id": 1, "result": {"action": "accept"}}),

@@ -48,6 +48,8 @@ pub(super) struct Message {
     pub(super) json: Value,
     /// Where values were left out, as JSON pointers.
     pub(super) left_out: Vec<String>,
+    /// The revision that the server answered with, where it was offered one.
+    pub(super) agreed: Option<Value>,
     /// The status of the response to the request over HTTP that it was.
     pub(super) status: Option<u16>,
     /// The calls that the server begins behind it.
@@ -153,15 +155,17 @@ impl Recording {
 
     /// Finds the revisions in which the server answered.
     fn find_revisions(&mut self) {
-        for call in &self.calls {
-            let Some(request) = call.messages.first().filter(|first| first.is_sent) else {
+        for call in &mut self.calls {
+            let Some((request, rest)) = call.messages.split_first_mut() else {
                 continue;
             };
-            let mut received = call.messages.iter().filter(|message| !message.is_sent);
-            let Some(result) = received.find_map(|message| message.json.get("result")) else {
+            let mut received = rest.iter().filter(|message| !message.is_sent);
+            let result = received.find_map(|message| message.json.get("result"));
+            let Some(result) = result.filter(|_| request.is_sent) else {
                 continue;
             };
-            let named = result.get("protocolVersion");
+            request.agreed = result.get("protocolVersion").cloned();
+            let named = request.agreed.as_ref();
             let named = named.or_else(|| request.json.pointer(REVISION));
             let revision = named.and_then(Value::as_str);
             if let Some(Ok(revision)) = revision.map(Revision::from_str)
@@ -198,6 +202,7 @@ impl Reading {
             kind: Kind::of(&json),
             json,
             left_out,
+            agreed: None,
             status,
             followers: Vec::new(),
         };

@@ -193,6 +193,29 @@ fn what_was_traced_is_played_by_a_suite_of_ones_own() {
     drop(ran);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_server_that_answers_with_an_older_revision_than_was_offered_is_played() {
+    for revision in &REVISIONS[..3] {
+        let run = Run::new(
+            &format!("replay-record-offered-{revision}"),
+            &["call", "started", "--trace=wire.jsonl"],
+        );
+        let zoo = super::zoo::ZOO.replace(REVISIONS[3], revision);
+        run.scratch.file("zoo.sh", &zoo);
+        let ran = run.and(&RECORD).and(&["--", "sh", "zoo.sh"]).run();
+        let ran = ran.expect(0);
+        let [suite, messages] = recorded(&ran);
+        let traced = fs::read_to_string(ran.scratch.path("wire.jsonl")).expect("it was written");
+        for messages in [messages, traced] {
+            assert!(messages.contains("\"protocolVersion\":\"2025-11-25\""));
+            let name = format!("offered-{revision}");
+            let ran = replay(&name, &[suite.clone(), messages]).run().expect(0);
+            ran.prints(&format!("ok    1: call started [{revision}]"));
+        }
+    }
+}
+
 #[test]
 fn a_recording_that_cannot_be_played_is_told() {
     #[track_caller]

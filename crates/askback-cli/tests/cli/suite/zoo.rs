@@ -23,6 +23,7 @@ while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   token=$(printf '%s' "$line" | sed -n 's/.*"progressToken":\([0-9a-zA-Z"-]*\).*/\1/p')
   case $line in
+    *'"method":"server/discover"'*) say "\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no such method\"}" ;;
     *'"method":"initialize"'*)
       answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"zoo","version":"1"}}' ;;
     *'"method":"tools/list"'*) tools ;;
