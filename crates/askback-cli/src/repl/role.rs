@@ -59,6 +59,11 @@ impl Repl<'_> {
                     let words = words!("{} is no client that can be played", given(client));
                     Error::usage(words).hint(words!("{}.", given(why)))
                 })?;
+                if self.recorder.is_some() {
+                    let error = Error::usage("a recording has one client");
+                    return Err(error
+                        .hint("Open the server as that client, and record a suite of its own."));
+                }
                 self.session.play(role)?;
                 self.known.plays = true;
                 self.restart().await?;

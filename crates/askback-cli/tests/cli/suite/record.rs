@@ -46,6 +46,22 @@ fn a_call_is_recorded_with_its_questions_and_passes_again() {
     }
 }
 
+#[test]
+fn no_other_client_is_played_in_a_recording() {
+    for client in ["2025-06-18", "no-forms"] {
+        let lines = format!("/as {client}\n");
+        let run = Run::new(&format!("record-as-{client}"), &["open"]);
+        let ran = run.and(&RECORD).input(&lines).on_travel().expect(2);
+        ran.says("a recording has one client\n");
+    }
+    let lines = "/as decline\n/call tailor_trip destination=Rome\n/as me\n";
+    let run = Run::new("record-as-decline", &["open"]).and(&RECORD);
+    let ran = run.input(lines).on_travel().expect(3);
+    let suite = recorded(&ran);
+    assert!(suite.contains("decline: true"), "{suite}");
+    test("as-decline", &suite).expect(0);
+}
+
 const CALL_A_MODEL: [&str; 5] = [
     "call",
     "find_best_flight",
