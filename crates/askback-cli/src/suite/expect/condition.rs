@@ -113,6 +113,10 @@ impl Condition {
                 Some((wanted_kind, kind)) if wanted_kind != kind => {
                     words!("{} ({}; {} came)", shown(wanted), wanted_kind, kind)
                 }
+                _ if found.is_some_and(|found| is_part(wanted, found)) => words!(
+                    "{} (it is a part of what came; {contains: …} expects a part)",
+                    shown(wanted)
+                ),
                 _ => shown(wanted),
             });
         }
@@ -201,6 +205,16 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+/// Whether a text is a part of another one.
+fn is_part(wanted: &Value, found: &Value) -> bool {
+    match (wanted, found) {
+        (Value::String(wanted), Value::String(found)) => {
+            !wanted.is_empty() && found.contains(wanted)
+        }
+        _ => false,
     }
 }
 
@@ -307,7 +321,13 @@ mod tests {
             assert_eq!(told.as_deref(), wanted, "{found}");
         }
         check("yes it is", json!("yes it is"), None);
-        check("yes", json!("yes, it is"), Some("\"yes\""));
+        check(
+            "yes",
+            json!("yes, it is"),
+            Some("\"yes\" (it is a part of what came; {contains: …} expects a part)"),
+        );
+        check("yes", json!("no, it is"), Some("\"yes\""));
+        check("''", json!("yes"), Some("\"\""));
         check("3000", json!(3000.0), None);
         check("3000.0", json!(3000), None);
         check("3000", json!("3000"), Some("3000 (a number; a text came)"));

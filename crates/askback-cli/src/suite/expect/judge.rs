@@ -686,6 +686,14 @@ mod tests {
             &[],
         );
         check(
+            "{questions: [{message: The wishes}, {message: {contains: The}}]}",
+            good(),
+            &[(
+                "question 1, message: \"The wishes\" (it is a part of what came; {contains: …} expects a part)",
+                "The wishes?",
+            )],
+        );
+        check(
             "{questions: [{key: contact, mode: url, message: x, fields: [a], reply: cancel}, {}]}",
             good(),
             &[
