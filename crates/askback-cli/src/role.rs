@@ -239,6 +239,29 @@ impl Role {
         (!lacking.is_empty()).then(|| words!("{} declares no {}", client, lacking))
     }
 
+    /// The kinds of questions that a server can ask it in a revision, as the end of a sentence.
+    pub fn asked_in(self, revision: Revision) -> Words {
+        let facts = revision.facts();
+        let forms = match (self.numbers, self.lists) {
+            (true, true) => "forms",
+            (false, true) => "forms without numbers",
+            (true, false) => "forms without lists",
+            (false, false) => "forms without numbers and lists",
+        };
+        let all = [
+            (self.abilities.forms && facts.elicitation_form, forms),
+            (self.abilities.links && facts.elicitation_url, "links"),
+            (self.abilities.sampling, "sampling"),
+            (self.abilities.roots, "roots"),
+        ];
+        let asked = all.into_iter().filter(|(can, _)| *can);
+        let asked = Words::join(asked.map(|(_, kind)| kind.into()), ", ");
+        match asked.as_str() {
+            "" => "nothing".into(),
+            _ => asked,
+        }
+    }
+
     /// Whether a server can ask it nothing.
     pub fn is_never_asked(self) -> bool {
         self.abilities == NONE
@@ -319,6 +342,25 @@ mod tests {
             let revision = client.revision.map(Revision::from_str);
             assert!(revision.is_none_or(|it| it.is_ok()), "{client:?}");
         }
+    }
+
+    #[test]
+    fn a_client_is_asked_for_what_its_revision_has() {
+        #[track_caller]
+        fn check(text: &str, revision: &str, asked: &str) {
+            let role = Role::read(text).expect("it is one");
+            let revision = revision.parse().expect("it is one");
+            assert_eq!(role.asked_in(revision).as_str(), asked);
+        }
+        check("vscode", "2025-11-25", "forms, links, sampling, roots");
+        check("vscode", "2025-06-18", "forms, sampling, roots");
+        check("no-url", "2025-03-26", "sampling, roots");
+        check(
+            "codex",
+            "2026-07-28",
+            "forms without numbers and lists, links",
+        );
+        check("zed", "2025-11-25", "nothing");
     }
 
     #[test]

@@ -8,13 +8,9 @@ use crate::{error::Error, role::Role};
 impl Repl<'_> {
     /// Says which client is played, and how questions are answered.
     pub(super) fn tell_role(&mut self) {
-        let played = self.session.role().played();
+        self.tell_played();
         let answered = self.session.host.desk().stance().words();
         let page = self.session.host.page();
-        match played {
-            Some(played) => page.note(Style::Plain, words!("Played: {}.", played)),
-            None => page.note(Style::Plain, "No other client is played."),
-        }
         match answered {
             Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
             None => page.note(Style::Plain, "You are asked."),
@@ -22,6 +18,24 @@ impl Repl<'_> {
         self.tell_undeclared();
         let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
         self.session.host.page().note(Style::Dim, words);
+    }
+
+    /// Says which client is played, in which revision, and what a server can ask it for.
+    fn tell_played(&mut self) {
+        let role = self.session.role();
+        let revision = self.session.client.revision();
+        let page = self.session.host.page();
+        let Some(played) = role.played() else {
+            page.note(Style::Plain, "No other client is played.");
+            return;
+        };
+        page.note(Style::Plain, words!("Played: {}.", played));
+        let words = words!(
+            "It speaks {}. A server can ask it for {}.",
+            revision.as_str(),
+            role.asked_in(revision)
+        );
+        page.note(Style::Plain, words);
     }
 
     /// Says which questions do not come, since the client that is played does not declare them.
@@ -67,6 +81,7 @@ impl Repl<'_> {
                 self.session.play(role)?;
                 self.known.plays = true;
                 self.restart().await?;
+                self.tell_played();
                 if self.session.host.desk().stance() != Stance::Person {
                     self.tell_undeclared();
                 }
@@ -81,6 +96,7 @@ impl Repl<'_> {
         if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
             self.session.play(Role::default())?;
             self.restart().await?;
+            self.tell_played();
         }
         Ok(())
     }

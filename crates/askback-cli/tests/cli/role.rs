@@ -105,7 +105,7 @@ fn a_conversation_plays_other_clients_and_comes_back() {
     let ran = ran
         .says("Every question is declined; /as me ends that.")
         .says("askback · declined (/as decline) | ")
-        .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  Every question is declined.\n")
+        .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  It speaks 2025-03-26. A server can ask it for nothing.\n  Every question is declined.\n")
         .says("No other client is played.\n  You are asked.\n")
         .says("nobody is no client that can be played");
     // As ourselves, as the other, and as ourselves again.
@@ -121,6 +121,18 @@ fn a_conversation_plays_other_clients_and_comes_back() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn a_conversation_says_which_client_is_played_from_now_on() {
+    for words in [&["open"][..], &["open", "--plain"]] {
+        let run = Run::new("as-told", words).input("/as vscode\n/as no-url,2025-06-18\n/as me\n");
+        let ran = run.on_travel().expect(0);
+        ran.says("  Played: vscode.\n  It speaks 2025-11-25. A server can ask it for forms, links, sampling, roots.\n")
+            // The second one takes the place of the first.
+            .says("  Played: 2025-06-18,no-url.\n  It speaks 2025-06-18. A server can ask it for forms, sampling, roots.\n")
+            .says("  No other client is played.\n");
+    }
 }
 
 #[test]
