@@ -257,7 +257,7 @@ impl Lines {
     fn case(&mut self, case: &CaseRun<'_>) -> Result<(), Error> {
         let shown = report::case(self.page(), case);
         self.write()?;
-        for rows in shown {
+        for rows in &shown {
             match self {
                 Self::Stdout(_) => out::print(rows)?,
                 Self::Stderr(_) => out::tell_rows(rows),

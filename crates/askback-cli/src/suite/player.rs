@@ -23,9 +23,10 @@ use super::file::Case;
 /// The most pages of a case that are kept for its report.
 const PAGES: usize = 256;
 
-/// The look of a report: as wide as a page is, and without styles, since it may go to a file.
+/// The look of a report: as wide as a page is, but for the space before what belongs to a case, and without
+/// styles, since it may go to a file.
 const LOOK: Look = Look {
-    columns: 100,
+    columns: 92,
     styled: false,
 };
 

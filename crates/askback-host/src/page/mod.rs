@@ -253,6 +253,17 @@ impl Rows {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
     }
 
+    /// The rows behind so many spaces.
+    #[must_use]
+    pub fn set_in(&self, columns: usize) -> Self {
+        let rows = self.0.split_inclusive('\n');
+        let rows = rows.map(|row| match row {
+            "\n" => row.to_owned(),
+            row => " ".repeat(columns) + row,
+        });
+        Self(rows.collect())
+    }
+
     /// The first rows, so many of them.
     #[must_use]
     pub fn first(&self, rows: usize) -> Self {

@@ -20,9 +20,12 @@ use crate::{
 /// The most characters of an outcome that are shown.
 const SHOWN: usize = 2_048;
 
+/// The spaces before what was asked and said in a case.
+const SET_IN: usize = 8;
+
 /// Puts a case on the page, and returns the rows of its questions, which stand below it where it
 /// failed.
-pub fn case<'a>(page: &mut Page, case: &'a CaseRun<'_>) -> &'a [Rows] {
+pub fn case(page: &mut Page, case: &CaseRun<'_>) -> Vec<Rows> {
     let name = given(case.planned.name());
     let took = in_words(case.took);
     match &case.verdict {
@@ -44,9 +47,9 @@ pub fn case<'a>(page: &mut Page, case: &'a CaseRun<'_>) -> &'a [Rows] {
             if !case.shown.is_empty() {
                 page.note(Style::Dim, "    what was asked and said meanwhile:");
             }
-            &case.shown
+            case.shown.iter().map(|rows| rows.set_in(SET_IN)).collect()
         }
-        Verdict::Passed | Verdict::LeftOut => &[],
+        Verdict::Passed | Verdict::LeftOut => Vec::new(),
     }
 }
 

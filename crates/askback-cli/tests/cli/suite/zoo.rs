@@ -252,6 +252,21 @@ FAIL  is silent [2025-11-25]
 }
 
 #[test]
+fn what_was_asked_in_a_case_is_set_in_below_it() {
+    let cases = "cases: [{name: asks, call: ask}, {name: counts, call: count}]";
+    let ran = on_zoo("set-in", &[], cases).expect(1);
+    let (_, below) = ran
+        .stdout
+        .split_once("      what was asked and said meanwhile:\n")
+        .expect("it failed");
+    let (below, _) = below.split_once("ok    counts").expect("it comes next");
+    assert!(below.contains("        zoo asks\n"), "{below}");
+    assert!(below.contains("        | Feed it?\n"), "{below}");
+    let is_set_in = |row: &str| row.is_empty() || row.starts_with("        ");
+    assert!(below.lines().all(is_set_in), "{below}");
+}
+
+#[test]
 fn a_server_that_crashes_is_started_again_for_the_next_case() {
     let cases = "
 cases:
