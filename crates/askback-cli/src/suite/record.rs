@@ -31,17 +31,16 @@ use self::{
     document::{Map as Members, Message, Part},
     messages::Messages,
     secrets::{SHORT, Secrets},
-    target::{COMMAND, QUERY, URL},
+    target::server,
 };
 use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
     private_file,
     replay::EXTENSION,
-    secret::{holds, is_argument, is_in, is_name, is_setting},
-    servers::conceal_args,
+    secret::{holds, is_argument, is_in, is_name},
     session::Session,
-    target::{Reach, Target},
+    target::Target,
 };
 
 /// The most characters of a text that is expected word for word.
@@ -440,43 +439,6 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
 /// Whether a request ended with an answer of the server.
 fn is_answer(error: &ClientError) -> bool {
     matches!(error, ClientError::Server(_))
-}
-
-/// The server as a suite in this file names it; none where that may hold a secret.
-fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Members> {
-    let mut server = Members::default();
-    match &target.reach {
-        _ if target.file.is_some() => server.need("name", target.name.clone()),
-        Reach::Start(command) => {
-            let words = std::iter::once(&command.program)
-                .chain(&command.args)
-                .map(|word| Part::Text(word.clone()));
-            if conceal_args("", &command.args) != command.args {
-                secrets.names.insert(COMMAND.to_owned());
-                return None;
-            }
-            server.need("command", Part::All(words.collect()));
-            let here = std::env::current_dir().ok()?;
-            let folder = file.parent().unwrap_or(Path::new(""));
-            // A suite starts its server where it lies.
-            if here.join(folder) != here {
-                server.need("cwd", here.display().to_string());
-            }
-        }
-        Reach::Address(address) => {
-            let mut url = Url::parse(&address.url).ok()?;
-            if url.query().is_some() {
-                url.set_query(None);
-                secrets.names.insert(QUERY.to_owned());
-            }
-            if is_in(url.as_str(), is_setting) {
-                secrets.names.insert(URL.to_owned());
-                return None;
-            }
-            server.need("url", url.to_string());
-        }
-    }
-    Some(server)
 }
 
 /// The questions as they are expected.

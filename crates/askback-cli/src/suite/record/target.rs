@@ -1,11 +1,14 @@
-//! The secrets of a server in what the person says of it: a server may repeat them.
+//! The server of a recording: how a suite names it, and its secrets in what the person says of it, which it may repeat.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use url::Url;
 
-use super::secrets::Secrets;
+use super::{
+    document::{Map as Members, Part},
+    secrets::Secrets,
+};
 use crate::{
     secret::{after_scheme, holds, is_in, is_plain_header, is_setting},
     servers::conceal_args,
@@ -13,13 +16,50 @@ use crate::{
 };
 
 /// The name of what is left out of a command.
-pub(super) const COMMAND: &str = "the command of the server";
+const COMMAND: &str = "the command of the server";
 
 /// The name of what is left out of a URL.
-pub(super) const URL: &str = "the URL of the server";
+const URL: &str = "the URL of the server";
 
 /// The name of what is left out of a query.
-pub(super) const QUERY: &str = "the query of the URL";
+const QUERY: &str = "the query of the URL";
+
+/// The server as a suite in this file names it; none where that may hold a secret.
+pub(super) fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Members> {
+    let mut server = Members::default();
+    match &target.reach {
+        _ if target.file.is_some() => server.need("name", target.name.clone()),
+        Reach::Start(command) => {
+            let words = std::iter::once(&command.program)
+                .chain(&command.args)
+                .map(|word| Part::Text(word.clone()));
+            if conceal_args("", &command.args) != command.args {
+                secrets.names.insert(COMMAND.to_owned());
+                return None;
+            }
+            server.need("command", Part::All(words.collect()));
+            let here = std::env::current_dir().ok()?;
+            let folder = file.parent().unwrap_or(Path::new(""));
+            // A suite starts its server where it lies.
+            if here.join(folder) != here {
+                server.need("cwd", here.display().to_string());
+            }
+        }
+        Reach::Address(address) => {
+            let mut url = Url::parse(&address.url).ok()?;
+            if url.query().is_some() {
+                url.set_query(None);
+                secrets.names.insert(QUERY.to_owned());
+            }
+            if is_in(url.as_str(), is_setting) {
+                secrets.names.insert(URL.to_owned());
+                return None;
+            }
+            server.need("url", url.to_string());
+        }
+    }
+    Some(server)
+}
 
 impl Secrets {
     /// The secrets of a server, as its address and its command have them.
