@@ -21,7 +21,7 @@ use askback_core::protocol::{CreateMessageParams, CreateMessageResult, SamplingB
 use askback_host::{
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
-    text::{self, PeerText, given},
+    text::{self, PeerText, Words, given},
     words,
 };
 use serde_json::{Map, Value, value::RawValue};
@@ -38,6 +38,7 @@ use crate::{
     error::Error,
     private_file,
     replay::EXTENSION,
+    role::Role,
     secret::{holds, is_argument, is_in, is_name},
     session::Session,
     target::Target,
@@ -58,6 +59,8 @@ pub struct Recorder {
     is_made: bool,
     server: Option<Members>,
     revision: &'static str,
+    /// The client that is played, but for its revision.
+    played: Option<Words>,
     cases: Vec<Part>,
     /// The questions since the last case.
     noted: Rc<RefCell<Vec<(Question, Reply)>>>,
@@ -129,6 +132,7 @@ impl Recorder {
             is_made: false,
             server: server(file, target, &mut secrets),
             revision: "all",
+            played: None,
             cases: Vec::new(),
             noted: Rc::default(),
             secrets,
@@ -138,6 +142,11 @@ impl Recorder {
 
     /// Takes note of what is asked from now on.
     pub fn attach(&mut self, session: &mut Session) {
+        let role = Role {
+            named: None,
+            ..session.role()
+        };
+        self.played = role.played();
         let Session {
             client, host, wire, ..
         } = session;
@@ -408,6 +417,13 @@ impl Recorder {
         let mut text =
             "# Recorded by askback. Remove from `expect` what changes from run to run.\n"
                 .to_owned();
+        if let Some(played) = &self.played {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "# Recorded as {played}: run it with askback test --as {played}"
+            );
+        }
         if !self.secrets.names.is_empty() {
             // Writing to a string cannot fail.
             let names = text::line(&self.secrets.names_without());

@@ -62,6 +62,31 @@ fn no_other_client_is_played_in_a_recording() {
     test("as-decline", &suite).expect(0);
 }
 
+#[test]
+fn a_recording_names_the_client_that_was_played() {
+    #[track_caller]
+    fn check(client: &str, named: Option<&str>) {
+        let words = ["call", "tailor_trip", "destination=Rome", "--as", client];
+        let run = Run::new(&format!("record-played-{client}"), &words).and(&RECORD);
+        // A client without forms cannot be asked.
+        let suite = recorded(&run.answers("answers: [{cancel: true}]").on_travel());
+        let (_, told) = suite.split_once("askback test --as ").unzip();
+        let told = told.and_then(|told| told.lines().next());
+        assert_eq!(told, named, "{suite}");
+        let words = ["test", "recorded.yaml"];
+        let run = Run::new(&format!("recorded-played-{client}"), &words);
+        run.scratch.file("recorded.yaml", &suite);
+        let run = match named {
+            Some(named) => run.and(&["--as", named]),
+            None => run,
+        };
+        run.run().expect(0);
+    }
+    check("no-forms", Some("no-forms"));
+    check("vscode,2025-06-18", Some("vscode"));
+    check("2025-06-18", None);
+}
+
 const CALL_A_MODEL: [&str; 5] = [
     "call",
     "find_best_flight",
