@@ -85,6 +85,8 @@ pub struct Reply {
     pub notifications: Vec<Value>,
     /// The requests of the server.
     pub asked: Vec<Value>,
+    /// The messages, and batches of them, as they came, in order.
+    pub came: Vec<String>,
     /// The lines and bodies that are no messages.
     pub noise: Vec<String>,
     /// The faults of the messages, each kind once, with the first message that has it.
@@ -267,7 +269,8 @@ impl Reply {
             self.noise.push(cut(&String::from_utf8_lossy(bytes)));
             return false;
         };
-        match message {
+        let noise = self.noise.len();
+        let is_wanted = match message {
             Value::Array(batch) => {
                 let mut is_wanted = false;
                 for message in batch {
@@ -276,7 +279,11 @@ impl Reply {
                 is_wanted
             }
             message => self.take_one(message, wait, bytes),
+        };
+        if self.noise.len() == noise {
+            self.came.push(String::from_utf8_lossy(bytes).into_owned());
         }
+        is_wanted
     }
 
     fn take_one(&mut self, message: Value, wait: &Wait, bytes: &[u8]) -> bool {
@@ -359,6 +366,11 @@ mod tests {
             for (name, found) in places {
                 assert_eq!(found, usize::from(name == place), "{name}: {text}");
             }
+            let came: &[&str] = match place {
+                "noise" => &[],
+                _ => &[text],
+            };
+            assert_eq!(reply.came, came);
         }
         let seven = Wait::For(json!(7));
         check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");
@@ -370,6 +382,8 @@ mod tests {
         check(&seven, None, r#"{"id":null,"error":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":null,"result":{}}"#, false, "strays");
         check(&seven, None, r#"[{"id":7,"error":{}}]"#, true, "answer");
+        let written = r#"{ "result":{"z":1e3,"a":12345678901234567890123},"id":7}"#;
+        check(&seven, None, written, true, "answer");
         check(&seven, None, r#"{"method":"a"}"#, false, "notifications");
         check(&seven, None, r#"{"method":"a","id":7}"#, false, "asked");
         let asks = r#"{"method":"roots/list","id":7}"#;

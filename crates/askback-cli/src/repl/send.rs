@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};
 use askback_host::{
     page::{Style, out},
-    text::{PeerText, given},
+    text::{self, PeerText, given},
     wire::indented,
     words,
 };
@@ -164,12 +164,11 @@ impl Repl<'_> {
     }
 }
 
-/// Everything that came back, indented; in the words of the exchange where no message did.
+/// Everything that came back, indented and otherwise as it came; in the words of the exchange where no message did.
 fn came(reply: &Came) -> PeerText {
-    let others = [&reply.asked, &reply.notifications, &reply.strays];
-    let messages = others.into_iter().flatten().chain(&reply.answer);
+    let messages = reply.came.iter();
     let messages: Vec<_> = messages
-        .map(|message| askback_host::text::json(&indented(&message.to_string())))
+        .map(|message| text::json(&indented(message)))
         .collect();
     match messages.is_empty() {
         true => reply.shown().into(),

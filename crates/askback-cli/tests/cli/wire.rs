@@ -320,6 +320,32 @@ fn any_request_is_sent_as_it_is_written() {
     }
 }
 
+/// A server with numbers that no type holds, and members in an order of its own.
+#[cfg(unix)]
+const WRITES: &str = r#"
+while read -r line; do
+  id=$(expr "$line" : '.*"id":\([0-9]*\)')
+  case $line in
+    *'"server/discover"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}';;
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"n","version":"1"}}}';;
+    *'"x/y"'*)
+      echo '{"method":"notifications/message","params":{"level":"info","data":1e3},"jsonrpc":"2.0"}'
+      echo '{"result":{"z":12345678901234567890123,"a":1.50},"jsonrpc":"2.0","id":'$id'}';;
+  esac
+done"#;
+
+#[cfg(unix)]
+#[test]
+fn what_comes_back_is_shown_as_it_came() {
+    let lines = "/send x/y\n/wire edit 1\n{\"method\":\"x/y\"}\n\n";
+    let run = Run::new("wire-came", &["open", "--", "sh", "-c", WRITES]);
+    let ran = run.input(lines).run().expect(0);
+    let logged = "\n{\n  \"method\": \"notifications/message\",\n  \"params\": {\"level\":\"info\",\"data\":1e3},\n  \"jsonrpc\": \"2.0\"\n}\n";
+    let answer = "{\n  \"result\": {\"z\":12345678901234567890123,\"a\":1.50},\n  \"jsonrpc\": \"2.0\",\n  \"id\": ";
+    let came = format!("{logged}{answer}");
+    assert_eq!(ran.stdout.matches(&came).count(), 2, "{}", ran.stdout);
+}
+
 #[test]
 fn two_messages_are_compared() {
     let lines =
