@@ -491,14 +491,14 @@ fn wire(words: &[String]) -> Command {
 }
 
 /// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
-/// character as it is. A list or an object of JSON behind `:=` is one word with whatever is in it.
+/// character as it is. A list, an object or a string of JSON behind `:=` is one word with whatever is in it.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
-        if let (None, '{' | '[', Some(before)) = (quote, c, &mut word)
+        if let (None, '{' | '[' | '"', Some(before)) = (quote, c, &mut word)
             && before.ends_with(":=")
             && let Some(json) = json(rest)
         {
@@ -679,6 +679,11 @@ mod tests {
             "a:={\"b\": [1, \"c d\"]} e:=[\"\\\"\"]",
             &["a:={\"b\": [1, \"c d\"]}", "e:=[\"\\\"\"]"],
         );
+        check(
+            "a:=\"b\" c:=\"d  'e\\\"\" f",
+            &["a:=\"b\"", "c:=\"d  'e\\\"\"", "f"],
+        );
+        check("a=\"b:=\" c", &["a=b:=", "c"]);
         check("a:={b c}", &["a:={b", "c}"]);
         check("a:='{\"b\":1}'", &["a:={\"b\":1}"]);
         check("'open", &["open"]);

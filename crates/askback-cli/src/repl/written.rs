@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use askback_host::text::acts_or_hides;
+use askback_host::text::{self, acts_or_hides};
 use serde_json::{Map, Value};
 
 use super::{
@@ -43,7 +43,7 @@ pub(super) fn line(call: &Call, address: &str) -> Option<String> {
 
 /// The first way to write an argument that is read as that very value.
 fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> Option<String> {
-    let json = escaped(&value.to_string());
+    let json = text::json(&value.to_string());
     let text = match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
@@ -54,7 +54,6 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> 
         ways.push(format!("{name}={}", offered::quoted(&text)));
     }
     ways.push(format!("{name}:={json}"));
-    ways.push(format!("{name}:='{json}'"));
     let mut ways = ways.into_iter();
     ways.find(|way| {
         let is_seen = !way.chars().any(acts_or_hides);
@@ -67,23 +66,6 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> 
             Err(_) => false,
         }
     })
-}
-
-/// JSON in which nothing acts, hides, or ends a single quote.
-fn escaped(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        match acts_or_hides(c) || c == '\'' {
-            true => {
-                let mut units = [0; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    escaped += &format!("\\u{unit:04x}");
-                }
-            }
-            false => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -132,15 +114,19 @@ mod tests {
         );
         check(
             json!({"s": "one\ntwo's"}),
-            Some("/call book s:='\"one\\ntwo\\u0027s\"'"),
+            Some("/call book s:=\"one\\ntwo's\""),
         );
         check(
             json!({"s": "a\u{202e}b"}),
-            Some("/call book s:='\"a\\u202eb\"'"),
+            Some("/call book s:=\"a\\u202eb\""),
         );
         check(
             json!({"days": ["a b", 1]}),
             Some("/call book days:=[\"a b\",1]"),
+        );
+        check(
+            json!({"days": ["it's\u{202e}"]}),
+            Some("/call book days:=[\"it's\\u202e\"]"),
         );
         check(
             json!({"home": {"street": "Main"}}),
@@ -160,7 +146,7 @@ mod tests {
         }
         check("Rome", "/plan to=Rome");
         check("New York", "/plan to=\"New York\"");
-        check("one\ntwo", "/plan to:='\"one\\ntwo\"'");
+        check("one\ntwo", "/plan to:=\"one\\ntwo\"");
     }
 
     proptest::proptest! {
