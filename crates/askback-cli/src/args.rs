@@ -5,7 +5,7 @@ mod unfit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askback_core::forms::read_json;
+use askback_core::forms::{BooleanField, Field, read_json};
 use askback_host::{
     text::{self, Words, given},
     words,
@@ -31,6 +31,17 @@ pub enum Given {
     Text(String),
     /// `key:=json`.
     Json(Value),
+}
+
+/// The place where arguments are written, which says how one is sent as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A command line, of which a shell takes the quotes.
+    Shell,
+    /// A line of a conversation.
+    Line,
+    /// An answer to a form, to which no value of another type is sent.
+    Form,
 }
 
 /// Reads the words of a command line.
@@ -59,7 +70,11 @@ pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
 /// # Errors
 ///
 /// A usage error for a text that is not of the declared type.
-pub fn for_tool(arguments: Vec<Argument>, schema: &Value) -> Result<Map<String, Value>, Error> {
+pub fn for_tool(
+    arguments: Vec<Argument>,
+    schema: &Value,
+    place: Place,
+) -> Result<Map<String, Value>, Error> {
     arguments
         .into_iter()
         .map(|Argument { key, given }| {
@@ -67,7 +82,7 @@ pub fn for_tool(arguments: Vec<Argument>, schema: &Value) -> Result<Map<String, 
                 Given::Json(value) => value,
                 Given::Text(text) => {
                     let types = declared_types(schema, &schema["properties"][&key]);
-                    read_as(&key, text, &types)?
+                    read_as(&key, text, &types, place)?
                 }
             };
             Ok((key, value))
@@ -280,8 +295,8 @@ fn types_within(mut left: usize, root: &Value, property: &Value) -> Option<BTree
     Some(types)
 }
 
-/// Reads a text as one of its types. A string takes everything, so it comes last.
-fn read_as(key: &str, text: String, types: &BTreeSet<Type>) -> Result<Value, Error> {
+/// Reads a text as one of its types. A string takes everything, so it comes last but for the words of a yes or no.
+fn read_as(key: &str, text: String, types: &BTreeSet<Type>, place: Place) -> Result<Value, Error> {
     let json = serde_json::from_str::<Value>(&text).ok();
     if types.iter().any(|one| one.takes(json.as_ref())) {
         return Ok(json.unwrap_or_default());
@@ -289,23 +304,43 @@ fn read_as(key: &str, text: String, types: &BTreeSet<Type>) -> Result<Value, Err
     if types.is_empty() || types.contains(&Type::String) {
         return Ok(Value::String(text));
     }
+    if types.contains(&Type::Boolean)
+        && let Ok(value) = Field::new(key, BooleanField::default()).parse(&text)
+    {
+        return Ok(value);
+    }
     let in_words = types.iter().map(|one| Words::from(one.in_words()));
-    let error = Error::usage(words!(
+    let mut error = Error::usage(words!(
         "{}={}: `{}` is {}",
         given(key),
-        given(text),
+        given(&text),
         given(key),
         Words::join(in_words, ", or ")
     ));
-    Err(
-        match types.contains(&Type::Array) || types.contains(&Type::Object) {
-            true => error.hint(words!(
-                "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
-                given(key)
-            )),
-            false => error,
-        },
-    )
+    if types.contains(&Type::Array) || types.contains(&Type::Object) {
+        error = error.hint(words!(
+            "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
+            given(key)
+        ));
+    }
+    let json = text::json(&Value::from(text).to_string());
+    Err(match place {
+        Place::Shell => {
+            // It would end the quotes.
+            let json = json.replace('\'', "\\u0027");
+            error.hint(words!(
+                "{}:='{}' sends it all the same.",
+                given(key),
+                given(json)
+            ))
+        }
+        Place::Line => error.hint(words!(
+            "{}:={} sends it all the same.",
+            given(key),
+            given(json)
+        )),
+        Place::Form => error,
+    })
 }
 
 #[cfg(test)]
@@ -373,7 +408,7 @@ mod tests {
                 "$defs": {"N": {"type": "integer"}, "Loop": {"$ref": "#/$defs/Loop"}},
             });
             let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let read = for_tool(given, &schema).expect("the text is of its type");
+            let read = for_tool(given, &schema, Place::Line).expect("the text is of its type");
             assert_eq!(read["a"], value);
         }
         check(json!({"type": "string"}), "7", json!("7"));
@@ -382,6 +417,15 @@ mod tests {
         check(json!({"type": "integer"}), "-7", json!(-7));
         check(json!({"type": "number"}), "1.5", json!(1.5));
         check(json!({"type": "boolean"}), "true", json!(true));
+        check(json!({"type": "boolean"}), "yes", json!(true));
+        check(json!({"type": "boolean"}), "No", json!(false));
+        check(json!({"type": ["boolean", "null"]}), "no", json!(false));
+        check(json!({"type": ["boolean", "string"]}), "no", json!("no"));
+        check(
+            json!({"type": ["boolean", "string"]}),
+            "false",
+            json!(false),
+        );
         check(json!({"type": "array"}), "[1]", json!([1]));
         check(json!({"type": "object"}), "{\"b\":1}", json!({"b": 1}));
         check(json!({"type": ["integer", "null"]}), "7", json!(7));
@@ -416,7 +460,7 @@ mod tests {
                 "$defs": {"A": {"anyOf": members}},
             });
             let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let read = for_tool(given, &schema).expect("the text is of its type");
+            let read = for_tool(given, &schema, Place::Line).expect("the text is of its type");
             assert_eq!(read["a"], value);
         }
         let again = |times| vec![json!({"$ref": "#/$defs/A"}); times];
@@ -440,7 +484,11 @@ mod tests {
     #[test]
     fn json_is_taken_as_it_is_and_no_schema_means_strings() {
         let given = words(&["a:=\"7\"", "b=7"]).expect("the words are right");
-        let read = for_tool(given, &json!({"properties": {"a": {"type": "integer"}}}));
+        let read = for_tool(
+            given,
+            &json!({"properties": {"a": {"type": "integer"}}}),
+            Place::Line,
+        );
         assert_eq!(
             Value::from(read.expect("nothing to refuse")),
             json!({"a": "7", "b": "7"})
@@ -474,7 +522,8 @@ mod tests {
         fn check(property: Value, text: &str, says: &str) {
             let schema = json!({"properties": {"a": property}});
             let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let error = for_tool(given, &schema).expect_err("the text is of another type");
+            let error =
+                for_tool(given, &schema, Place::Line).expect_err("the text is of another type");
             assert!(error.to_string().starts_with(says), "{error}");
         }
         check(
@@ -496,14 +545,37 @@ mod tests {
         check(json!({"type": "number"}), "", "a=: `a` is a number");
         check(
             json!({"type": "boolean"}),
-            "yes",
-            "a=yes: `a` is true or false",
+            "yes, please",
+            "a=yes, please: `a` is true or false",
         );
         check(
             json!({"type": "array"}),
             "x",
             "a=x: `a` is a list\n  Write it as JSON",
         );
+    }
+
+    #[test]
+    fn a_text_of_another_type_is_sent_as_the_error_says() {
+        #[track_caller]
+        fn check(place: Place, text: &str, says: Option<&str>) {
+            let schema = json!({"properties": {"n": {"type": "number"}}});
+            let given = words(&[&format!("n={text}")]).expect("the word is right");
+            let error = for_tool(given, &schema, place).expect_err("the text is of another type");
+            let hint = error.to_string();
+            let hint = hint.lines().nth(1).map(str::trim_start);
+            assert_eq!(hint, says);
+        }
+        let sends = |word| format!("{word} sends it all the same.");
+        check(Place::Shell, "abc", Some(&sends(r#"n:='"abc"'"#)));
+        check(
+            Place::Shell,
+            "it's \"a\"",
+            Some(&sends(r#"n:='"it\u0027s \"a\""'"#)),
+        );
+        check(Place::Line, "it's", Some(&sends(r#"n:="it's""#)));
+        check(Place::Line, "a\u{202e}", Some(&sends(r#"n:="a\u202e""#)));
+        check(Place::Form, "abc", None);
     }
 
     #[test]

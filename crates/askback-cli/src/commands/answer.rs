@@ -27,7 +27,7 @@ use super::{
     print_as_json,
 };
 use crate::{
-    args::{self, Argument, Given},
+    args::{self, Argument, Given, Place},
     error::{Error, Outcome},
     parked::{Parked, Parking},
     session::{Answers, Session},
@@ -240,7 +240,7 @@ fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
                     value.map_err(|issue| Error::usage(words!("{}: {}", given(&key), issue)))?;
                 content.insert(key, value);
             }
-            (_, argument) => content.extend(args::for_tool(vec![argument], &schema)?),
+            (_, argument) => content.extend(args::for_tool(vec![argument], &schema, Place::Form)?),
         }
     }
     Ok(content)

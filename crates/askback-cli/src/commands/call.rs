@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{answers, park, retry};
 use crate::{
-    args,
+    args::{self, Place},
     error::{Error, Outcome},
     lookup, missing,
     session::{Answers, Session, SessionArgs, failed},
@@ -125,7 +125,7 @@ async fn call(
     let tools = host.attend(client.tools()).await?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let mut arguments = args::for_tool(arguments, &schema)?;
+    let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;
     missing::tell_unfit(host, &schema, &arguments);
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;

@@ -60,7 +60,7 @@ use self::{
     tasks::{Background, Ended},
 };
 use crate::{
-    args,
+    args::{self, Place},
     error::{Error, Kind, Outcome},
     files::{Changes, WatchedFiles},
     locate::Unused,
@@ -432,7 +432,7 @@ impl<'a> Repl<'a> {
     ) -> Result<Option<(Content, bool)>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
-        given.extend(args::for_tool(args::parse(words)?, &schema)?);
+        given.extend(args::for_tool(args::parse(words)?, &schema, Place::Line)?);
         missing::tell_unfit(&mut self.session.host, &schema, &given);
         let asks_all = words.is_empty();
         let before = given.clone();

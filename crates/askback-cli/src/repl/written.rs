@@ -10,7 +10,7 @@ use super::{
     line::{self, Command},
     offered,
 };
-use crate::args;
+use crate::args::{self, Place};
 
 /// The line that makes this call of what has this address; none where no line is read as just that.
 pub(super) fn line(call: &Call, address: &str) -> Option<String> {
@@ -20,7 +20,8 @@ pub(super) fn line(call: &Call, address: &str) -> Option<String> {
             let schema = tool.input_schema.decode().unwrap_or(Value::Null);
             for (name, value) in arguments {
                 let is_it = |word: String| {
-                    let given = args::for_tool(args::parse(&[word]).ok()?, &schema).ok()?;
+                    let given =
+                        args::for_tool(args::parse(&[word]).ok()?, &schema, Place::Line).ok()?;
                     (given == Map::from_iter([(name.clone(), value.clone())])).then_some(())
                 };
                 line = format!("{line} {}", argument(name, value, is_it)?);
@@ -159,7 +160,7 @@ mod tests {
             };
             proptest::prop_assert_eq!(name, "book");
             let schema = json!({"properties": {"s": {"type": "string"}}});
-            let given = args::parse(&words).and_then(|words| args::for_tool(words, &schema));
+            let given = args::parse(&words).and_then(|words| args::for_tool(words, &schema, Place::Line));
             proptest::prop_assert_eq!(given.ok().map(Value::Object), Some(json!({"s": text})));
         }
     }
