@@ -175,15 +175,78 @@ mod tests {
         }
     }
 
-    fn options(typed: &[String]) -> Vec<Arg> {
+    /// The command that is typed so.
+    fn built(typed: &[String]) -> clap::Command {
         let mut command = App::command();
         command.build();
-        let mut at = &command;
         for name in &typed[1..] {
-            at = at.find_subcommand(name).expect("it was found before");
+            let below = command.find_subcommand(name);
+            command = below.expect("it was found before").clone();
         }
+        command
+    }
+
+    fn options(typed: &[String]) -> Vec<Arg> {
         let takes_value = |option: &&Arg| option.get_action().takes_values();
-        at.get_opts().filter(takes_value).cloned().collect()
+        let command = built(typed);
+        command.get_opts().filter(takes_value).cloned().collect()
+    }
+
+    /// The options that stand under a heading, wherever they are; all others stand under `Options`.
+    const HEADINGS: [(&str, &[&str]); 2] = [
+        (
+            "Signing in, where a server at an address wants it",
+            &[
+                "scope",
+                "client-id",
+                "client-issuer",
+                "client-secret-file",
+                "callback-port",
+                "credentials",
+            ],
+        ),
+        (
+            "Models, for servers that want a text of one",
+            &["model", "model-url", "model-key-file"],
+        ),
+    ];
+
+    #[test]
+    fn each_option_stands_under_its_heading() {
+        let mut found = Vec::new();
+        commands(&App::command(), &[], &mut found);
+        let mut headed = 0_usize;
+        for typed in found {
+            let command = built(&typed);
+            for option in command.get_arguments().filter(|it| !it.is_positional()) {
+                let name = option.get_long().expect("each has a name");
+                let of_name = HEADINGS.iter().find(|(_, names)| names.contains(&name));
+                let expected = of_name.map(|(heading, _)| *heading);
+                assert_eq!(option.get_help_heading(), expected, "{typed:?} --{name}");
+                headed = headed.saturating_add(usize::from(expected.is_some()));
+            }
+        }
+        assert!(headed > 0);
+    }
+
+    #[test]
+    fn a_paragraph_at_the_end_of_help_is_broken_by_the_terminal_alone() {
+        let mut found = Vec::new();
+        commands(&App::command(), &[], &mut found);
+        let mut seen = 0_usize;
+        for typed in found {
+            let command = built(&typed);
+            let Some(text) = command.get_after_long_help() else {
+                continue;
+            };
+            let text = text.to_string();
+            seen = seen.saturating_add(1);
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                assert!(!is_prose(line) || !is_prose(next), "{typed:?}: {next}");
+            }
+        }
+        assert!(seen > 0);
     }
 
     #[test]

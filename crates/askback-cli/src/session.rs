@@ -62,10 +62,6 @@ const BUILD_LINES: u32 = 1024;
 pub struct SessionArgs {
     #[command(flatten)]
     target: TargetArgs,
-    #[command(flatten)]
-    sign_in: SignInArgs,
-    #[command(flatten)]
-    models: ModelArgs,
     /// The protocol revision to speak: auto, or one such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
     protocol: Speaks,
@@ -89,6 +85,11 @@ pub struct SessionArgs {
     /// such as codex, 2025-06-18, no-url; several with commas between them
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
+    // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
+    #[command(flatten)]
+    sign_in: SignInArgs,
+    #[command(flatten)]
+    models: ModelArgs,
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
     keeps_wire: bool,

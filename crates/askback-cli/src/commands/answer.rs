@@ -34,11 +34,11 @@ use crate::{
 };
 
 const AFTER: &str = "\
-askback call TOOL … --park prints a question with its id and ends with 8. This command goes on
+askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
 with it, and prints the result, or the next question with an id of its own.
 
-Without an ID, it lists what waits; with an ID alone, it prints the question again, or sends again an
-answer that was not delivered. Any other answer replaces that one. A field that is not given has its
+Without an ID, it lists what waits; with an ID alone, it prints the question again, or sends again an \
+answer that was not delivered. Any other answer replaces that one. A field that is not given has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
 Exit codes: those of askback call, and 8 where a question waits.";

@@ -42,11 +42,11 @@ const LAPSE: u64 = 60 * 60;
 const LAPSES: u32 = 16;
 
 const AFTER: &str = "\
-Each finding names a requirement by its id, with what was sent, what came and what should have come.
-No tool is called that may change something, but for those named by --tool. Their questions are
+Each finding names a requirement by its id, with what was sent, what came and what should have come. \
+No tool is called that may change something, but for those named by --tool. Their questions are \
 declined.
 
-Exit codes: 0 nothing that MUST be is broken but what --allow names, 1 something is, 2 usage, 4 the server cannot be
+Exit codes: 0 nothing that MUST be is broken but what --allow names, 1 something is, 2 usage, 4 the server cannot be \
 reached or understood, 5 sign-in is required (askback inspect --url URL signs in).";
 
 /// Try a server by the requirements of the protocol that can be seen from outside

@@ -24,10 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(5 * 60);
 
 const AFTER: &str = "\
-Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in,
+Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in, \
 nothing is registered, and no tool is called.
 
-Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, or there are warnings with
+Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, or there are warnings with \
 --strict, 2 usage, 5 sign-in is required (askback inspect --url URL signs in).";
 
 /// Find out why a server cannot be used, and what is hard to use about it

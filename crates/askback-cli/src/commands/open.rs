@@ -24,8 +24,6 @@ pub struct OpenArgs {
     /// messages into one beside it that ends in .jsonl
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    #[command(flatten)]
-    session: SessionArgs,
     /// Open all servers of the file that are not disabled
     #[arg(long, conflicts_with_all = ["server", "url", "command", "name"])]
     all: bool,
@@ -35,6 +33,8 @@ pub struct OpenArgs {
     /// Watch these files and folders instead
     #[arg(long, value_name = "PATH", num_args = 1..)]
     watch_files: Vec<PathBuf>,
+    #[command(flatten)]
+    session: SessionArgs,
 }
 
 impl OpenArgs {

@@ -46,6 +46,7 @@ A suite:
         structured: {/total: 3000}       # by JSON pointer
         questions: [{key: wishes}]
         under: 10s
+
 A path begins in the folder of the suite, and the server is started there.";
 
 /// Test a server by a suite of cases

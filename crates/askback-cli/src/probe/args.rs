@@ -32,11 +32,12 @@ const EXIT: Duration = Duration::from_secs(5);
 pub struct ProbeArgs {
     #[command(flatten)]
     target: TargetArgs,
-    #[command(flatten)]
-    sign_in: SignInArgs,
     /// Wait so many seconds for an answer
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     timeout: Option<u64>,
+    // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
+    #[command(flatten)]
+    sign_in: SignInArgs,
 }
 
 impl ProbeArgs {
