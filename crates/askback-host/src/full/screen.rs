@@ -517,7 +517,7 @@ impl Screen {
             "json" if let Step::Filling(draft) = step => return self.form.fold(draft),
             "more" => self.wanted = Some(Wanted::Message),
             "help" => self.is_helping = true,
-            "wire" => match Shown::read(rest.trim()) {
+            "wire" => match Shown::typed(rest) {
                 Some(shown) => self.wire = Some(shown),
                 None => self.issue = Some(command::WIRE),
             },

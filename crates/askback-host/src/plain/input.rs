@@ -107,7 +107,7 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "qr" if is_link(step) => return Heard::Code,
         "more" => return Heard::More,
         "wire" => {
-            return match Shown::read(rest.trim()) {
+            return match Shown::typed(rest) {
                 Some(shown) => Heard::Wire(shown),
                 None => Heard::Unclear(command::WIRE),
             };

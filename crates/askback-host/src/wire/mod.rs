@@ -54,11 +54,18 @@ pub struct Entry {
     call: u64,
     /// How long the request waited that this is the response to.
     took: Option<Duration>,
-    /// The method of the request that this is the response to.
-    answers: Option<String>,
+    /// The request that this is the response to.
+    answers: Option<Answered>,
     http: Option<Box<Exchange>>,
     /// Whether it travelled on a connection beside that of the session.
     is_beside: bool,
+}
+
+/// A request that has a response.
+#[derive(Debug, Clone)]
+struct Answered {
+    number: u64,
+    method: String,
 }
 
 /// Something new on the wire.
@@ -91,6 +98,7 @@ struct Response {
 /// A request without a response.
 #[derive(Debug)]
 struct Open {
+    number: u64,
     is_sent: bool,
     id: String,
     method: String,
@@ -232,6 +240,7 @@ impl Wire {
         } = &gist
         {
             self.open.push_back(Open {
+                number: self.last,
                 is_sent,
                 id: id.clone(),
                 method: method.clone(),
@@ -252,7 +261,10 @@ impl Wire {
             gist,
             call,
             took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
-            answers: answered.map(|open| open.method),
+            answers: answered.map(|open| Answered {
+                number: open.number,
+                method: open.method,
+            }),
             http,
             is_beside: false,
         };

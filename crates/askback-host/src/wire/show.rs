@@ -1,13 +1,13 @@
 //! Messages on a page.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, SystemTime},
 };
 
 use askback::transport::{WireHeader, WireValue};
 
-use super::{Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented};
+use super::{Answered, Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented};
 use crate::{
     page::{Page, Style},
     text::{Given, PeerText, Words, given},
@@ -34,6 +34,14 @@ pub enum Shown {
 }
 
 impl Shown {
+    /// Reads what stands behind `/wire` as a person typed it: quotes may hold a text together.
+    pub fn typed(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let quotes = ['"', '\''].into_iter();
+        let mut within = quotes.filter_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
+        Self::read(within.next().unwrap_or(text))
+    }
+
     /// Reads what stands behind `/wire`; none where it is something else.
     pub fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
@@ -123,13 +131,22 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     page.note(Style::Dim, MORE);
 }
 
-/// Puts the messages on the page that have a text in their method or in their line, in whichever case; a response has
-/// the method of its request.
+/// Puts the messages on the page that have a text in their method or in their line, in whichever case, and each response
+/// beside its request; it has the method of that.
 fn list_with(page: &mut Page, wire: &Wire, text: &str) {
     let wanted = text.to_lowercase();
     let has_it = |text: &str| text.to_lowercase().contains(&wanted);
-    let with =
-        |entry: &&Entry| entry.answers.as_deref().is_some_and(has_it) || has_it(about(entry).raw());
+    let mut listed = BTreeSet::new();
+    let with = |entry: &&Entry| {
+        let request = entry.answers.as_ref();
+        let is_wanted = request
+            .is_some_and(|request| has_it(&request.method) || listed.contains(&request.number))
+            || has_it(about(entry).raw());
+        if is_wanted {
+            listed.insert(entry.number);
+        }
+        is_wanted
+    };
     let mut found = wire.entries().filter(with).peekable();
     if found.peek().is_none() {
         let words = words!(
@@ -324,7 +341,9 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
 /// The kind of a message, and what is known of how it travelled.
 fn about(entry: &Entry) -> PeerText {
     let mut about = match (&entry.gist, &entry.answers) {
-        (Gist::Response { outcome, .. }, Some(method)) if entry.is_sent => outcome.answer(method),
+        (Gist::Response { outcome, .. }, Some(Answered { method, .. })) if entry.is_sent => {
+            outcome.answer(method)
+        }
         (gist, _) => gist.line(),
     };
     if let Some(http) = &entry.http {

@@ -325,7 +325,7 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
             ],
             1 << 20,
         );
-        let wanted = wire::Shown::read(text).expect("it is wanted");
+        let wanted = wire::Shown::typed(text).expect("it is wanted");
         let now = SystemTime::UNIX_EPOCH;
         let rows = shown(|page| wire::put(page, &wire, wanted, now).expect("there are some"));
         let rows: Vec<_> = rows.lines().collect();
@@ -341,6 +341,10 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
     check("tools/call", &[call, no, MORE]);
     check("tools", &[call, no, list, MORE]);
     check("error -32602", &[no, MORE]);
+    // The line of a response does not name the tool.
+    check("BOOK", &[call, no, MORE]);
+    check("\"error -32602\"", &[no, MORE]);
+    check("'tools/call'", &[call, no, MORE]);
     check(
         "sampling",
         &[
