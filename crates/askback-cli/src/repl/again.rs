@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use askback::client::{self, ClientError};
-use askback_core::protocol::{CallToolResult, Tool};
+use askback_core::{
+    protocol::{CallToolResult, Tool},
+    revision::Revision,
+};
 use askback_host::{
     content, diff,
     model::{self, How},
@@ -43,7 +46,15 @@ pub(super) struct LastCall {
     /// Whether it had arguments that are not kept.
     had_secrets: bool,
     /// The result, if there was one.
-    result: Option<Value>,
+    result: Option<KeptResult>,
+}
+
+/// The result of the last call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct KeptResult {
+    json: Value,
+    /// The revision in which it came.
+    revision: Revision,
 }
 
 /// The result of a call.
@@ -103,10 +114,14 @@ impl Repl<'_> {
     pub(super) fn present(
         &mut self,
         received: Received,
-        before: Option<Value>,
+        before: Option<KeptResult>,
     ) -> Result<(), Error> {
+        let result = KeptResult {
+            json: received.json.clone(),
+            revision: self.session.client.revision(),
+        };
         if let Some(last) = &mut self.known.last {
-            last.result = Some(received.json.clone());
+            last.result = Some(result.clone());
         }
         if received.failed {
             self.tool_error = true;
@@ -128,7 +143,13 @@ impl Repl<'_> {
             }
         }
         match before {
-            Some(before) => self.list(|page| diff::put(page, &before, &received.json)),
+            Some(before) if before.revision == result.revision => {
+                self.list(|page| diff::put(page, &before.json, &result.json))
+            }
+            Some(before) => {
+                let [was, is] = [before.json, result.json].map(without_revision);
+                self.list(|page| diff::put(page, &was, &is))
+            }
             None => Ok(()),
         }
     }
@@ -242,7 +263,7 @@ impl LastCall {
 
     /// The result, if there was one.
     pub(super) fn result(&self) -> Option<&Value> {
-        self.result.as_ref()
+        self.result.as_ref().map(|result| &result.json)
     }
 
     /// The call, as far as it is kept.
@@ -276,6 +297,26 @@ impl LastCall {
             result: None,
         }
     }
+}
+
+/// The members of a result that its revision has and another has not.
+const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+
+/// The beginning of the names in `_meta` that are the protocol's own.
+const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
+
+/// Leaves out of a result the members that its revision decides, not the server.
+fn without_revision(mut result: Value) -> Value {
+    if let Some(members) = result.as_object_mut() {
+        members.retain(|name, value| {
+            let Some(meta) = value.as_object_mut().filter(|_| name == "_meta") else {
+                return !OF_REVISION.contains(&name.as_str());
+            };
+            meta.retain(|name, _| !name.starts_with(OF_PROTOCOL));
+            !meta.is_empty()
+        });
+    }
+    result
 }
 
 /// The result of a call of a tool, which is recorded where that is wanted.
@@ -320,6 +361,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn of_results_in_two_revisions_the_server_alone_is_compared() {
+        #[track_caller]
+        fn check(result: Value, expected: Value) {
+            assert_eq!(without_revision(result), expected);
+        }
+        check(
+            json!({"_meta": {"io.modelcontextprotocol/serverInfo": {}}, "resultType": "complete", "content": []}),
+            json!({"content": []}),
+        );
+        check(
+            json!({"_meta": {"io.modelcontextprotocol/x": 1, "a/b": 2}, "structuredContent": {"resultType": 3}}),
+            json!({"_meta": {"a/b": 2}, "structuredContent": {"resultType": 3}}),
+        );
+        check(json!({"_meta": 7}), json!({"_meta": 7}));
+    }
 
     #[test]
     fn arguments_that_seem_to_be_secrets_are_not_kept() {
