@@ -45,7 +45,7 @@ answers files has all of it.";
 /// terminal, arguments that the tool requires and that are missing are asked for. Without a terminal
 /// and without --answers, questions are cancelled.
 ///
-/// Exit codes: 0 done, 1 the tool reported an error, 2 usage, 3 a question was declined or cancelled
+/// Exit codes: 0 done, 1 the tool reported an error or the server answered with one, 2 usage, 3 a question was declined or cancelled
 /// (even if the tool then succeeded, but where a rule expects it), 4 connection or protocol failure, 5
 /// sign-in was required but not completed, 6 a question was not answered by anybody, 7
 /// the questions were not those that the answers file expects, 8 a question waits (--park).
