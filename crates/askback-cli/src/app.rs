@@ -2,7 +2,11 @@
 
 use std::{env, process::ExitCode};
 
-use askback_host::{page::out, text::given, words};
+use askback_host::{
+    page::out,
+    text::{self, given},
+    words,
+};
 use clap::{
     Parser, Subcommand,
     error::{ContextKind, ContextValue},
@@ -96,6 +100,7 @@ fn print_as_json(error: &Error, exit: Exit) {
 
 /// Ends the process, which was started with a command line that makes no sense, or asks for help.
 fn refused(mut error: clap::Error) -> ! {
+    escape(&mut error);
     if let Some(hint) = misplaced::hint(&error) {
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         error.insert(ContextKind::Suggested, hint);
@@ -108,6 +113,35 @@ fn refused(mut error: clap::Error) -> ! {
         print_as_json(&Error::usage(why).quoting(rest.trim()), Exit::Usage);
     }
     error.exit()
+}
+
+/// Escapes what acts or hides in the words of the command line that an error repeats.
+fn escape(error: &mut clap::Error) {
+    let escaped = error.context().filter_map(|(kind, value)| {
+        let value = match value {
+            ContextValue::String(word) => ContextValue::String(text::line(word)),
+            ContextValue::Strings(words) => {
+                ContextValue::Strings(words.iter().map(|word| text::line(word)).collect())
+            }
+            // A suggestion has styles of its own, which stay where there is nothing to escape.
+            ContextValue::StyledStrs(all) => {
+                let escaped = all.iter().map(|styled| {
+                    let plain = styled.to_string();
+                    let line = text::line(&plain);
+                    match line == plain {
+                        true => styled.clone(),
+                        false => line.into(),
+                    }
+                });
+                ContextValue::StyledStrs(escaped.collect())
+            }
+            _ => return None,
+        };
+        Some((kind, value))
+    });
+    for (kind, value) in escaped.collect::<Vec<_>>() {
+        error.insert(kind, value);
+    }
 }
 
 impl Command {

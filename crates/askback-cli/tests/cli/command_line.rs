@@ -135,6 +135,17 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_word_that_is_refused_is_shown_without_what_acts() {
+    let escaped = "--a<U+000A>b<U+001B>[31m";
+    let word = "--a\nb\u{1b}[31m";
+    let unknown = format!("error: unexpected argument '{escaped}' found\n");
+    check(&["call", "t", word], 2, &unknown);
+    check(&["call", "t", word], 2, &format!("use '-- {escaped}'\n"));
+    let invalid = format!("invalid value '{escaped}' for '--protocol");
+    check(&["call", "t", &format!("--protocol={word}")], 2, &invalid);
+}
+
+#[test]
 fn an_answers_file_is_refused_with_its_line() {
     let scratch = Scratch::new("answers");
     let file = scratch.file("a.yaml", "answers:\n  - when: {tol: x}\n    cancel: true\n");
