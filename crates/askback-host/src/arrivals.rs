@@ -13,15 +13,49 @@ use askback::client::Event;
 use tokio::sync::{
     OwnedSemaphorePermit, Semaphore,
     mpsc::{self, error::TryRecvError},
+    oneshot,
 };
 
-use crate::relay::{Arrival, ServerId};
+use crate::{
+    model::{Claims, Question, Reply},
+    server_id::ServerId,
+    text::Words,
+    wire::Row,
+};
+
+/// Something that reaches a front end from the client.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A question.
+    Asked {
+        /// Its number.
+        id: u64,
+        /// The server's own name, unverified.
+        claims: Option<Claims>,
+        /// The question.
+        question: Box<Question>,
+        /// Where the reply goes.
+        reply: oneshot::Sender<Reply>,
+    },
+    /// The question of that number is not waited for any more.
+    Withdrawn(u64),
+    /// The question of that number was answered in another way.
+    Settled(u64),
+    /// Something the server said.
+    Heard(Event),
+    /// A message travelled.
+    Travelled(Row),
+    /// Something of ours, in a sentence.
+    Told(Words),
+    /// The server said more than there was a place for.
+    LeftOut(Surplus),
+}
 
 /// The end of the queue from which a front end takes its arrivals, each with the server it is of.
 #[derive(Debug)]
 pub struct Arrivals {
     received: mpsc::UnboundedReceiver<Queued>,
-    /// What was left out before what comes next.
+    /// The surplus that comes next.
     left_out: Option<(ServerId, Surplus)>,
 }
 
@@ -55,14 +89,14 @@ struct Places {
     surplus: Arc<Mutex<Surplus>>,
 }
 
-/// What a server said for which there was no place.
+/// The surplus of a server: everything that it said for which there was no place.
 #[derive(Debug, Default)]
 pub struct Surplus {
     /// The number of events and rows.
     pub count: u64,
     /// The last lines of standard error among them: they may say why the server ended.
     pub lines: VecDeque<String>,
-    /// What changed, each once.
+    /// The changes among them, each once.
     pub changes: Vec<Event>,
 }
 

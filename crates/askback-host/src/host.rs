@@ -3,6 +3,7 @@
 //! Everything passes through the [`Conversation`]; a [`Leaf`] shows it and says what the person does, and
 //! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
 
+mod arriving;
 mod changes;
 
 use std::{
@@ -14,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-use askback::client;
 use askback_core::{limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
@@ -28,17 +28,17 @@ use crate::{
     folder,
     leaf::{Did, Leaf},
     model::{
-        Asker, Change, Conversation, Desk, Effect, Ended, Event, Far, Happened, Presence, Question,
+        Asker, Change, Conversation, Desk, Effect, Ended, Event, Happened, Presence, Question,
         Reply, Said, Server,
     },
     models::{Model, ModelError},
     page::{Page, Rows, out::Unwritten},
-    relay::{self, Arrival, Arrivals, ServerId},
-    remarks::{Remark, Remarks},
+    relay::{Arrivals, ServerId},
+    remarks::Remarks,
     served::Served,
     server_id::PerServer,
     suggest::{Complete, Completing, Lookup, Suggest, Wanted},
-    text::{PeerText, Words, given},
+    text::{Words, given},
     waited::{Aloud, waited},
     wire::{self, Shown},
     words,
@@ -425,106 +425,6 @@ impl Host {
         self.flush();
     }
 
-    /// Tells how much was left out of what a server said, once in a while.
-    fn sum_up(&mut self) {
-        self.left_out(Remarks::sum_up);
-    }
-
-    /// Tells how much was left out of what each server said.
-    fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
-        let servers = self.served.all_mut();
-        let remarks: Vec<_> = servers
-            .filter_map(|(server, served)| Some((server, left_out(&mut served.remarks)?)))
-            .collect();
-        for (server, remark) in remarks {
-            self.remark(server, remark);
-        }
-    }
-
-    /// Takes in what has arrived already.
-    fn catch_up(&mut self) {
-        while let Ok((server, arrival)) = self.arrivals.try_recv() {
-            self.arrive(server, arrival);
-        }
-        self.sum_up();
-        self.flush();
-    }
-
-    fn arrive(&mut self, server: ServerId, arrival: Arrival) {
-        if matches!(arrival, Arrival::Asked { .. } | Arrival::Heard(_)) {
-            let is_end = matches!(arrival, Arrival::Heard(client::Event::Disconnected(_)));
-            self.change(match is_end {
-                true => Change::Left(server),
-                false => Change::Heard(server),
-            });
-        }
-        match arrival {
-            Arrival::Asked {
-                id,
-                claims,
-                question,
-                reply,
-            } => {
-                self.meet(server, claims);
-                self.replies.insert(id, reply);
-                if self.witness.is_some() {
-                    self.asked.insert(id, Question::clone(&question));
-                }
-                self.happen(server, Event::Asked(id, *question));
-            }
-            Arrival::Withdrawn(id) => {
-                self.forget(id);
-                self.happen(server, Event::Withdrawn(id));
-            }
-            Arrival::Settled(id) => {
-                self.forget(id);
-                self.happen(server, Event::Settled(id));
-            }
-            Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
-                self.happen(server, Event::LinkDone(elicitation_id));
-            }
-            Arrival::Heard(client::Event::Refused(refused)) => {
-                self.happen(server, Event::Refused(relay::refused(*refused)));
-            }
-            Arrival::Told(words) => self.leaf.tell(words),
-            Arrival::LeftOut(mut surplus) => {
-                for change in mem::take(&mut surplus.changes) {
-                    self.arrive(server, Arrival::Heard(change));
-                }
-                self.served.get_mut(server).remarks.leave_out_all(surplus);
-            }
-            Arrival::Travelled(row) => self.remark(server, row.into()),
-            Arrival::Heard(event) => {
-                self.changed.hear(server, &event);
-                if let Some(far) = far(&event) {
-                    self.change(Change::Far(server, far));
-                    let is_seen =
-                        server == self.talk.chosen_id() && self.talk.under_way().is_some();
-                    if is_seen && self.leaf.shows_waiting() {
-                        return;
-                    }
-                }
-                let remarks = &mut self.served.get_mut(server).remarks;
-                for remark in remarks.hear(event, self.began.elapsed()) {
-                    self.remark(server, remark);
-                }
-            }
-        }
-    }
-
-    /// A question is not waited for any more.
-    fn forget(&mut self, id: u64) {
-        self.replies.remove(&id);
-        self.asked.remove(&id);
-    }
-
-    fn remark(&mut self, server: ServerId, remark: Remark) {
-        let desk = self.talk.server(server).desk();
-        if self.leaf.remark(desk, remark).is_some() {
-            self.served.get_mut(server).remarks.leave_out();
-        }
-    }
-
     fn did(&mut self, did: Did) {
         let server = self.talk.seen_id();
         match did {
@@ -628,23 +528,6 @@ impl Host {
                 Effect::Tell(_) => {}
             }
         }
-    }
-}
-
-/// How far a server says that a call is.
-fn far(event: &client::Event) -> Option<Far> {
-    match event {
-        client::Event::Progress {
-            progress,
-            total,
-            message,
-            ..
-        } => Some(Far {
-            progress: *progress,
-            total: *total,
-            message: message.as_ref().map(PeerText::from),
-        }),
-        _ => None,
     }
 }
 

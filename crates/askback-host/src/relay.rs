@@ -33,37 +33,9 @@ use crate::{
 };
 
 pub use crate::{
-    arrivals::{Arrivals, Surplus},
+    arrivals::{Arrival, Arrivals, Surplus},
     server_id::ServerId,
 };
-
-/// Something that reaches a front end from the client.
-#[derive(Debug)]
-pub enum Arrival {
-    /// A question.
-    Asked {
-        /// Its number.
-        id: u64,
-        /// The server's own name, unverified.
-        claims: Option<Claims>,
-        /// The question.
-        question: Box<Question>,
-        /// Where the reply goes.
-        reply: oneshot::Sender<Reply>,
-    },
-    /// The question of that number is not waited for any more.
-    Withdrawn(u64),
-    /// The question of that number was answered in another way.
-    Settled(u64),
-    /// Something the server said.
-    Heard(Event),
-    /// A message travelled.
-    Travelled(Row),
-    /// Something of ours, in a sentence.
-    Told(Words),
-    /// What the server said was more than could be shown.
-    LeftOut(Surplus),
-}
 
 /// The relay between the client of a server and a front end. Clones lead to the same front end.
 #[derive(Debug, Clone)]

@@ -7,9 +7,9 @@ use askback_core::{limits::Limits, protocol::LoggingLevel};
 use serde_json::Value;
 
 use crate::{
+    arrivals::Surplus,
     model::Far,
     page::{Page, Style},
-    relay::Surplus,
     text::{Given, PeerText, Words},
     wire::Row,
     words,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::rules::{self, Level, Rule};
 
-/// What a server is held to.
+/// The measure that a server is held to.
 #[derive(Debug, Clone, Default)]
 pub struct Measure {
     /// Whether what should be counts, too.

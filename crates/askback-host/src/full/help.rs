@@ -1,9 +1,10 @@
 //! The keys that work at a question, each with what it does.
 
-use super::{choices::is_long, frame::Row, question::hides_any};
+use super::{choices::is_long, frame::Row};
 use crate::{
     model::{Front, Step, options},
     page::Style,
+    question,
     text::{self, given},
 };
 
@@ -39,6 +40,16 @@ pub(super) fn rows(front: &Front<'_>, columns: usize) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Whether a value that is filled in, or looked over, is not to be seen.
+pub(super) fn hides_any(front: &Front<'_>) -> bool {
+    match front.step {
+        Step::Filling(draft) | Step::Review(draft) => {
+            question::has_secret(&front.question.ask, draft)
+        }
+        _ => false,
+    }
 }
 
 /// The key that shows secrets, where some are asked for.

@@ -338,7 +338,7 @@ pub(super) fn keys(
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
         Step::Reason => "[Enter] Decline, with a reason or none  [Esc] Back".into(),
     };
-    let hint = match hides_any(front) {
+    let hint = match help::hides_any(front) {
         true => words!("{}  ^R reveal", hint),
         false => hint,
     };
@@ -362,16 +362,6 @@ pub(super) fn keys(
         rows.extend(help::rows(front, columns));
     }
     rows
-}
-
-/// Whether a value that is filled in, or looked over, is not to be seen.
-pub(super) fn hides_any(front: &Front<'_>) -> bool {
-    match front.step {
-        Step::Filling(draft) | Step::Review(draft) => {
-            question::has_secret(&front.question.ask, draft)
-        }
-        _ => false,
-    }
 }
 
 /// The keys that work before a reply is sent.

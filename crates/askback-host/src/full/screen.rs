@@ -344,7 +344,7 @@ impl Screen {
                 return Vec::new();
             }
             Key::F(8) => return vec![Said::Mute],
-            Key::Ctrl('r') if question::hides_any(front) => {
+            Key::Ctrl('r') if help::hides_any(front) => {
                 self.form.turn_secrets();
                 return Vec::new();
             }
