@@ -1,7 +1,7 @@
 //! The other sites that stand in a link: whoever opens it may be sent on to them.
 
 use percent_encoding::percent_decode_str;
-use url::Url;
+use url::{Host, Url};
 
 use super::domain;
 
@@ -10,11 +10,14 @@ const DECODED: usize = 3;
 
 /// The parts of the names of parameters that say where to go on: a host may stand alone in those.
 const GOES_ON: [&str; 13] = [
-    "back", "continue", "dest", "domain", "forward", "goto", "host", "next", "redirect", "return",
+    "back", "continue", "dest", "domain", "forward", "goto", "host", "next", "redir", "return",
     "site", "target", "ur",
 ];
 
-/// The hosts of other sites in the parameters and the path of a link, each once.
+/// The names of parameters that say where to go on, too short to be looked for within others.
+const GOES_ON_WHOLE: [&str; 4] = ["go", "link", "out", "to"];
+
+/// The hosts of other sites in the parameters, their names and the path of a link, each once.
 pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let site = |name: &str| name[domain(name, 0..name.len())].to_owned();
     let here = site(name);
@@ -22,7 +25,10 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let in_fragment = url.fragment().unwrap_or_default();
     let in_fragment = url::form_urlencoded::parse(in_fragment.as_bytes());
     let values = url.query_pairs().chain(in_fragment);
-    let values = values.map(|(name, value)| (goes_on(&name), value.into_owned()));
+    let values = values.flat_map(|(name, value)| {
+        let value = (goes_on(&name), value.into_owned());
+        [(false, name.into_owned()), value]
+    });
     let in_path = (false, url.path().to_owned());
     for (goes_on, value) in values.chain([in_path]) {
         for value in decoded(value) {
@@ -44,16 +50,20 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
 /// Whether a parameter of this name says where to go on.
 fn goes_on(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    GOES_ON.iter().any(|part| name.contains(part))
+    GOES_ON_WHOLE.contains(&name.as_str()) || GOES_ON.iter().any(|part| name.contains(part))
 }
 
 /// A value as it is, and decoded again as long as that changes it.
 fn decoded(value: String) -> Vec<String> {
-    let mut all = vec![value];
+    // A browser drops tabs and line breaks within an address.
+    let dropped = ['\t', '\n', '\r'];
+    let mut all = vec![value.replace(dropped, "")];
     while let Some(last) = all.last()
         && all.len() <= DECODED
     {
-        let next = percent_decode_str(last).decode_utf8_lossy().into_owned();
+        let next = percent_decode_str(last)
+            .decode_utf8_lossy()
+            .replace(dropped, "");
         if next == *last {
             break;
         }
@@ -64,14 +74,45 @@ fn decoded(value: String) -> Vec<String> {
 
 /// The addresses in a value: that which it is on this page or by itself, and those within it.
 fn addresses(url: &Url, value: &str) -> Vec<Url> {
-    // As a browser reads it, to which slashes of both kinds are the same.
-    let here = [url.join(value), Url::parse(value)];
+    let here = [join(url, value), Url::parse(value).ok()];
     let small = value.to_ascii_lowercase();
     let within = small
         .match_indices("http")
         .filter(|(at, _)| *at > 0)
-        .map(|(at, _)| url.join(&value[at..]));
-    here.into_iter().chain(within).flatten().collect()
+        .map(|(at, _)| join(url, &value[at..]));
+    let here = here.into_iter().chain(within).flatten();
+    here.chain(behind_slashes(url, value)).collect()
+}
+
+/// A value on the page of this link as a browser reads it: slashes of both kinds are the same, and more than two are two.
+fn join(url: &Url, value: &str) -> Option<Url> {
+    let slashes = ['/', '\\'];
+    let value = value.trim_start_matches(|char: char| char <= ' ');
+    let host = value.trim_start_matches(slashes);
+    match value.len().saturating_sub(host.len()) {
+        0 | 1 => url.join(value).ok(),
+        _ => url.join(&format!("//{host}")).ok(),
+    }
+}
+
+/// The addresses behind two slashes within a value. Between folders of a path a name has to be that of a site.
+fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
+    let slashes = value.match_indices(['/', '\\']);
+    let doubled = slashes
+        .filter(|(at, slash)| value[at.saturating_add(slash.len())..].starts_with(['/', '\\']));
+    doubled.filter_map(|(at, _)| {
+        let before = value[..at].chars().next_back()?;
+        // Those of a scheme, and of a run that was looked at.
+        if matches!(before, ':' | '/' | '\\') {
+            return None;
+        }
+        let address = join(url, &value[at..])?;
+        let is_site = match address.host()? {
+            Host::Domain(name) => name.contains('.') && (before == '=' || ends_as_site(name)),
+            Host::Ipv4(_) | Host::Ipv6(_) => true,
+        };
+        is_site.then_some(address)
+    })
 }
 
 /// The address of a host that stands alone, perhaps before a path. A name has to end as those of sites do.
@@ -81,9 +122,13 @@ fn host_alone(value: &str) -> Option<Url> {
     }
     let address = Url::parse(&format!("https://{value}")).ok()?;
     let host = address.host_str()?;
-    let is_site = value.contains('.')
-        && psl::domain(host.as_bytes()).is_some_and(|domain| domain.suffix().is_known());
+    let is_site = value.contains('.') && ends_as_site(host);
     is_site.then_some(address)
+}
+
+/// Whether a name ends as those of sites do.
+fn ends_as_site(name: &str) -> bool {
+    psl::domain(name.as_bytes()).is_some_and(|domain| domain.suffix().is_known())
 }
 
 #[cfg(test)]
@@ -159,6 +204,57 @@ mod tests {
         check(
             "https://example.com/?a=https://b.example&c=https://d.example",
             &["b.example", "d.example"],
+        );
+    }
+
+    #[test]
+    fn sites_are_found_wherever_an_address_fits() {
+        #[track_caller]
+        fn check(url: &str, hosts: &[&str]) {
+            let link = judge(url).expect("it may be opened");
+            assert_eq!(link.leads_on, hosts, "{url}");
+        }
+        // In the name of a parameter.
+        check(
+            "https://example.com/?https://evil.example",
+            &["evil.example"],
+        );
+        check(
+            "https://example.com/?//evil.example/?a=b",
+            &["evil.example"],
+        );
+        check("https://example.com/?a.com=b", &[]);
+        // Behind two slashes.
+        check("https://example.com/%2F%2Fevil.com/x", &["evil.com"]);
+        check("https://example.com/?a=///evil.example", &["evil.example"]);
+        check("https://example.com/go//evil.com/x", &["evil.com"]);
+        check("https://example.com/go/%5C/evil.com/x", &["evil.com"]);
+        check("https://example.com/go//10.0.0.1/x", &["10.0.0.1"]);
+        check(
+            "https://example.com/?a=/in%3Fnext%3D%2F%2Fevil.example",
+            &["evil.example"],
+        );
+        check("https://example.com/go//x", &[]);
+        check("https://example.com/go//app.js", &[]);
+        check("https://example.com/go//www.example.com", &[]);
+        check("https://example.com/?to=/go//x", &[]);
+        check("https://example.com/?to=myapp://evil", &["evil"]);
+        // A host alone.
+        for name in ["to", "go", "link", "out", "redir", "Redirect_To"] {
+            check(
+                &format!("https://example.com/?{name}=evil.com"),
+                &["evil.com"],
+            );
+        }
+        check("https://example.com/?tool=a.com&about=b.com", &[]);
+        // A browser drops tabs and line breaks.
+        check(
+            "https://example.com/?a=x%20ht%09tps://evil.com",
+            &["evil.com"],
+        );
+        check(
+            "https://example.com/?a=x%20ht%250Atps://evil.com",
+            &["evil.com"],
         );
     }
 }
