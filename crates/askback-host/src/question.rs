@@ -502,7 +502,8 @@ const UNASKED: usize = 1024;
 /// The most characters of a name or version that a server gives itself.
 const CLAIMED: usize = 40;
 
-fn secret(page: &mut Page, ask: &Ask) {
+/// Puts on the page that a form seems to ask for secrets, and for which.
+pub fn secret(page: &mut Page, ask: &Ask) {
     page.blank();
     let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
     page.say(Style::Warning, words);

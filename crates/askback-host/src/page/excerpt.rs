@@ -108,9 +108,9 @@ impl<'a> Excerpt<'a> {
     }
 
     /// Says how much was left out, if anything was, and what `becomes` of it.
-    pub fn end(self, becomes: &'static str) {
+    pub fn end(self, becomes: impl Into<Words>) {
         if self.left_out > 0 {
-            let words = words!("{} more characters{}", self.left_out, becomes);
+            let words = words!("{} more characters{}", self.left_out, becomes.into());
             self.page.note(Style::Warning, words);
         }
     }

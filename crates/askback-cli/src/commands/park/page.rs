@@ -7,7 +7,7 @@ use askback_core::{
 };
 use askback_host::{
     model::{Ask, Call, Question, link},
-    page::{Excerpt, LEFT_OUT, Page, Style},
+    page::{Excerpt, Page, Style},
     question,
     text::given,
     words,
@@ -24,7 +24,7 @@ use crate::{error::Error, parked::Parked};
 pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, request) in questions {
-        put_question(page, call, key, request);
+        put_question(page, id, call, key, request);
     }
     let shown = Shown::of(id, call)?;
     page.blank();
@@ -34,7 +34,7 @@ pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error>
     Ok(())
 }
 
-fn put_question(page: &mut Page, call: &Parked, key: String, request: InputRequest) {
+fn put_question(page: &mut Page, id: &str, call: &Parked, key: String, request: InputRequest) {
     let answered = call.answer(&key).map(str::to_owned);
     page.say(
         Style::Strong,
@@ -66,7 +66,14 @@ fn put_question(page: &mut Page, call: &Parked, key: String, request: InputReque
         ask,
     };
     question::body(&mut excerpt, &question, 0);
-    excerpt.end(LEFT_OUT);
+    let whole = words!(
+        " are left out: askback answer {} --json shows them",
+        given(id)
+    );
+    excerpt.end(whole);
+    if question.ask.asks_for_secrets() {
+        question::secret(page, &question.ask);
+    }
     if let Some(Ok(link)) = url.as_deref().map(link::judge) {
         page.quote_line("Host ", link.host());
         for host in &link.leads_on {

@@ -2,7 +2,7 @@
 
 use pty_process::blocking::Command;
 
-use super::User;
+use super::{User, id};
 use crate::{full::Terminal, run::ASKBACK};
 
 /// What a command writes to a terminal that ends with 8.
@@ -44,4 +44,27 @@ fn a_person_reads_a_question_that_waits() {
     assert!(json.starts_with("| {\"parked\":{\"id\":"), "{json}");
     let next = waits(&user, &["answer", id, "confirm_booking=yes"]);
     assert!(next.contains("\n  key | contact\n"), "{next}");
+}
+
+#[test]
+fn the_rest_of_a_long_question_is_named_with_its_secrets() {
+    let user = User::new("long");
+    let long = "word ".repeat(40_000);
+    let form = serde_json::json!({"k": {"method": "elicitation/create", "params": {
+        "mode": "form", "message": long,
+        "requestedSchema": {"type": "object", "properties": {"password": {"type": "string"}}},
+    }}});
+    let parked = user.call(&form.to_string()).parked();
+    let id = id(&parked);
+    let said = waits(&user, &["answer", id]);
+    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        &*format!(" more characters are left out: askback answer {id} --json shows them"),
+        "Careful: this seems to ask for a secret, which a server must not do in a form.",
+        "as it is. | password ",
+    ] {
+        assert!(said.contains(words), "{words:?} is not in\n{said}");
+    }
+    let whole = user.run(&["answer", id, "--json"]).parked();
+    assert_eq!(whole["questions"][0]["message"], long);
 }
