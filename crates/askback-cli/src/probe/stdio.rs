@@ -1,10 +1,12 @@
 //! Exchanges with a process, line by line.
 
+use std::io;
+
 use askback::transport::{ChildLine, OpenChild};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Bounds, Closed, End, Reply, Sent, Wait};
+use super::{Bounds, Closed, End, LINES, Reply, Sent, Wait};
 
 /// A server that was started.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ impl Process {
         }
     }
 
-    /// Sends a line, and reads until what is waited for has come. Where the server goes away, that is all that it
-    /// wrote to its standard error.
+    /// Sends a line, and reads until what is waited for has come. Where the server goes away, its standard error is read
+    /// to the end.
     pub(super) async fn exchange(
         &mut self,
         sent: &Sent,
@@ -64,18 +66,12 @@ impl Process {
             Err(_) => return End::Silent(patience),
         }
         for _ in 0..bounds.messages {
-            let Ok(received) = timeout_at(deadline, child.receive()).await else {
-                return End::Silent(patience);
-            };
+            let received = timeout_at(deadline, output(child, &mut reply.stderr)).await;
             let bytes = match received {
-                Ok(Some(ChildLine::Output(bytes))) => bytes,
-                Ok(Some(ChildLine::Stderr(line))) => {
-                    reply.stderr.push(line);
-                    continue;
-                }
-                Ok(Some(_)) => continue,
-                Ok(None) => return End::Closed("the server closed its output".to_owned()),
-                Err(error) => return End::Closed(error.to_string()),
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => return End::Closed("the server closed its output".to_owned()),
+                Ok(Err(error)) => return End::Closed(error.to_string()),
+                Err(_) => return End::Silent(patience),
             };
             reply.bytes = reply.bytes.saturating_add(bytes.len());
             if reply.bytes > bounds.limits.wire.message_bytes {
@@ -123,5 +119,23 @@ impl Process {
             };
         }
         bounds.patience.note_end(self.closed.is_by_itself);
+    }
+}
+
+/// Receives the next line of the standard output. Of the standard error, which may be of any length, the last lines are
+/// kept.
+async fn output(child: &mut OpenChild, stderr: &mut Vec<String>) -> io::Result<Option<Vec<u8>>> {
+    loop {
+        match child.receive().await? {
+            Some(ChildLine::Output(bytes)) => return Ok(Some(bytes)),
+            Some(ChildLine::Stderr(line)) => {
+                if stderr.len() == LINES {
+                    stderr.remove(0);
+                }
+                stderr.push(line);
+            }
+            Some(_) => {}
+            None => return Ok(None),
+        }
     }
 }

@@ -199,6 +199,21 @@ fn messages_that_clients_refuse_are_told() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_long_standard_error_is_no_fault_of_the_answers() {
+    const TALKS: &str = r#"yes 'a line of the log' | head -n 100000 >&2; exec "$0" serve travel"#;
+    let server = ["--", "sh", "-c", TALKS, ASKBACK];
+    let ran = doctor("talks", &server).expect(0);
+    assert!(steps(&ran).iter().all(|(_, state)| state == "ok"));
+    const DIES: &str = r#"seq 100000 >&2; exit 7"#;
+    fails_at(
+        doctor("dies", &["--", "sh", "-c", DIES]),
+        "start",
+        &["100000"],
+    );
+}
+
 /// A server of 2025-11-25 that notes each line of its output after the greeting.
 #[cfg(unix)]
 const SLOPPY: &str = r#"
