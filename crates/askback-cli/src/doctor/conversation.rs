@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     check,
-    probe::{Bounds, Closed, ENTRIES, End, PAGES, Probe, Reply, Way, is_question},
+    probe::{Bounds, Closed, ENTRIES, End, Probe, Reply, Way, is_question},
 };
 
 /// A conversation that was begun.
@@ -221,7 +221,8 @@ pub(super) async fn lists(
             continue;
         }
         let mut params = json!({});
-        for _ in 0..PAGES {
+        let mut cursors = Cursors::default();
+        loop {
             let reply = talk.ask(method, params).await.reply;
             took = took.max(reply.took);
             if let Some((fault, message)) = reply.faults.first() {
@@ -239,13 +240,17 @@ pub(super) async fn lists(
                 break;
             };
             list.extend(page.iter().cloned());
-            let next = reply.result().map(|page| page["nextCursor"].clone());
-            match next {
-                Some(next) if next.is_string() && list.len() < ENTRIES => {
-                    params = json!({"cursor": next})
-                }
-                _ => break,
+            let next = reply.result().and_then(|page| page["nextCursor"].as_str());
+            let Some(next) = next.filter(|_| list.len() < ENTRIES) else {
+                break;
+            };
+            if let Err(says) = cursors.follow(method, next, bounds.limits.client.pages) {
+                let advice =
+                    "The last page has no nextCursor. Clients give up on a list without an end.";
+                failed = Some((says, next.to_owned(), advice));
+                break;
             }
+            params = json!({"cursor": next});
         }
     }
     let questions = talk.asked().iter().filter(|asked| is_question(asked));
@@ -269,6 +274,30 @@ pub(super) async fn lists(
         None => {
             diagnosis.ok("lists", Some(took), "");
             Some(lists)
+        }
+    }
+}
+
+/// The cursors of a list that led on.
+#[derive(Default)]
+struct Cursors(BTreeSet<String>);
+
+impl Cursors {
+    /// Counts a cursor that is to be followed; fails where a client follows it no more.
+    fn follow(&mut self, method: &'static str, cursor: &str, pages: usize) -> Result<(), Words> {
+        if !self.0.insert(cursor.to_owned()) {
+            return Err(words!(
+                "a cursor of {} leads back to an earlier page:",
+                method
+            ));
+        }
+        match self.0.len() < pages {
+            true => Ok(()),
+            false => Err(words!(
+                "{} is longer than the {} pages accepted here:",
+                method,
+                pages
+            )),
         }
     }
 }

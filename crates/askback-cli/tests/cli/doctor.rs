@@ -201,6 +201,25 @@ fn messages_that_clients_refuse_are_told() {
 
 #[cfg(unix)]
 #[test]
+fn a_list_without_an_end_is_told() {
+    let endless = |cursor: &str| {
+        let page = format!(r#""result":{{"nextCursor":"{cursor}","tools":["#);
+        let server = SLOPPY.replace(r#""result":{"tools":["#, &page);
+        server.replace("sleep 60", "")
+    };
+    // The number of each request is the cursor of its page.
+    let ran = doctor("endless", &["--", "sh", "-c", &endless(r#"'"$id"'"#)]);
+    fails_at(
+        ran,
+        "lists",
+        &["tools/list is longer than the 256 pages", "no nextCursor"],
+    );
+    let ran = doctor("circle", &["--", "sh", "-c", &endless("a")]);
+    fails_at(ran, "lists", &["a cursor of tools/list leads back"]);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_long_standard_error_is_no_fault_of_the_answers() {
     const TALKS: &str = r#"yes 'a line of the log' | head -n 100000 >&2; exec "$0" serve travel"#;
     let server = ["--", "sh", "-c", TALKS, ASKBACK];
