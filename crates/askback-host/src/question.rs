@@ -80,7 +80,11 @@ pub(crate) fn why(page: &mut Page, question: &Question, shown: usize, rest: &'st
 fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     match &question.ask {
         Ask::Sample(request) => sampling::request(excerpt, request),
-        Ask::Retry { why, quoted } => retry(excerpt, why, quoted.as_ref()),
+        Ask::Retry {
+            why,
+            quoted,
+            secret,
+        } => retry(excerpt, why, quoted.as_ref(), *secret),
         Ask::Register { issuer } => register(excerpt, issuer),
         Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
         Ask::SignIn {
@@ -99,16 +103,19 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
 }
 
 /// Puts on the page why a call failed, and what it means to make it again.
-fn retry(excerpt: &mut Excerpt<'_>, why: &Words, quoted: Option<&PeerText>) {
+fn retry(excerpt: &mut Excerpt<'_>, why: &Words, quoted: Option<&PeerText>, secret: bool) {
     excerpt.page().item("× ", Style::Warning, why.clone());
     if let Some(quoted) = quoted {
         excerpt.quote_at("  ", quoted.raw());
     }
     let page = excerpt.page();
-    page.say(
-        Style::Plain,
-        "What you wrote is kept, and is sent again where the same is asked.",
-    );
+    let kept = match secret {
+        true => {
+            "What you wrote is kept, and is sent again where the same is asked. A form that asks for a secret is not kept: you fill it in again."
+        }
+        false => "What you wrote is kept, and is sent again where the same is asked.",
+    };
+    page.say(Style::Plain, kept);
     page.say(
         Style::Warning,
         "What the call did before it was lost, it does again.",

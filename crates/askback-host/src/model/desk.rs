@@ -276,6 +276,11 @@ impl Desk {
         self.repeats.begin(is_repeated);
     }
 
+    /// Whether a form of the call asked for a secret. The answers to it are not kept.
+    pub fn asked_secret(&self) -> bool {
+        self.repeats.asked_secret()
+    }
+
     /// Ends a call that the person made.
     pub fn end_call(&mut self) {
         self.repeats.end();

@@ -176,6 +176,8 @@ pub enum Ask {
         why: Words,
         /// The words of the other side on it.
         quoted: Option<PeerText>,
+        /// Whether the call asked for a secret, which is not kept.
+        secret: bool,
     },
     /// Agree that this client becomes known to an authorization server, so that the person can sign in
     /// there: asked by ourselves.

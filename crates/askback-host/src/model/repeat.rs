@@ -11,6 +11,7 @@ pub(super) struct Repeats {
     given: Vec<(Question, Reply)>,
     /// Those of the call before, which are given again.
     again: Vec<(Question, Reply)>,
+    asked_secret: bool,
 }
 
 /// The most answers that are kept.
@@ -21,6 +22,7 @@ impl Repeats {
     pub(super) fn begin(&mut self, repeats: bool) {
         let before = mem::take(&mut self.given);
         self.again = if repeats { before } else { Vec::new() };
+        self.asked_secret = false;
     }
 
     /// Ends a call. An answer that was not wanted in it stays with those that were.
@@ -42,8 +44,14 @@ impl Repeats {
         }
     }
 
+    /// Whether the call asked for a secret.
+    pub(super) fn asked_secret(&self) -> bool {
+        self.asked_secret
+    }
+
     /// Takes the answer to the same question in the call before, if this is that call again.
     pub(super) fn take(&mut self, question: &Question) -> Option<Reply> {
+        self.asked_secret |= question.ask.asks_for_secrets();
         let at = self
             .again
             .iter()

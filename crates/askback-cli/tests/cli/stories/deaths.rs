@@ -74,6 +74,12 @@ fn a_server_dies_while_the_person_answers() {
         &name(),
         &[Until("Full name"), Press("Ada"), Until("Ada"), Kill],
     );
+    let login = json!({"password": {"type": "string"}});
+    killed(
+        "dies_in_a_form_with_a_secret",
+        &form("q1", "Who goes?", &login, &[]),
+        &[Until("seems to ask for"), Kill],
+    );
     let wishes = json!({
         "maxTokens": 100,
         "messages": [{"role": "user", "content": {"type": "text", "text": "Which one?"}}],
