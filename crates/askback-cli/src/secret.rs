@@ -27,7 +27,7 @@ const ENDS: [&str; 5] = ["apikey", "passwd", "password", "secret", "token"];
 const LAST_WORDS: [&str; 3] = ["auth", "pass", "session"];
 
 /// How the tokens of widespread services begin.
-const BEGINNINGS: [&str; 22] = [
+const BEGINNINGS: [&str; 23] = [
     "AKIA",
     "ASIA",
     "AIza",
@@ -41,6 +41,7 @@ const BEGINNINGS: [&str; 22] = [
     "glpat-",
     "hf_",
     "lin_api_",
+    "npm_",
     "ntn_",
     "rk_live_",
     "sk-",
@@ -142,15 +143,45 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The tokens of widespread services in a text that nothing else says to be secret. What begins as they do and is shorter,
-/// or has no digit, is a word.
+/// The secrets in a text that nothing else says to be secret: tokens of widespread services, users with their passwords in
+/// URLs, and private keys. What begins as a token and is shorter, or has no digit, is a word.
 pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let parts = parts(text).map(|part| part.trim_end_matches('.'));
-    parts.filter(|part| {
+    let tokens = parts.filter(|part| {
         part.len() >= TOKEN
             && part.contains(|c: char| c.is_ascii_digit())
             && BEGINNINGS.iter().any(|begin| part.starts_with(begin))
+    });
+    tokens.chain(users(text)).chain(private_keys(text))
+}
+
+/// The users with a password that URLs in a text name.
+fn users(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("://").filter_map(|(at, sign)| {
+        let rest = beginning(&text[at.saturating_add(sign.len())..]);
+        let (user, _) = authority(rest).rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        (!password.is_empty()).then_some(user)
     })
+}
+
+/// The private keys in a text, each without the lines around it.
+fn private_keys(text: &str) -> Vec<&str> {
+    let mut keys = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("-----BEGIN ") {
+        rest = behind;
+        let Some((label, behind)) = behind.split_once("-----") else {
+            break;
+        };
+        if label.contains("PRIVATE KEY") {
+            let (key, behind) = behind.split_once("-----").unwrap_or((behind, ""));
+            keys.push(key.trim());
+            rest = behind;
+        }
+    }
+    keys.retain(|key| key.len() >= TOKEN);
+    keys
 }
 
 /// The parts of a text that may be tokens.
@@ -177,9 +208,7 @@ fn has_user(text: &str) -> bool {
         let is_part = |c: char| c.is_ascii_alphanumeric();
         let scheme = &text[text[..at].trim_end_matches(is_part).len()..at];
         let rest = beginning(&text[at.saturating_add(sign.len())..]);
-        let blank = |c: char| c.is_whitespace() || "\"'`".contains(c);
-        let is_end = |c: char| blank(c) || "/?#".contains(c);
-        let authority = rest.split(is_end).next().unwrap_or_default();
+        let authority = authority(rest);
         match authority.rsplit_once('@') {
             Some((user, _)) => match user.split_once(':') {
                 Some((_, password)) => !password.is_empty(),
@@ -191,13 +220,24 @@ fn has_user(text: &str) -> bool {
             // A password may have a slash.
             None => authority.split_once(':').is_some_and(|(host, port)| {
                 let is_port = port.chars().all(|c| c.is_ascii_digit());
-                let mut url = rest.split(blank);
+                let mut url = rest.split(ends_url);
                 !host.starts_with('[')
                     && !is_port
                     && url.next().is_some_and(|url| url.contains('@'))
             }),
         }
     })
+}
+
+/// The authority of a URL, behind its scheme.
+fn authority(rest: &str) -> &str {
+    let is_end = |c: char| ends_url(c) || "/?#".contains(c);
+    rest.split(is_end).next().unwrap_or_default()
+}
+
+/// Whether a URL in a text ends before a character.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || "\"'`".contains(c)
 }
 
 /// As much of a text as is looked at.
@@ -337,11 +377,27 @@ mod tests {
             "sk-proj-0123456789",
             "xoxb-1234567890-abc",
             "AKIA0123456789ABCDEF",
+            "npm_0123456789abcdef",
         ] {
             for around in ["", "It is ", "[\"", "a=", "(", "\n"] {
                 let text = format!("{around}{token}.\", ghp_short");
                 assert_eq!(tokens(&text).collect::<Vec<_>>(), [token], "{text}");
             }
+        }
+        assert_eq!(
+            found("See https://ada:hush/@a.test, https://ada:hush@a.test/x"),
+            ["ada:hush"]
+        );
+        let key = "MIIE\nabcdef+/0123==";
+        for kind in ["", "RSA ", "ENCRYPTED "] {
+            let pem = format!(
+                "-----BEGIN {kind}PRIVATE KEY-----\n{key}\n-----END {kind}PRIVATE KEY-----"
+            );
+            let two = format!("{pem} and {pem}");
+            assert_eq!(tokens(&two).collect::<Vec<_>>(), [key, key]);
+            // Cut off.
+            let cut = pem.split("\n-----END").next().expect("a beginning");
+            assert_eq!(tokens(cut).collect::<Vec<_>>(), [key]);
         }
         let none = [""; 0];
         for text in [
@@ -350,6 +406,10 @@ mod tests {
             "pip install sk-learn-contrib-all",
             "0123456789abcdefghp_",
             "a_ghp_0123456789abcdef",
+            "https://a.test/ada:hush@b.test",
+            "https://ada@a.test",
+            "-----BEGIN PUBLIC KEY-----\nMIIE0123456789abcdef\n-----END PUBLIC KEY-----",
+            "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
         ] {
             assert_eq!(found(text), none, "{text}");
         }
@@ -360,6 +420,10 @@ mod tests {
         for part in ["://", "=", "a=", "a://", "\"=", "bearer", "a:b@"] {
             let text = part.repeat(1 << 17);
             assert!(!is_in(&text, is_name), "{part}");
+            assert_eq!(tokens(&text).count(), 0, "{part}");
+        }
+        for part in ["-----BEGIN ", "-----BEGIN PRIVATE KEY-----"] {
+            assert_eq!(tokens(&part.repeat(1 << 17)).count(), 0, "{part}");
         }
     }
 }

@@ -60,7 +60,8 @@ while IFS= read -r line; do
     *'"name":"started"'*) text "with $*" ;;
     *'"name":"token"'*)
       token=ghp_0123456789hush
-      answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
+      key='-----BEGIN PRIVATE KEY-----\nhush56789abcdef0=\n-----END PRIVATE KEY-----'
+      answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"},{\"type\":\"text\",\"text\":\"Or https://ada:hush@zoo.test, npm_0123456789hush.\"},{\"type\":\"text\",\"text\":\"$key\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
     *'"name":"silent"'*) ;;
     *'"name":"crash"'*) exit 7 ;;
     *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;
