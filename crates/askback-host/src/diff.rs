@@ -51,16 +51,27 @@ pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
             path => path.to_owned(),
         };
         page.quote_line("    ", PeerText::from(path));
-        if let Some(before) = difference.before {
-            page.quote_at("  - ", before);
-        }
-        if let Some(after) = difference.after {
-            page.quote_at("  + ", after);
+        let sides = [("  - ", difference.before), ("  + ", difference.after)];
+        let is_text = sides
+            .iter()
+            .flat_map(|(_, side)| side)
+            .any(|side| ends_unseen(side));
+        for (mark, side) in sides {
+            match side {
+                Some(side) if is_text => page.quote_at(mark, Value::from(side).to_string()),
+                Some(side) => page.quote_at(mark, side),
+                None => {}
+            }
         }
     }
     if more > 0 {
         page.note(Style::Dim, words!("Differences left out: {}", more));
     }
+}
+
+/// Whether the end of a text is not seen, so that it is shown as JSON.
+fn ends_unseen(text: &str) -> bool {
+    text.is_empty() || text.ends_with(char::is_whitespace)
 }
 
 #[derive(Default)]
@@ -123,7 +134,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The lines in which two texts differ: those between the lines that they begin and end with alike.
+/// The lines in which two texts differ: those between the lines that they begin and end with alike. An empty line alone is
+/// told with the one beside it, as a line break at the end.
 fn lines(before: &str, after: &str) -> (Option<String>, Option<String>) {
     let before: Vec<_> = before.split('\n').collect();
     let after: Vec<_> = after.split('\n').collect();
@@ -131,14 +143,21 @@ fn lines(before: &str, after: &str) -> (Option<String>, Option<String>) {
         pairs.take_while(|(before, after)| before == after).count()
     };
     let first = alike(&mut before.iter().zip(&after));
-    let (before, after) = (&before[first..], &after[first..]);
-    let last = alike(&mut before.iter().rev().zip(after.iter().rev()));
-    let middle = |lines: &[&str]| {
+    let (rest_before, rest_after) = (&before[first..], &after[first..]);
+    let last = alike(&mut rest_before.iter().rev().zip(rest_after.iter().rev()));
+    let middle = |lines: &[&str], first: usize, last: usize| {
         let end = lines.len().saturating_sub(last);
-        let lines = &lines[..end];
+        let lines = &lines[first..end];
         (!lines.is_empty()).then(|| lines.join("\n"))
     };
-    (middle(before), middle(after))
+    let sides = |first, last| (middle(&before, first, last), middle(&after, first, last));
+    match sides(first, last) {
+        (Some(line), None) | (None, Some(line)) if line.is_empty() => match first {
+            0 => sides(0, last.saturating_sub(1)),
+            _ => sides(first.saturating_sub(1), last),
+        },
+        sides => sides,
+    }
 }
 
 #[cfg(test)]
@@ -146,6 +165,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::page::Look;
 
     #[test]
     fn values_differ_where_they_differ() {
@@ -181,6 +201,14 @@ mod tests {
         );
         check(json!("a\nb"), json!("a\nx\nb"), &[("", None, Some("x"))]);
         check(json!("a\na"), json!("a"), &[("", Some("a"), None)]);
+        check(json!("a\n"), json!("a"), &[("", Some("a\n"), Some("a"))]);
+        check(json!("\na"), json!("a"), &[("", Some("\na"), Some("a"))]);
+        check(
+            json!("a\nb"),
+            json!("a\n\nb"),
+            &[("", Some("a"), Some("a\n"))],
+        );
+        check(json!(""), json!("\n"), &[("", Some(""), Some("\n"))]);
         check(
             json!(null),
             json!(false),
@@ -193,5 +221,29 @@ mod tests {
         let list = |value: i32| json!(vec![value; MOST + 7]);
         let (told, more) = differences(&list(1), &list(2));
         assert_eq!((told.len(), more), (MOST, 7));
+    }
+
+    #[test]
+    fn an_end_that_is_not_seen_is_shown_as_json() {
+        #[track_caller]
+        fn check(before: Value, after: Value, expected: &str) {
+            let look = Look {
+                columns: 60,
+                styled: false,
+            };
+            let mut page = Page::new(look);
+            put_all(&mut page, &before, &after);
+            assert_eq!(page.take().to_string(), expected);
+        }
+        check(
+            json!("a\n"),
+            json!("a"),
+            "    | the whole\n  - | \"a\\n\"\n  + | \"a\"\n",
+        );
+        check(
+            json!(["", "b\nc"]),
+            json!(["b ", "b\nd"]),
+            "    | /0\n  - | \"\"\n  + | \"b \"\n    | /1\n  - | c\n  + | d\n",
+        );
     }
 }
