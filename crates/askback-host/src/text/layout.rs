@@ -45,7 +45,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     for word in text.split_inclusive(' ') {
         let bare = columns(word.trim_end_matches(' '));
         if rows.used > 0 && !rows.has_room(bare) {
-            rows.end();
+            rows.leave();
         }
         if is_plain(word) {
             rows.put_plain(word);
@@ -70,6 +70,16 @@ struct Rows {
 impl Rows {
     fn has_room(&self, columns: usize) -> bool {
         self.used.saturating_add(columns) <= self.width
+    }
+
+    /// Ends a row before a word that does not fit. One with blanks alone is begun again, so that it is not left empty.
+    fn leave(&mut self) {
+        if self.row.trim_start_matches(' ').is_empty() {
+            self.row.clear();
+            self.used = 0;
+        } else {
+            self.end();
+        }
     }
 
     fn end(&mut self) {
@@ -240,6 +250,13 @@ mod tests {
             let other = quoted(&text.replace('a', "\u{e4}"), width);
             let other: Vec<_> = other.iter().map(|row| row.replace('\u{e4}', "a")).collect();
             prop_assert_eq!(quoted(&text, width), other);
+        }
+
+        #[test]
+        fn no_row_of_a_line_is_left_empty(line in "[a\u{e4} ]{0,80}", width in 2_usize..30) {
+            let rows = wrapped(&line, width);
+            let is_blank = line.trim().is_empty();
+            prop_assert!(rows.iter().all(|row| row.is_empty() == is_blank), "{:?}", rows);
         }
     }
 
