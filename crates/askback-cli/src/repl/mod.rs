@@ -30,6 +30,7 @@ mod written;
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem,
+    time::Duration,
 };
 
 use askback::client::{ClientError, Subscription};
@@ -195,7 +196,8 @@ impl<'a> Repl<'a> {
                 .host
                 .remember(history.read().unwrap_or_default());
         }
-        let mut is_leaving = false;
+        // Where Ctrl-C was pressed last, the time in which the person had had a question until then.
+        let mut leaving = None;
         // Whether the person knows that tasks go on, and leaves them.
         let mut leaves_tasks = false;
         self.meet().await?;
@@ -203,14 +205,14 @@ impl<'a> Repl<'a> {
             self.session.host.page().blank();
             let command = match self.next_line().await {
                 Ok(Input::Line(line)) => {
-                    is_leaving = false;
+                    leaving = None;
                     let command = line::parse(&line);
                     self.typed = Some(line);
                     self.keep_typed(!command.may_hold_secret());
                     command
                 }
-                Ok(Input::Interrupt) if self.session.host.is_person() && !is_leaving => {
-                    is_leaving = true;
+                Ok(Input::Interrupt) if self.session.host.is_person() && !self.leaves(leaving) => {
+                    leaving = Some(self.session.host.answering());
                     let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
                     self.session.host.page().say(Style::Dim, words);
                     continue;
@@ -235,6 +237,11 @@ impl<'a> Repl<'a> {
             self.typed = None;
             self.heed(ran)?;
         }
+    }
+
+    /// Whether Ctrl-C leaves: it was pressed before, and no question was in front since.
+    fn leaves(&mut self, before: Option<Duration>) -> bool {
+        before == Some(self.session.host.answering())
     }
 
     /// Asks for a line. What comes of the other servers meanwhile is told.

@@ -150,6 +150,50 @@ fn ctrl_c_at_the_next_question_stops_the_call() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_is_none_of_the_two_that_leave() {
+    let asks = r#"( read -r _ < go; printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"mode":"url","message":"Now.","elicitationId":"one","url":"https://example.com/"}}\n' ) &
+times=1"#;
+    let scratch = Scratch::new("typed-leaving");
+    let server = scratch.file("server.sh", &SERVER.replace("times=1", asks));
+    let made = std::process::Command::new("mkfifo")
+        .arg(scratch.path("go"))
+        .status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let words = [
+        "open",
+        "--protocol",
+        "2025-11-25",
+        "--name",
+        "zoo",
+        "--",
+        "sh",
+        &server,
+    ];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("Type to filter").press(CTRL_C);
+    terminal.until("Ctrl-C again leaves");
+    fs::write(scratch.path("go"), "\n").expect("it is ours");
+    terminal.until("| Now.").until("[o] Open").press(CTRL_C);
+    terminal
+        .until("you cancelled the link")
+        .until("Type to filter");
+    terminal
+        .press("x")
+        .until("> x")
+        .press(CTRL_C)
+        .until_not("> x");
+    terminal.press(CTRL_C);
+    // It is said once more.
+    terminal
+        .press("y")
+        .until("> y")
+        .press(CTRL_C)
+        .until_not("> y");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn an_enter_that_bounces_sends_no_form() {
     let server = SERVER.replace(r#""mode":"url","#, "").replace(
         r#""url":"https://example.com/""#,
