@@ -184,9 +184,29 @@ fn private_keys(text: &str) -> Vec<&str> {
     keys
 }
 
-/// The parts of a text that may be tokens.
+/// The parts of a text that may be tokens. Behind an escape, as in JSON within the text, the part is one with the letters
+/// of the escape and one without.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c))
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    text.split_inclusive(move |c| !is_part(c))
+        .scan('\0', move |before, piece| {
+            let part = piece.trim_end_matches(|c| !is_part(c));
+            let escape = escape(std::mem::take(before), part);
+            *before = piece.chars().next_back().unwrap_or_default();
+            Some([Some(part), part.get(escape..).filter(|_| escape > 0)])
+        })
+        .flat_map(|parts| parts.into_iter().flatten())
+}
+
+/// The number of characters behind a sign that belong to its escape.
+fn escape(sign: char, after: &str) -> usize {
+    match (sign, after.chars().next()) {
+        ('\\', Some('u')) => 5,
+        ('\\', Some('x')) => 3,
+        ('\\', Some(_)) => 1,
+        ('%', Some(_)) => 2,
+        _ => 0,
+    }
 }
 
 /// Whether a part of a text is a token by itself.
@@ -379,7 +399,9 @@ mod tests {
             "AKIA0123456789ABCDEF",
             "npm_0123456789abcdef",
         ] {
-            for around in ["", "It is ", "[\"", "a=", "(", "\n"] {
+            for around in [
+                "", "It is ", "[\"", "a=", "(", "\n", "\\n", "a\\\\t", "\\u000a", "\\x0a", "?a%3D",
+            ] {
                 let text = format!("{around}{token}.\", ghp_short");
                 assert_eq!(tokens(&text).collect::<Vec<_>>(), [token], "{text}");
             }

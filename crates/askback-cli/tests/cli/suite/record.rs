@@ -323,6 +323,7 @@ fn a_token_that_a_server_gives_is_left_out() {
         "Use (left out).",
         "https://(left out)@zoo.test, (left out).",
         r"KEY-----\n(left out)\n-----END",
+        r"first\\n(left out)\\n",
     ] {
         assert!(messages.contains(text), "{messages}");
     }

@@ -59,9 +59,9 @@ while IFS= read -r line; do
     *'"name":"hostile"'*) text '\u001b[2J]]> </failure> \u0000\ufffe & \u202e' ;;
     *'"name":"started"'*) text "with $*" ;;
     *'"name":"token"'*)
-      token=ghp_0123456789hush
+      token=ghp_0123456789hush other=ghp_9876543210hush
       key='-----BEGIN PRIVATE KEY-----\nhush56789abcdef0=\n-----END PRIVATE KEY-----'
-      answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"},{\"type\":\"text\",\"text\":\"Or https://ada:hush@zoo.test, npm_0123456789hush.\"},{\"type\":\"text\",\"text\":\"$key\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
+      answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"},{\"type\":\"text\",\"text\":\"Or https://ada:hush@zoo.test, npm_0123456789hush.\"},{\"type\":\"text\",\"text\":\"$key\"},{\"type\":\"text\",\"text\":\"{\\\"log\\\":\\\"first\\\\n$other\\\\n\\\"}\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
     *'"name":"silent"'*) ;;
     *'"name":"crash"'*) exit 7 ;;
     *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;
