@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::run::{Ran, Run};
 
-/// A server of one tool, which says the length of one variable, and another.
+/// A server of two tools: one says the length of a variable, and two others, and one says nothing of them.
 const SAYING: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while read -r line; do
@@ -13,7 +13,9 @@ while read -r line; do
     *'"initialize"'*)
         answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *tools/list*)
-        answer '{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}' ;;
+        answer '{"tools":[{"name":"say","inputSchema":{"type":"object"}},{"name":"hide","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"hide"'*)
+        answer '{"content":[{"type":"text","text":"hidden"}]}' ;;
     *tools/call*)
         answer '{"content":[{"type":"text","text":"'"${#API_KEY} $LEVEL $TYPED"'"}]}' ;;
     esac
@@ -72,11 +74,12 @@ fn no_value_is_in_a_trace_a_recording_or_an_error() {
         "--env",
         "API_KEY=${HUSH}",
     ];
-    let ran = started("kept", &words).expect(0);
+    let open = run("kept", &words).input("/call hide\n");
+    let ran = open.and(&["--", "sh", "say.sh"]).run().expect(0);
     for file in ["trace", "suite.yaml", "suite.jsonl"] {
-        if let Ok(text) = fs::read_to_string(ran.scratch.path(file)) {
-            assert!(!text.contains("hush"), "{file}: {text}");
-        }
+        let text = fs::read_to_string(ran.scratch.path(file)).expect("it was written");
+        assert!(text.contains("hide"), "{file}: {text}");
+        assert!(!text.contains("hush"), "{file}: {text}");
     }
     for (variable, says) in [
         (
