@@ -91,7 +91,7 @@ pub struct Reply {
     pub noise: Vec<String>,
     /// The faults of the messages, each kind once, with the first message that has it.
     pub faults: Vec<(Fault, String)>,
-    /// The last lines of the standard error.
+    /// The last lines of the standard error; where the server went away, of all since it was started.
     pub stderr: Vec<String>,
     /// Why nothing more was read.
     pub end: End,

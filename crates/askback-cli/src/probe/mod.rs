@@ -259,7 +259,7 @@ impl Probe {
             };
         }
         let (headers, is_http) = (self.headers(&sent), self.is_http());
-        let reply = match &mut self.wire {
+        let mut reply = match &mut self.wire {
             Wire::Process(process) => {
                 let answers = message::Answers {
                     capabilities: &self.capabilities,
@@ -297,6 +297,9 @@ impl Probe {
             to.extend(from.iter().cloned());
             let over = to.len().saturating_sub(LINES);
             to.drain(..over);
+        }
+        if reply.is_gone() {
+            reply.stderr.clone_from(&self.stderr);
         }
         Exchange {
             shown: sent.shown(),

@@ -234,7 +234,8 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .says("--other is for a server at a URL");
 }
 
-/// A server that answers the handshake, and ends with a few words at the first other request.
+/// A server that answers the handshake, and ends with a few words after the first other request: once its input has ended,
+/// so that nobody reads them before its output has.
 #[cfg(unix)]
 const DIES: &str = r#"
 while read -r line; do
@@ -243,6 +244,7 @@ while read -r line; do
     *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" ;;
     *'"id"'*)
         exec >&-
+        cat >/dev/null
         for n in 1 2 3 4 5 6 7 8 9; do echo "line $n" >&2; done
         printf 'no \033[2Jsuch method\n' >&2
         exit 3 ;;
@@ -264,6 +266,32 @@ fn the_last_words_of_a_server_that_goes_away_are_shown() {
     let lines = lines.expect("it wrote some");
     assert_eq!(lines.len(), 8);
     assert_eq!(lines[7], "no \u{1b}[2Jsuch method");
+}
+
+/// A server that complains when it is begun, answers one request more, and is gone at the next.
+#[cfg(unix)]
+const DIES_LATER: &str = r#"
+asked=0
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+    case $line in
+    *'"initialize"'*)
+        echo 'fatal: no database' >&2
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" ;;
+    *'"id"'*)
+        asked=$((asked + 1))
+        [ $asked -gt 1 ] && exit 3
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn words_long_before_a_server_goes_away_are_shown() {
+    let words = ["check", "--protocol", "2025-11-25"];
+    let run = Run::new("check-dies-later", &words).and(&["--", "sh", "-c", DIES_LATER]);
+    run.run().expect(1).prints("stderr | fatal: no database\n");
 }
 
 #[test]
