@@ -123,10 +123,11 @@ pub enum Unasked {
 impl Unasked {
     /// The reason for a call that came to this.
     fn of(call: &Exchange) -> Self {
-        match &call.reply {
-            reply if reply.is_gone() => Self::Gone,
-            reply if reply.is_silent() => Self::Silent,
-            _ => Self::Ended,
+        match &call.reply.end {
+            // Over HTTP, the response may have begun before.
+            End::Closed(_) => Self::Gone,
+            End::Silent(_) => Self::Silent,
+            End::Done | End::Unreachable(_) | End::TooMuch => Self::Ended,
         }
     }
 }
@@ -285,5 +286,30 @@ pub fn speaks(revision: Revision, reply: &crate::probe::Reply) -> bool {
             versions.any(is_it)
         }
         Era::Legacy => is_it(&result["protocolVersion"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Reply;
+
+    #[test]
+    fn a_call_that_asked_nothing_may_have_been_cut() {
+        #[track_caller]
+        fn check(status: Option<u16>, end: End, why: Unasked) {
+            let reply = Reply {
+                status,
+                end,
+                ..Reply::default()
+            };
+            let shown = String::new();
+            assert_eq!(Unasked::of(&Exchange { shown, reply }), why);
+        }
+        let closed = || End::Closed(String::new());
+        check(None, closed(), Unasked::Gone);
+        check(Some(200), closed(), Unasked::Gone);
+        check(Some(200), End::Silent(Duration::ZERO), Unasked::Silent);
+        check(Some(200), End::Done, Unasked::Ended);
     }
 }
