@@ -126,10 +126,13 @@ impl Link {
         &self.url[self.host.clone()]
     }
 
-    /// The name by which a rule means the link: its host, where it is reached as sites are. What takes a second yes of a
-    /// person for how it is reached has to be named, as `example.com:8443` or `http://example.com`.
+    /// The name by which a rule means the link: its host, where it is reached as sites are or is this machine. What takes a
+    /// second yes of a person for how it is reached elsewhere has to be named, as `example.com:8443` or `http://example.com`.
     pub fn named(&self) -> String {
         let mut name = self.host().to_owned();
+        if self.is_of_this_machine() {
+            return name;
+        }
         for warning in &self.warnings {
             if let Warning::Port(port) = warning {
                 name = format!("{name}:{port}");
@@ -451,6 +454,24 @@ mod tests {
         check("http://localhost:1/", "localhost", "localhost");
         check("https://10.0.0.1/", "10.0.0.1", "10.0.0.1");
         check("https://[::1]/", "[::1]", "[::1]");
+    }
+
+    #[test]
+    fn a_page_on_this_machine_is_named_by_its_host_alone() {
+        #[track_caller]
+        fn check(raw: &str, named: &str) {
+            let link = judge(raw).expect("the link may be opened");
+            assert_eq!(link.named(), named, "{raw}");
+        }
+        check("https://example.com/x", "example.com");
+        check("https://example.com:8443/x", "example.com:8443");
+        check("http://example.com/x", "http://example.com");
+        check("http://10.0.0.1:8080/x", "http://10.0.0.1:8080");
+        check("http://localhost:8080/x", "localhost");
+        check("http://[::1]:8080/x", "[::1]");
+        check("http://0.0.0.0:8080/x", "0.0.0.0");
+        check("http://[::]:8080/x", "[::]");
+        check("http://[::ffff:7f00:1]/", "[::ffff:7f00:1]");
     }
 
     #[test]
