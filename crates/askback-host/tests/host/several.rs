@@ -18,10 +18,11 @@ use askback_host::{
         Ask, Asker, By, Cause, Conversation, Desk, Ended, Folders, Happened, Permission, Reached,
         Reply, Said,
     },
-    page::{Look, Page},
+    page::{Look, Page, Style},
     relay::{Relay, ServerId},
     remarks::{Remark, Remarks},
     text::{Words, given},
+    wire::Shown,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -34,7 +35,8 @@ const LOOK: Look = Look {
 };
 
 /// A person who answers once so many questions have come or gone, and says then which one they saw. To a
-/// message that says so they want to be asked no more, and to another one they press Ctrl-C.
+/// message that says so they want to be asked no more, to another one they press Ctrl-C, and at another one they look at
+/// the messages first.
 struct Person {
     awaited: usize,
     seen: Rc<RefCell<Vec<String>>>,
@@ -49,10 +51,12 @@ impl Leaf for Person {
         };
         let message = front.question.ask.message().unwrap_or_default();
         let seen = format!("{} {message}", desk.asker().name);
+        let is_new = !self.seen.borrow().contains(&seen);
         self.seen.borrow_mut().push(seen.clone());
         Poll::Ready(match message {
             "no more" => Did::Said(vec![Said::Mute]),
             "stop" => Did::Interrupt,
+            "look" if is_new => Did::Wire(Shown::Last),
             _ => Did::Answered(Reply::Declined {
                 by: By::Person,
                 reason: Some(seen),
@@ -292,4 +296,19 @@ async fn a_form_of_ours_stays_in_front_when_another_server_asks() {
     let answer = json!(answer.expect("it ran").expect("it is one"));
     assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
     assert_eq!(seen.take(), ["a Ours", "b 1"]);
+}
+
+#[tokio::test]
+async fn messages_at_a_question_stand_under_the_name_of_its_server() {
+    let (mut host, _relay, other, seen) = two(1);
+    host.showing_wire(|page, _| {
+        page.say(Style::Plain, "the messages");
+        Ok(())
+    });
+    host.choose(ServerId::default());
+    let answer = host.attend(other.fill(asked("look"))).await;
+    answer.expect("nobody interrupts").expect("it is one");
+    assert_eq!(seen.take(), ["b look", "b look"]);
+    let told = host.page().take().to_string();
+    assert_eq!(told, "Messages of b\nthe messages\n");
 }

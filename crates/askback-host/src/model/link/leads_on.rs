@@ -179,6 +179,10 @@ mod tests {
             &["evil.example"],
         );
         check(
+            "https://example.com/?to=https%2525253A%2525252F%2525252Fevil.example",
+            &["evil.example"],
+        );
+        check(
             "https://example.com/r/https%3A%2F%2Fevil.example",
             &["evil.example"],
         );
