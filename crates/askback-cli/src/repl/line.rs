@@ -648,6 +648,19 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_any_request_may_hold_a_secret() {
+        #[track_caller]
+        fn check(line: &str, may: bool) {
+            assert_eq!(parse(line).may_hold_secret(), may, "{line}");
+        }
+        check("/send x", false);
+        check(r#"/send x {"to": "Rome"}"#, false);
+        check(r#"/send x {"a": [{"password": "hush"}]}"#, true);
+        check(r#"/send x {"a": ["Bearer X1"]}"#, true);
+        check("/send x {hush", true);
+    }
+
+    #[test]
     fn a_word_too_many_is_not_passed_over() {
         for (command, most, written) in BRIEF {
             let enough = vec!["'a b'"; most].join(" ");

@@ -799,6 +799,9 @@ mod tests {
         let when = json!({"mode": "url", "host": "a.test", "key": "k"});
         let rule = json!({"when": when, "accept": true});
         check(&[(link("https://a.test/x"), Reply::Link)], first, rule);
+        let elsewhere = link("http://a.test:8080/x");
+        let host = json!("http://a.test:8080");
+        check(&[(elsewhere, Reply::Link)], "/answers/0/when/host", host);
         let no = json!({"when": {"key": "k"}, "decline": true, "reason": "too dear"});
         let refused = link("javascript:alert(1)");
         check(&[(refused, declined(By::Policy))], first, no);

@@ -139,9 +139,9 @@ fn a_question_is_answered_by_another_process() {
         .expect(2, "must be yes or no");
     user.run(&["answer", id, "confirm_booking=true", "nobody=1"])
         .expect(2, "the form does not take that:");
-    let broken = ["answer", id, "confirm_booking=true", "no\nbody=1"];
-    user.run(&broken)
-        .expect(2, "\n  | `no<U+000A>body`: is not known\n");
+    let broken = ["answer", id, "confirm_booking=true", "no\nbody=1", "one=1"];
+    let faults = "\n  | `no<U+000A>body`: is not known\n  | `one`: is not known\n";
+    user.run(&broken).expect(2, faults);
     let second = user.run(&["answer", id, "confirm_booking=true"]).parked();
     assert_eq!(second["questions"][0]["key"], "contact");
     // The first is over: nothing is an answer to it any more.

@@ -114,4 +114,10 @@ fn no_value_is_in_a_trace_a_recording_or_an_error() {
         .run()
         .expect(2)
         .says("--env is for one server");
+    let both = ["open", "--server", "s", "--server", "t"];
+    for (option, value) in [("--env", "A=b"), ("--header", "A: b")] {
+        let words = [&both[..], &["--config", "servers.json", option, value]].concat();
+        let ran = run(&format!("both{option}"), &words).run().expect(2);
+        ran.says(&format!("{option} is for one server"));
+    }
 }

@@ -555,6 +555,24 @@ mod tests {
         check("{error: {}}", good(), &[("an error", "Booked.")]);
     }
 
+    #[test]
+    fn a_client_that_declares_less_is_asked_less_and_not_more() {
+        #[track_caller]
+        fn check(count: usize, expected: &str) {
+            let expect = format!("{{questions: {count}}}");
+            let expect: Expect = yaml_serde::from_str(&expect).expect("expectations");
+            let observed = Observed {
+                undeclared: Some("the client declares no forms".into()),
+                ..observed(booked(false))
+            };
+            let judged = expect.judge(&observed);
+            let judged: Vec<_> = judged.iter().map(|it| it.expected.as_str()).collect();
+            assert_eq!(judged, [expected]);
+        }
+        check(3, "questions: 3 (the client declares no forms)");
+        check(1, "questions: 1");
+    }
+
     #[cfg(feature = "json-schema")]
     #[test]
     fn a_result_is_judged_by_a_schema() {

@@ -2,7 +2,7 @@
 
 use pty_process::blocking::Command;
 
-use super::{User, id};
+use super::{User, id, link};
 use crate::{full::Terminal, run::ASKBACK};
 
 /// What a command writes to a terminal that ends with 8.
@@ -67,4 +67,17 @@ fn the_rest_of_a_long_question_is_named_with_its_secrets() {
     }
     let whole = user.run(&["answer", id, "--json"]).parked();
     assert_eq!(whole["questions"][0]["message"], long);
+}
+
+#[test]
+fn a_person_reads_where_a_link_that_waits_leads() {
+    let user = User::new("terminal-link");
+    let link = link("http://a.example/?next=https://elsewhere.example/");
+    let parked = user.call(&format!(r#"{{"k":{link}}}"#)).parked();
+    let said = waits(&user, &["answer", id(&parked)]);
+    let rows = "Host | a.example\nMay send you on to | elsewhere.example\n";
+    let warning = "The connection is not encrypted (http): others can read along.\n";
+    for words in [rows, warning] {
+        assert!(said.contains(words), "{words:?} is not in\n{said}");
+    }
 }

@@ -104,10 +104,11 @@ answers: [{accept: {food: hay}}]
 before:
   - {name: open the zoo, call: count}
   - {name: feed it, call: ask, expect: {text: {contains: hay}}}
+  - {name: let somebody in, call: count}
 cases:
-  - {name: first, call: count, expect: {text: '2'}}
-  - {name: alone, call: count, fresh: true, expect: {text: '2'}}
-  - {name: second, call: count, expect: {text: '3'}}
+  - {name: first, call: count, expect: {text: '3'}}
+  - {name: alone, call: count, fresh: true, expect: {text: '3'}}
+  - {name: second, call: count, expect: {text: '4'}}
 ";
     on_zoo("before", &[], cases).expect(0).prints("3 passed");
     // Where one fails, the case was not run, and the next one begins with it again.
