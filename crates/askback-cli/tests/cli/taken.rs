@@ -102,15 +102,20 @@ impl Ground {
         }
     }
 
-    /// A conversation with it.
+    /// A conversation with it, at the line of commands.
     fn open(&self, scratch: &Scratch) -> Terminal {
+        let mut terminal = self.begin(scratch);
+        terminal.until("> ");
+        terminal
+    }
+
+    /// A conversation with it, in which a task that was begun earlier may ask at once.
+    fn begin(&self, scratch: &Scratch) -> Terminal {
         let url = format!("http://{}/mcp", self.address);
         let state = scratch.path("state");
         let state = state.to_str().expect("it is a text");
         let words = ["open", "--url", &url, "--name", "ground"];
-        let mut terminal = Terminal::open_with(&words, 100, &[("XDG_STATE_HOME", state)]);
-        terminal.until("> ");
-        terminal
+        Terminal::open_with(&words, 100, &[("XDG_STATE_HOME", state)])
     }
 
     fn calls(&self) -> usize {
@@ -193,7 +198,7 @@ fn a_task_outlives_the_process_that_began_it() {
     beside.press(CTRL_D);
     assert_eq!(beside.end(), Some(0));
     first.kill();
-    let mut second = ground.open(&scratch);
+    let mut second = ground.begin(&scratch);
     second.until("ground asks · task 1 | dig");
     answer(&mut second);
     second.until("Task 1 is done: | dig");
@@ -213,7 +218,7 @@ fn a_question_that_was_open_when_the_window_was_closed_is_asked_again() {
     let mut first = ground.open(&scratch);
     begin(&mut first);
     first.hang_up();
-    let mut second = ground.open(&scratch);
+    let mut second = ground.begin(&scratch);
     second.until("ground asks · task 1 | dig");
     ground.goes_on();
     answer(&mut second);

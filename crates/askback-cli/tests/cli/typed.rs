@@ -13,7 +13,7 @@ use crate::{
 const CLEAR: &str = "\x15";
 
 /// A server of 2025-11-25. Its tool `hang` says so and never answers; its tool `link` says that it waits,
-/// waits for the pipe `go`, and asks to open a link. Its tool `nag` asks so, too, and again after each answer.
+/// waits for the pipe `go`, and asks to open a link. Its tool `nag` asks so, too, and again after each answer, four times in all.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
 times=1
@@ -28,6 +28,7 @@ while IFS= read -r line; do
     *'"name":"hang"'*)
         echo hanging >&2 ;;
     *'"name":"nag"'* | *'"id":"nag'*)
+        [ "$times" -le 4 ] || continue
         printf '{"jsonrpc":"2.0","id":"nag%s","method":"elicitation/create","params":{"mode":"url","message":"Sign in %s.","elicitationId":"one","url":"https://example.com/"}}\n' "$times" "$times"
         times=$((times + 1)) ;;
     *'"method":"tools/call"'*)
