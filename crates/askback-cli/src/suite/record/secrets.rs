@@ -63,7 +63,19 @@ impl Secrets {
             Value::Null | Value::Bool(_) => {}
             Value::String(text) => self.values.extend(spellings(text)),
             Value::Array(all) => all.iter().for_each(|one| self.note(name, one)),
-            other => drop(self.values.insert(other.to_string())),
+            // Each value in it may come again by itself.
+            Value::Object(members) if is_name(name) => {
+                members.values().for_each(|one| self.note(name, one));
+            }
+            Value::Object(members) => {
+                self.values.insert(value.to_string());
+                for (name, one) in members {
+                    if is_name(name) || is_held(one) {
+                        self.note(name, one);
+                    }
+                }
+            }
+            Value::Number(number) => drop(self.values.insert(number.to_string())),
         }
     }
 
@@ -371,6 +383,9 @@ mod tests {
             secrets.note("password", &json!(secret));
             secrets.note("parts", &json!(["hunt", "unter", "e"]));
             secrets.note("pin", &json!(4711));
+            let credentials = json!({"user": "adalove", "keys": [{"of": "k0123"}, 4_712_000]});
+            secrets.note("credentials", &credentials);
+            secrets.note("login", &json!({"name": "grace", "password": "cobol1959"}));
             let mut message = json!({"result": said});
             secrets.leave_out(&mut message, false);
             assert_eq!(message, json!({"result": left}), "{secret}");
@@ -399,6 +414,9 @@ mod tests {
         check("hush", json!([4711, 4712]), json!([null, 4712]));
         check("\"", json!("a \"b\""), json!("a (left out)b(left out)"));
         check("hunters", json!("hunters"), json!("(left out)"));
+        let within = json!({"said": "adalove has k0123, grace cobol1959", "number": 4_712_000});
+        let left = json!({"said": "(left out) has (left out), grace (left out)", "number": null});
+        check("hush", within, left);
         // What is too short is left inside words, and words of the protocol stay.
         check(
             "x",
