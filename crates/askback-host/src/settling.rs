@@ -23,6 +23,8 @@ pub(crate) struct Settling {
     /// The question that is shown, and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
+    /// Whether that is for a step that the person took, so that it holds for what they had asked themselves, too.
+    blinks: bool,
     /// Whether the question that was shown went away, and nothing was taken since: what is typed is meant for that.
     is_gone: bool,
     /// Whether the letter that was pressed last leads to a text: what follows it may be the rest of a word, and was
@@ -49,7 +51,7 @@ impl Settling {
 
     /// Has a step that the person took settle, too, for a moment.
     pub(crate) fn blink(&mut self) {
-        self.silence = Some(Box::pin(sleep(BLINK)));
+        (self.silence, self.blinks) = (Some(Box::pin(sleep(BLINK))), true);
     }
 
     /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too, and whatever
@@ -62,6 +64,7 @@ impl Settling {
             self.is_gone &= front.is_none();
             let settles = front.map_or(has_begun || self.is_gone, |front| !is_of_person(&front));
             self.silence = settles.then(|| Box::pin(sleep(SILENCE)));
+            self.blinks = false;
         }
     }
 
@@ -74,7 +77,8 @@ impl Settling {
     /// had asked themselves takes all keys.
     pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
         let is_new = seen(desk) != self.shown || self.goes_on();
-        is_new && desk.front().is_some_and(|front| !is_of_person(&front))
+        let takes_all = |front: &Front<'_>| is_of_person(front) && !self.blinks;
+        is_new && desk.front().is_some_and(|front| !takes_all(&front))
     }
 
     /// Takes note that the letter which was pressed may lead to a text.
@@ -116,7 +120,7 @@ impl Settling {
 
     /// Ends it before its time.
     pub(crate) fn end(&mut self) {
-        (self.shown, self.silence, self.is_gone) = (None, None, false);
+        (self.shown, self.silence, self.is_gone, self.blinks) = (None, None, false, false);
     }
 
     /// Takes note of a key that was not taken.
@@ -138,7 +142,7 @@ impl Settling {
             None => Poll::Pending,
         };
         if over.is_ready() {
-            (self.silence, self.is_gone) = (None, false);
+            (self.silence, self.is_gone, self.blinks) = (None, false, false);
         }
         over
     }
@@ -336,6 +340,11 @@ mod tests {
             suggests: false,
         };
         happen(&mut desk, &mut settling, asks(3, arguments));
+        check(&desk, &mut settling, false);
+        // A step to what an Enter sends is one that they have to see.
+        settling.blink();
+        check(&desk, &mut settling, true);
+        assert!(is_over(&mut settling, BLINK * 2).await);
         check(&desk, &mut settling, false);
     }
 }
