@@ -9,13 +9,17 @@ use super::domain;
 const DECODED: usize = 3;
 
 /// The parts of the names of parameters that say where to go on: a host may stand alone in those.
-const GOES_ON: [&str; 13] = [
-    "back", "continue", "dest", "domain", "forward", "goto", "host", "next", "redir", "return",
-    "site", "target", "ur",
+const GOES_ON: [&str; 8] = [
+    "back", "continue", "dest", "forward", "goto", "next", "redir", "return",
 ];
 
 /// The names of parameters that say where to go on, too short to be looked for within others.
-const GOES_ON_WHOLE: [&str; 4] = ["go", "link", "out", "to"];
+const GOES_ON_WHOLE: [&str; 8] = [
+    "domain", "go", "host", "link", "out", "site", "target", "to",
+];
+
+/// The names of parameters whose addresses are no way: they name what is asked for.
+const NO_WAY: [&str; 4] = ["audience", "resource", "scope", "xmlns"];
 
 /// The hosts of other sites in the parameters, their names and the path of a link, each once.
 pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
@@ -25,6 +29,7 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let in_fragment = url.fragment().unwrap_or_default();
     let in_fragment = url::form_urlencoded::parse(in_fragment.as_bytes());
     let values = url.query_pairs().chain(in_fragment);
+    let values = values.filter(|(name, _)| !NO_WAY.contains(&&**name));
     let values = values.flat_map(|(name, value)| {
         let value = (goes_on(&name), value.into_owned());
         [(false, name.into_owned()), value]
@@ -50,7 +55,10 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
 /// Whether a parameter of this name says where to go on.
 fn goes_on(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    GOES_ON_WHOLE.contains(&name.as_str()) || GOES_ON.iter().any(|part| name.contains(part))
+    GOES_ON_WHOLE.contains(&name.as_str())
+        || name.ends_with("url")
+        || name.ends_with("uri")
+        || GOES_ON.iter().any(|part| name.contains(part))
 }
 
 /// A value as it is, and decoded again as long as that changes it.
@@ -109,7 +117,13 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
         let address = join(url, &value[at..])?;
         let is_site = match address.host()? {
             Host::Domain(name) => name.contains('.') && (before == '=' || ends_as_site(name)),
-            Host::Ipv4(_) | Host::Ipv6(_) => true,
+            // A number alone is a folder.
+            Host::Ipv4(_) => {
+                let name = value[at..].trim_start_matches(['/', '\\']);
+                let name = name.split(['/', '\\']).next().unwrap_or_default();
+                before == '=' || name.contains('.')
+            }
+            Host::Ipv6(_) => true,
         };
         is_site.then_some(address)
     })
@@ -117,7 +131,7 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
 
 /// The address of a host that stands alone, perhaps before a path. A name has to end as those of sites do.
 fn host_alone(value: &str) -> Option<Url> {
-    if value.starts_with(['/', '\\']) {
+    if value.starts_with(['/', '\\']) || value.contains('@') {
         return None;
     }
     let address = Url::parse(&format!("https://{value}")).ok()?;
@@ -201,6 +215,16 @@ mod tests {
         check("https://example.com/?url=%2Fa.com", &[]);
         check("https://example.com/?file=report.zip&v=1.2", &[]);
         check("https://example.com/?next=www.example.com", &[]);
+        check("https://example.com/?source=README.md&hour=9.am", &[]);
+        check("https://example.com/?return_email=ada@mail.com", &[]);
+        check("https://example.com/?image_url=evil.com", &["evil.com"]);
+        check("https://example.com/?target=evil.com", &["evil.com"]);
+        check("https://example.com/files//2024//notes.txt", &[]);
+        // The names of what a person signs in for.
+        check(
+            "https://example.com/?scope=https://www.googleapis.com/auth/drive&resource=https://api.other.com",
+            &[],
+        );
         check(
             "https://example.com/?to=https://user@evil.example",
             &["evil.example"],
