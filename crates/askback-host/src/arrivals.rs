@@ -78,7 +78,7 @@ struct Queued {
 /// A place in the queue, which is free again once it is dropped.
 #[derive(Debug)]
 struct Place {
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     surplus: Arc<Mutex<Surplus>>,
 }
 
@@ -194,9 +194,10 @@ impl Arrivals {
     }
 
     fn take(&mut self, queued: Queued) -> (ServerId, Arrival) {
-        // Something is left out only while others wait, so that nothing is forgotten.
-        if let Some(place) = queued.place {
-            let surplus = mem::take(&mut *held(&place.surplus));
+        if let Some(Place { permit, surplus }) = queued.place {
+            // First there is room again: what is left out from now on is so for others that wait, with which it is told.
+            drop(permit);
+            let surplus = mem::take(&mut *held(&surplus));
             if surplus.count > 0 {
                 self.left_out = Some((queued.server, surplus));
             }
@@ -219,7 +220,7 @@ impl Places {
         let permits = u32::try_from(bytes).ok()?;
         let permit = Arc::clone(&self.free).try_acquire_many_owned(permits);
         Some(Place {
-            _permit: permit.ok()?,
+            permit: permit.ok()?,
             surplus: Arc::clone(&self.surplus),
         })
     }
