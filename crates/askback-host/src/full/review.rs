@@ -28,8 +28,9 @@ pub(super) fn rows(
         };
         let number = words!("{}", index.saturating_add(1)).right(3);
         // Many blanks would put the rest of a label where a value stands.
-        let label: Vec<_> = field.label().split_whitespace().collect();
-        let label = text::line(&format!("{}: ", label.join(" ")));
+        let label = text::line(field.label());
+        let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
+        let label = label.join(" ") + ": ";
         let value = text::line(&value);
         let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);

@@ -86,7 +86,7 @@ fn blanks() -> Question {
 fn long_labels() -> Question {
     let fields = r#"
         "agreed": {"type": "boolean", "title": "I book both rooms with breakfast, which costs 3000 USD and is final"},
-        "name": {"type": "string", "title": "The name on the card that is charged"},
+        "name": {"type": "string", "title": "The name on\nthe card that is charged"},
         "city": {"type": "string", "title": "Where the invoice goes to"},
         "note": {"type": "string", "title": "Note"},
         "euros": {"type": "integer", "title": "Donate: 1 EUR                                        ."}
