@@ -165,13 +165,13 @@ pub(super) fn review(page: &mut Page, asker: &Asker, question: &Question, draft:
 pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
         Ask::Form { message, schema } => {
-            let is_of = |secret: &Field| match field.name.strip_prefix(&secret.name) {
-                Some("") => true,
-                // An item of a list, which has no words of its own.
-                Some(item) => is_index(item),
-                None => false,
-            };
-            field.looks_secret() || schema.secret_fields(message).any(is_of)
+            // An item of a list has no words of its own.
+            let is_item = |list: &&Field| field.name.strip_prefix(&list.name).is_some_and(is_index);
+            let is_it = |secret: &Field| secret.name == field.name;
+            field.looks_secret()
+                || schema.fields.iter().find(is_item).is_some_and(Field::looks_secret)
+                // What a field alone asks for may stand in the message.
+                || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
         }
         Ask::Arguments { .. } => field.looks_secret(),
         _ => false,
