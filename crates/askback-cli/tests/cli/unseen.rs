@@ -36,7 +36,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// What a shell runs behind the command: it tells whether the terminal shows what is typed.
+/// The end of the shell's script: it says whether the terminal shows what is typed.
 const ECHO: &str = "stty -a | grep -o -- '-\\?echo\\b'";
 
 /// Where the password is asked for, on a terminal of which a shell tells once the command has ended whether it shows what

@@ -1,4 +1,4 @@
-//! What arrives from the clients: questions, what servers say, and what was left out of that.
+//! The arrivals from the clients: questions, events of servers, and the count of those that were left out.
 
 use std::mem;
 

@@ -5,7 +5,7 @@ use pty_process::blocking::Command;
 use super::{User, id, link};
 use crate::{full::Terminal, run::ASKBACK};
 
-/// What a command writes to a terminal that ends with 8.
+/// The output of a command at a terminal, which ends with 8.
 #[track_caller]
 fn waits(user: &User, words: &[&str]) -> String {
     let command = Command::new(ASKBACK)
