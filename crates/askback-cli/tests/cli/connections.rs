@@ -105,8 +105,7 @@ fn call_and_open(scratch: &Scratch, target: &[&str], tool: &str, go_on: impl Fn(
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     let _ = fs::remove_file(&log);
     // The browser runs by itself; reading from a pipe waits for it.
-    let made = Command::new("mkfifo").arg(&log).status();
-    assert!(made.is_ok_and(|status| status.success()));
+    scratch.pipe("browser.log");
     let mut child = askback(scratch, &["open"])
         .args(target)
         .env("BROWSER", browser)

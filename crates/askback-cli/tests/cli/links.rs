@@ -93,8 +93,7 @@ fn a_link_is_opened_after_a_yes_as_one_argument() {
     let scratch = Scratch::new("link-yes");
     let log = scratch.path("browser.log");
     // The browser runs by itself; reading from a pipe waits for it.
-    let made = Command::new("mkfifo").arg(&log).status();
-    assert!(made.is_ok_and(|status| status.success()));
+    scratch.pipe("browser.log");
     let url = "https://example.com/a?b=$(touch%20x)&c=`d`|e;f";
     let child = talk(&scratch, "/call link\nyes\n", url);
     let opened = fs::read_to_string(log).expect("the browser writes");

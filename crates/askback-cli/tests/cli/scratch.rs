@@ -23,6 +23,15 @@ impl Scratch {
         self.0.join(name)
     }
 
+    /// Makes a pipe in it: who reads from it waits until something is written there.
+    #[cfg(unix)]
+    pub(crate) fn pipe(&self, name: &str) {
+        let made = std::process::Command::new("mkfifo")
+            .arg(self.path(name))
+            .status();
+        assert!(made.is_ok_and(|status| status.success()));
+    }
+
     /// Writes a file into it, and gives its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.path(name);

@@ -45,8 +45,7 @@ impl Desk {
         let scratch = Scratch::new(name);
         let log = scratch.path("browser.log");
         // The browser runs by itself; reading from a pipe waits for it.
-        let made = Command::new("mkfifo").arg(&log).status();
-        assert!(made.is_ok_and(|status| status.success()));
+        scratch.pipe("browser.log");
         let script = format!(
             "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > {}\n",
             log.display()

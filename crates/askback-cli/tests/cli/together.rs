@@ -1,7 +1,7 @@
 //! Several servers that a person sees at once: one that is still being connected to, and two that ask
 //! at the same time.
 
-use std::{fs, process::Command, thread, time::Instant};
+use std::{fs, thread, time::Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -50,9 +50,7 @@ fn place(scratch: &Scratch, servers: &[(&str, &str)]) -> String {
         scratch.file(&format!("{name}/server.sh"), script);
         scratch.file(&format!("{name}/tools.json"), &TOOLS.replace('\n', ""));
         scratch.file(&format!("{name}/count"), "0");
-        let pipe = scratch.path(&format!("{name}/go"));
-        let made = Command::new("mkfifo").arg(pipe).status();
-        assert!(made.is_ok_and(|status| status.success()));
+        scratch.pipe(&format!("{name}/go"));
         let script = format!("{name}/server.sh");
         listed[name] = json!({"command": "sh", "args": [script]});
     }

@@ -57,10 +57,7 @@ impl Talk {
     fn begin(name: &str, is_plain: bool) -> Self {
         let scratch = Scratch::new(&format!("typed-{name}-{is_plain}"));
         let server = scratch.file("server.sh", SERVER);
-        let made = std::process::Command::new("mkfifo")
-            .arg(scratch.path("go"))
-            .status();
-        assert!(made.is_ok_and(|status| status.success()));
+        scratch.pipe("go");
         let browser = scratch.file("browser", "#!/bin/sh\necho opened > \"$0.log\"\n");
         let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&browser, runs).expect("it is ours");
@@ -102,6 +99,21 @@ impl Talk {
         assert_eq!(self.terminal.exit(), Some(0));
         self.scratch.path("browser.log").exists()
     }
+}
+
+/// A conversation with the server of this script, on the full screen.
+fn open(server: &str) -> Terminal {
+    let words = [
+        "open",
+        "--protocol",
+        "2025-11-25",
+        "--name",
+        "zoo",
+        "--",
+        "sh",
+        server,
+    ];
+    Terminal::open(&words, 80)
 }
 
 // Shows CA-18.
@@ -156,21 +168,8 @@ fn ctrl_c_at_a_question_is_none_of_the_two_that_leave() {
 times=1"#;
     let scratch = Scratch::new("typed-leaving");
     let server = scratch.file("server.sh", &SERVER.replace("times=1", asks));
-    let made = std::process::Command::new("mkfifo")
-        .arg(scratch.path("go"))
-        .status();
-    assert!(made.is_ok_and(|status| status.success()));
-    let words = [
-        "open",
-        "--protocol",
-        "2025-11-25",
-        "--name",
-        "zoo",
-        "--",
-        "sh",
-        &server,
-    ];
-    let mut terminal = Terminal::open(&words, 80);
+    scratch.pipe("go");
+    let mut terminal = open(&server);
     terminal.until("Type to filter").press(CTRL_C);
     terminal.until("Ctrl-C again leaves");
     fs::write(scratch.path("go"), "\n").expect("it is ours");
@@ -202,17 +201,7 @@ fn an_enter_that_bounces_sends_no_form() {
     );
     let scratch = Scratch::new("typed-bounce");
     let server = scratch.file("server.sh", &server);
-    let words = [
-        "open",
-        "--protocol",
-        "2025-11-25",
-        "--name",
-        "zoo",
-        "--",
-        "sh",
-        &server,
-    ];
-    let mut terminal = Terminal::open(&words, 80);
+    let mut terminal = open(&server);
     terminal.until("zoo> ").press("/call nag").press(ENTER);
     terminal
         .until("| Sign in 1.")

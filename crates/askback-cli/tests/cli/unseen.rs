@@ -52,10 +52,7 @@ fn asked(scratch: &Scratch) -> Terminal {
 /// The same, where the shell runs the command so.
 fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
     let server = scratch.file("server.sh", SERVER);
-    let made = std::process::Command::new("mkfifo")
-        .arg(scratch.path("go"))
-        .status();
-    assert!(made.is_ok_and(|status| status.success()));
+    scratch.pipe("go");
     let script = format!("{script} {ECHO}");
     let command = Command::new("sh")
         .args(["-c", &script])
