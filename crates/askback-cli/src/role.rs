@@ -221,17 +221,11 @@ impl Role {
 
     /// The kinds of questions that it does not declare, as the end of a sentence; none where it declares all.
     pub fn undeclared(self) -> Option<Words> {
-        let Abilities {
-            forms,
-            links,
-            sampling,
-            roots,
-        } = self.abilities;
         let all = [
-            (forms, "forms"),
-            (links, "links"),
-            (sampling, "sampling"),
-            (roots, "roots"),
+            (self.abilities.forms, "forms"),
+            (self.abilities.links, "links"),
+            (self.abilities.sampling, "sampling"),
+            (self.abilities.roots, "roots"),
         ];
         let lacking = all.into_iter().filter(|(can, _)| !can);
         let lacking = Words::join(lacking.map(|(_, kind)| kind.into()), ", ");
