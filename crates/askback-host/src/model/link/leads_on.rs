@@ -149,14 +149,15 @@ fn ends_as_site(name: &str) -> bool {
 mod tests {
     use crate::model::link::judge;
 
+    #[track_caller]
+    fn check(url: &str, hosts: &[&str]) {
+        let link = judge(url).expect("it may be opened");
+        assert_eq!(link.leads_on, hosts, "{url}");
+    }
+
     // Shows EL-35, EL-41.
     #[test]
     fn other_sites_in_a_link_are_named() {
-        #[track_caller]
-        fn check(url: &str, hosts: &[&str]) {
-            let link = judge(url).expect("it may be opened");
-            assert_eq!(link.leads_on, hosts, "{url}");
-        }
         check("https://example.com/a?b=c", &[]);
         check("https://example.com/?to=https://login.example.com/x", &[]);
         check("https://example.com/?to=/a//b", &[]);
@@ -237,11 +238,6 @@ mod tests {
 
     #[test]
     fn sites_are_found_wherever_an_address_fits() {
-        #[track_caller]
-        fn check(url: &str, hosts: &[&str]) {
-            let link = judge(url).expect("it may be opened");
-            assert_eq!(link.leads_on, hosts, "{url}");
-        }
         // In the name of a parameter.
         check(
             "https://example.com/?https://evil.example",
