@@ -139,10 +139,19 @@ impl Terminal {
     /// Waits until a line is wanted for a question.
     #[track_caller]
     pub(crate) fn until_asked(&mut self) -> &mut Self {
-        while self.contents().trim_end().lines().last() != Some(">") {
+        self.until_wanted(">")
+    }
+
+    /// Waits until a line is wanted behind this prompt, and none of it is there yet.
+    #[track_caller]
+    pub(crate) fn until_wanted(&mut self, prompt: &str) -> &mut Self {
+        while self.contents().trim_end().lines().last() != Some(prompt) {
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.take(bytes),
-                Err(_) => panic!("no line is wanted in\n{}", self.contents()),
+                Err(_) => panic!(
+                    "no line is wanted behind {prompt:?} in\n{}",
+                    self.contents()
+                ),
             }
         }
         self

@@ -93,7 +93,10 @@ fn a_secret_is_not_shown_as_it_is_typed_in_lines() {
     terminal.press(ENTER).until("| it is right");
     assert!(!terminal.wrote("hunter"));
     assert!(terminal.wrote("36"));
-    terminal.until("zoo> ").press(CTRL_D).until("ended with 0");
+    terminal
+        .until_wanted("zoo>")
+        .press(CTRL_D)
+        .until("ended with 0");
     terminal.until("\necho");
 }
 
@@ -102,9 +105,12 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     let scratch = Scratch::new("unseen-cancelled");
     let mut terminal = asked(&scratch);
     terminal.press("hun").press(CTRL_C).until("it is wrong");
-    terminal.until("zoo> ").press("/help");
+    terminal.until_wanted("zoo>").press("/help");
     terminal.until("zoo> /help").press(ENTER);
-    terminal.until("so does Ctrl-D\n\nzoo> ").press(CTRL_D);
+    terminal
+        .until("so does Ctrl-D")
+        .until_wanted("zoo>")
+        .press(CTRL_D);
     terminal.until("ended with 0").until("\necho");
     assert!(!terminal.wrote("hun"));
 
@@ -130,7 +136,7 @@ fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
     terminal
         .until_asked()
         .press(CTRL_C)
-        .until("zoo> ")
+        .until_wanted("zoo>")
         .press(CTRL_D);
     terminal.until("zoo> \necho");
 }
