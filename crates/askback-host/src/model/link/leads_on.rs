@@ -8,18 +8,39 @@ use super::domain;
 /// How often a value is decoded once more: each page that passes one on encodes it again.
 const DECODED: usize = 3;
 
-/// The parts of the names of parameters that say where to go on: a host may stand alone in those.
-const GOES_ON: [&str; 8] = [
-    "back", "continue", "dest", "forward", "goto", "next", "redir", "return",
+/// The parts of the names of parameters that say where to go on: any host may stand alone in those.
+const GOES_ON: [&str; 12] = [
+    "back", "callback", "continue", "dest", "forward", "goto", "jump", "landing", "location",
+    "next", "redir", "return",
 ];
 
 /// The names of parameters that say where to go on, too short to be looked for within others.
-const GOES_ON_WHOLE: [&str; 8] = [
-    "domain", "go", "host", "link", "out", "site", "target", "to",
+const GOES_ON_WHOLE: [&str; 20] = [
+    "after", "cb", "click", "domain", "dst", "exit", "go", "host", "link", "loc", "open", "out",
+    "page", "r", "ru", "site", "target", "to", "u", "view",
 ];
 
-/// The names of parameters whose addresses are no way: they name what is asked for.
-const NO_WAY: [&str; 4] = ["audience", "resource", "scope", "xmlns"];
+/// The names of parameters whose addresses are no way: they name who asks, or what is asked for.
+const NO_WAY: [&str; 7] = [
+    "audience",
+    "client_id",
+    "hd",
+    "iss",
+    "resource",
+    "scope",
+    "xmlns",
+];
+
+/// The ends of names that are sites wherever they stand alone. Those of other sites end the names of files and fields, too.
+const SITES: [&str; 16] = [
+    "biz", "cn", "com", "de", "eu", "fr", "icu", "info", "jp", "net", "online", "org", "ru", "top",
+    "uk", "xyz",
+];
+
+/// The signs between the parts of a value, each of which may be a host alone.
+const BETWEEN: [char; 15] = [
+    '"', '\'', '`', '<', '>', '(', ')', '{', '}', '|', ',', ';', '&', '?', '#',
+];
 
 /// The hosts of other sites in the parameters, their names and the path of a link, each once.
 pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
@@ -31,19 +52,22 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let values = url.query_pairs().chain(in_fragment);
     let values = values.filter(|(name, _)| !NO_WAY.contains(&&**name));
     let values = values.flat_map(|(name, value)| {
-        let value = (goes_on(&name), value.into_owned());
-        [(false, name.into_owned()), value]
+        let value = (Some(name.to_string()), value.into_owned());
+        [(None, name.into_owned()), value]
     });
-    let in_path = (false, url.path().to_owned());
-    for (goes_on, value) in values.chain([in_path]) {
+    let in_path = (None, url.path().to_owned());
+    for (name, value) in values.chain([in_path]) {
         for value in decoded(value) {
             let found = addresses(url, &value);
-            let alone = goes_on.then(|| host_alone(&value)).flatten();
-            for address in found.into_iter().chain(alone) {
-                let Some(host) = address.host_str() else {
-                    continue;
-                };
-                if site(host) != here && !hosts.iter().any(|known| known == host) {
+            let name = name.as_deref();
+            let alone = name.map(|name| hosts_alone(name, &value));
+            for address in found.into_iter().chain(alone.into_iter().flatten()) {
+                let host = address.host_str().unwrap_or_default();
+                let host = host.trim_start_matches('.');
+                if !host.is_empty()
+                    && site(host) != here
+                    && !hosts.iter().any(|known| known == host)
+                {
                     hosts.push(host.to_owned());
                 }
             }
@@ -54,6 +78,8 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
 
 /// Whether a parameter of this name says where to go on.
 fn goes_on(name: &str) -> bool {
+    // That of one of several.
+    let name = name.split('[').next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
     GOES_ON_WHOLE.contains(&name.as_str())
         || name.ends_with("url")
@@ -82,14 +108,14 @@ fn decoded(value: String) -> Vec<String> {
 
 /// The addresses in a value: that which it is on this page or by itself, and those within it.
 fn addresses(url: &Url, value: &str) -> Vec<Url> {
-    let here = [join(url, value), Url::parse(value).ok()];
+    let whole = [join(url, value), Url::parse(value).ok()];
     let small = value.to_ascii_lowercase();
     let within = small
         .match_indices("http")
         .filter(|(at, _)| *at > 0)
         .map(|(at, _)| join(url, &value[at..]));
-    let here = here.into_iter().chain(within).flatten();
-    here.chain(behind_slashes(url, value)).collect()
+    let all = whole.into_iter().chain(within).flatten();
+    all.chain(behind_slashes(url, value)).collect()
 }
 
 /// A value on the page of this link as a browser reads it: slashes of both kinds are the same, and more than two are two.
@@ -98,8 +124,33 @@ fn join(url: &Url, value: &str) -> Option<Url> {
     let value = value.trim_start_matches(|char: char| char <= ' ');
     let host = value.trim_start_matches(slashes);
     match value.len().saturating_sub(host.len()) {
-        0 | 1 => url.join(value).ok(),
-        _ => url.join(&format!("//{host}")).ok(),
+        0 | 1 => url.join(to_host(value)).ok(),
+        _ => url.join(&format!("//{}", to_host(host))).ok(),
+    }
+}
+
+/// An address as far as its host, where a sign behind it is none of hosts: then others stand around it, as in JSON.
+fn to_host(address: &str) -> &str {
+    let slashes = ['/', '\\'];
+    let start = match address.split_once(':') {
+        Some((scheme, _))
+            if ["http", "https"]
+                .iter()
+                .any(|web| scheme.eq_ignore_ascii_case(web)) =>
+        {
+            let behind = &address[scheme.len()..];
+            let host = behind.trim_start_matches(':').trim_start_matches(slashes);
+            address.len().saturating_sub(host.len())
+        }
+        _ => 0,
+    };
+    let is_end = |c: char| slashes.contains(&c) || "?#".contains(c);
+    let authority = address[start..].split(is_end).next().unwrap_or_default();
+    let is_of_host = |c: char| c.is_alphanumeric() || !c.is_ascii() || "-._:[]%@".contains(c);
+    match authority.find(|c| !is_of_host(c)) {
+        // The name of a user may have other signs.
+        Some(end) if !authority.contains('@') => &address[..start.saturating_add(end)],
+        _ => address,
     }
 }
 
@@ -129,15 +180,39 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
     })
 }
 
-/// The address of a host that stands alone, perhaps before a path. A name has to end as those of sites do.
-fn host_alone(value: &str) -> Option<Url> {
-    if value.starts_with(['/', '\\']) || value.contains('@') {
+/// The addresses of hosts that stand alone in the value of a parameter, or in that of one within it.
+fn hosts_alone(name: &str, value: &str) -> Vec<Url> {
+    let mut found = Vec::new();
+    for part in value.split(BETWEEN) {
+        let (name, value) = part.split_once('=').unwrap_or((name, part));
+        found.extend(host_alone(value, goes_on(name)));
+    }
+    found
+}
+
+/// The address of a host that stands alone, perhaps before a path.
+fn host_alone(value: &str, goes_on: bool) -> Option<Url> {
+    if value.starts_with(['/', '\\']) || value.contains(['@', ' ']) {
         return None;
     }
     let address = Url::parse(&format!("https://{value}")).ok()?;
-    let host = address.host_str()?;
-    let is_site = value.contains('.') && ends_as_site(host);
-    is_site.then_some(address)
+    let is_host = match address.host()? {
+        Host::Domain("localhost") => goes_on,
+        Host::Domain(name) => {
+            name.contains('.') && ends_as_site(name) && (goes_on || is_site(name))
+        }
+        // A number alone is no address.
+        Host::Ipv4(number) => goes_on && value.starts_with(&number.to_string()),
+        Host::Ipv6(_) => goes_on,
+    };
+    is_host.then_some(address)
+}
+
+/// Whether a name is that of a site wherever it stands. Names of programs are written from their end.
+fn is_site(name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or_default();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    SITES.contains(&last) && !["com", "io", "net", "org"].contains(&first)
 }
 
 /// Whether a name ends as those of sites do.
@@ -270,7 +345,65 @@ mod tests {
                 &["evil.com"],
             );
         }
-        check("https://example.com/?tool=a.com&about=b.com", &[]);
+        for name in [
+            "u", "r", "dst", "after", "page", "jump", "to[]", "to[0]", "Location",
+        ] {
+            let link = |host: &str| format!("https://example.com/?{name}={host}");
+            check(&link("evil.app"), &["evil.app"]);
+            check(&link("localhost:8080/a"), &["localhost"]);
+            check(&link("10.0.0.1"), &["10.0.0.1"]);
+            check(&link("[::1]:80"), &["[::1]"]);
+            check(&link("evil%E3%80%82app"), &["evil.app"]);
+            for none in ["2", "1.2", "home", "home.html", "/a.com", "a%20b.app"] {
+                check(&link(none), &[]);
+            }
+        }
+        // Whatever the name, where nothing but sites is named so.
+        check(
+            "https://example.com/?tool=a.com&b=1;c=d.co.uk",
+            &["a.com", "d.co.uk"],
+        );
+        check(
+            "https://example.com/?a=/in%3Fb%3Devil.com%26c=1",
+            &["evil.com"],
+        );
+        check(
+            "https://example.com/?a=/in%3Fnext%3Devil.app",
+            &["evil.app"],
+        );
+        check(
+            "https://example.com/?a=x,evil.com|b.org/c",
+            &["evil.com", "b.org"],
+        );
+        for none in [
+            "file=README.md&of=Socket.io&by=user.name&at=created.at",
+            "app=com.example.app&id=org.evil.com",
+            "client_id=1.apps.googleusercontent.com&hd=evil.com&iss=https://a.test",
+            "q=made%20by%20evil.com",
+            "v=1.2.3.4&ip=10.0.0.1&on=localhost",
+        ] {
+            check(&format!("https://example.com/?{none}"), &[]);
+        }
+        // Among other signs.
+        for around in [
+            r#"{"to":"_","a":1}"#,
+            "{to:_}",
+            "(_)",
+            "<_>",
+            "a, _; b",
+            "'_'",
+        ] {
+            for host in ["https://evil.app", "http:evil.app", "a=//evil.app"] {
+                let value: String =
+                    url::form_urlencoded::byte_serialize(around.replace('_', host).as_bytes())
+                        .collect();
+                check(&format!("https://example.com/?a={value}"), &["evil.app"]);
+            }
+        }
+        let json = "%7B%22to%22:%22evil.com%22%7D";
+        check(&format!("https://example.com/?a={json}"), &["evil.com"]);
+        check("https://example.com/?a=https://u,x@evil.app", &["evil.app"]);
+        check("https://example.com/?a=//.evil.app", &["evil.app"]);
         // A browser drops tabs and line breaks.
         check(
             "https://example.com/?a=x%20ht%09tps://evil.com",
