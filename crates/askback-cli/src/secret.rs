@@ -53,6 +53,30 @@ const BEGINNINGS: [&str; 23] = [
     "-----BEGIN",
 ];
 
+/// How those of others begin, and words as well: those are shorter, or have no digit.
+const WORDY: [&str; 20] = [
+    "AGE-SECRET-KEY-",
+    "ATATT3",
+    "PMAK-",
+    "SG.",
+    "dckr_pat_",
+    "doo_v1_",
+    "dop_v1_",
+    "figd_",
+    "glptt-",
+    "gsk_",
+    "hvs.",
+    "pypi-",
+    "rk_test_",
+    "rubygems_",
+    "sbp_",
+    "shpat_",
+    "shpss_",
+    "whsec_",
+    "xai-",
+    "xox",
+];
+
 /// The words before a token.
 const SCHEMES: [&str; 4] = ["basic", "bearer", "digest", "token"];
 
@@ -67,6 +91,9 @@ const RANDOM: usize = 32;
 
 /// The fewest characters of a token in a text that nothing else says to be secret.
 const TOKEN: usize = 16;
+
+/// The fewest characters of a secret that a text names.
+const NAMED: usize = 6;
 
 /// Whether a name is one that secrets have.
 pub fn is_name(name: &str) -> bool {
@@ -97,7 +124,10 @@ pub fn is_plain_header(name: &str) -> bool {
 
 /// Whether something anywhere in a text seems to be a secret, where names are judged so.
 pub fn is_in(text: &str, is_name: fn(&str) -> bool) -> bool {
-    has_token(text) || has_user(text) || has_named(text, is_name) || has_words(text, is_name)
+    has_token(text)
+        || has_user(text)
+        || named(text, is_name).next().is_some()
+        || has_words(text, is_name)
 }
 
 /// Whether an argument of a call seems to be a secret, or to hold one.
@@ -143,16 +173,64 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The secrets in a text that nothing else says to be secret: tokens of widespread services, users with their passwords in
-/// URLs, and private keys. What begins as a token and is shorter, or has no digit, is a word.
+/// The secrets in a text that nothing else says to be secret: tokens of widespread services, what stands behind the name of
+/// a secret or a word before a token, users with their passwords in URLs, and private keys. What begins as a token and is
+/// shorter, or has no digit, is a word.
 pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let parts = parts(text).map(|part| part.trim_end_matches('.'));
     let tokens = parts.filter(|part| {
-        part.len() >= TOKEN
-            && part.contains(|c: char| c.is_ascii_digit())
-            && BEGINNINGS.iter().any(|begin| part.starts_with(begin))
+        let begins = |all: &[&str]| all.iter().any(|begin| part.starts_with(begin));
+        is_long(part) && (begins(&BEGINNINGS) || begins(&WORDY))
     });
-    tokens.chain(users(text)).chain(private_keys(text))
+    let named = named(text, is_name).filter_map(named_value);
+    tokens
+        .chain(named)
+        .chain(behind_schemes(text))
+        .chain(users(text))
+        .chain(private_keys(text))
+}
+
+/// Whether what begins as a token is no word.
+fn is_long(part: &str) -> bool {
+    part.len() >= TOKEN && part.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The value at the beginning of what stands behind the name of a secret. A word in small letters may be one of a sentence.
+fn named_value(behind: Behind<'_>) -> Option<&str> {
+    let is_end = |c: char| c.is_whitespace() || "\"'`\\,;&<>()[]{}".contains(c);
+    let value = match behind.quote {
+        Some(quote) => behind.value.split([quote, '\\']).next(),
+        None => behind
+            .value
+            .split(is_end)
+            .next()
+            .map(|word| word.trim_end_matches('.')),
+    };
+    value.filter(|value| is_coded(value))
+}
+
+/// What stands in a text behind words that stand before a token.
+fn behind_schemes(text: &str) -> impl Iterator<Item = &str> {
+    let mut was_scheme = false;
+    text.split(|c: char| c.is_whitespace() || "\"'`\\,;:=<>()[]{}".contains(c))
+        .filter(|word| !word.is_empty())
+        .filter(move |word| {
+            let is_behind = std::mem::replace(&mut was_scheme, is_scheme(word));
+            is_behind && is_coded(word)
+        })
+}
+
+/// Whether a word stands before a token.
+fn is_scheme(word: &str) -> bool {
+    SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Whether a secret that a text names is none of its words.
+fn is_coded(word: &str) -> bool {
+    let has = |is: fn(char) -> bool| word.contains(is);
+    word.len() >= NAMED
+        && (has(|c| c.is_ascii_digit())
+            || has(char::is_lowercase) && word.chars().skip(1).any(char::is_uppercase))
 }
 
 /// The users with a password that URLs in a text name.
@@ -218,7 +296,8 @@ fn has_token(text: &str) -> bool {
             && has(char::is_ascii_lowercase)
             && has(char::is_ascii_uppercase)
             && has(char::is_ascii_digit);
-        is_random || BEGINNINGS.iter().any(|begin| part.starts_with(begin))
+        let begins = |all: &[&str]| all.iter().any(|begin| part.starts_with(begin));
+        is_random || begins(&BEGINNINGS) || is_long(part) && begins(&WORDY)
     })
 }
 
@@ -265,23 +344,36 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOOKED_AT)]
 }
 
-/// Whether the name of a secret stands before a `=` or `:` with something behind it.
-fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
-    let quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
-    text.match_indices(['=', ':']).any(|(at, sign)| {
-        let before = text[..at].trim_end_matches(quote);
-        let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-        let name = &before[before.trim_end_matches(is_part).len()..];
-        if name.is_empty() || !is_name(name) {
-            return false;
-        }
-        let after = beginning(&text[at.saturating_add(sign.len())..]);
-        let value = after.trim_start_matches(|c| quote(c) || "=:-".contains(c));
-        // A variable stood behind it.
-        let word = value.trim_end_matches(quote);
-        let is_scheme = SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word));
-        !value.is_empty() && !is_scheme && !after.starts_with("//")
-    })
+/// What stands behind the name of a secret, and a `=` or `:`.
+struct Behind<'a> {
+    /// The quote that the value begins with.
+    quote: Option<char>,
+    /// The value, and what follows.
+    value: &'a str,
+}
+
+/// What stands in a text behind names of secrets.
+fn named(text: &str, is_name: fn(&str) -> bool) -> impl Iterator<Item = Behind<'_>> {
+    let is_quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
+    text.match_indices(['=', ':'])
+        .filter_map(move |(at, sign)| {
+            let before = text[..at].trim_end_matches(is_quote);
+            let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+            let name = &before[before.trim_end_matches(is_part).len()..];
+            if name.is_empty() || !is_name(name) {
+                return None;
+            }
+            let after = beginning(&text[at.saturating_add(sign.len())..]);
+            let value = after.trim_start_matches(|c| is_quote(c) || "=:-".contains(c));
+            let last = after[..after.len().saturating_sub(value.len())]
+                .chars()
+                .next_back();
+            let quote = last.filter(|c| "\"'".contains(*c));
+            // A variable stood behind it.
+            let is_bare = is_scheme(value.trim_end_matches(is_quote));
+            (!value.is_empty() && !is_bare && !after.starts_with("//"))
+                .then_some(Behind { quote, value })
+        })
 }
 
 /// Whether a word before a token, or an option with the name of a secret, has a word behind it.
@@ -382,6 +474,8 @@ mod tests {
             "key=x",
             "--port=80",
             "postgresql://u@h/db",
+            "country=SG.",
+            "pypi-mirror",
         ] {
             assert!(!is_in(text, is_name), "{text}");
         }
@@ -398,6 +492,13 @@ mod tests {
             "xoxb-1234567890-abc",
             "AKIA0123456789ABCDEF",
             "npm_0123456789abcdef",
+            "pypi-AgEIcHlwaS5vcmcC",
+            "dop_v1_0123456789abcdef",
+            "SG.0123456789abcdef.0123",
+            "whsec_0123456789abcdef",
+            "shpat_0123456789abcdef",
+            "xoxe.xoxp-1-0123456789",
+            "AGE-SECRET-KEY-1QQQQQQQQ",
         ] {
             for around in [
                 "", "It is ", "[\"", "a=", "(", "\n", "\\n", "a\\\\t", "\\u000a", "\\x0a", "?a%3D",
@@ -410,6 +511,22 @@ mod tests {
             found("See https://ada:hush/@a.test, https://ada:hush@a.test/x"),
             ["ada:hush"]
         );
+        for text in [
+            "password=hunter2, and more",
+            "password: hunter2",
+            "It is PASSWORD = hunter2.\nx",
+            r#"{"password": "hunter2", "a": 1}"#,
+            r#"{\"db_password\":\"hunter2\"}"#,
+            "https://a.test/?access_token=hunter2&a=1",
+            "export API_KEY='hunter2'",
+            "Authorization: Basic hunter2==",
+            "it sent Bearer hunter2",
+            "token hunter2",
+        ] {
+            assert_eq!(found(text), ["hunter2"], "{text}");
+        }
+        assert_eq!(found("\"pass\": \"a b, 2\""), ["a b, 2"]);
+        assert_eq!(found("password: hunterTwo"), ["hunterTwo"]);
         let key = "MIIE\nabcdef+/0123==";
         for kind in ["", "RSA ", "ENCRYPTED "] {
             let pem = format!(
@@ -432,6 +549,13 @@ mod tests {
             "https://ada@a.test",
             "-----BEGIN PUBLIC KEY-----\nMIIE0123456789abcdef\n-----END PUBLIC KEY-----",
             "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+            "Password: required",
+            "password=string",
+            "pass: 12 of 14 tests",
+            "pypi-mirror-of-the-world",
+            "SG. 0123456789abcdef",
+            "maxTokens: 100000",
+            "Basic training, token ring, Bearer token",
         ] {
             assert_eq!(found(text), none, "{text}");
         }
