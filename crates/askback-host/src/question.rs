@@ -13,7 +13,7 @@ use crate::{
     model::{
         Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Sampling, Stance, Step,
         Suggestions, Wants, Why,
-        link::{Link, Refusal},
+        link::{Link, Refusal, Warning},
     },
     page::{Excerpt, Page, Style},
     text::{self, Given, PeerText, Words, given},
@@ -133,7 +133,10 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
             form::field(page, &front.question.ask, draft, at);
         }
         Step::Review(draft) => form::review(page, asker, front.question, draft),
-        Step::Consent(link) => consent(page, link),
+        Step::Consent(link) => {
+            destination(page, link);
+            page.link(link);
+        }
         Step::Opened(_) => {
             page.blank();
             let words = match front.goes_on() {
@@ -546,17 +549,25 @@ fn client(excerpt: &mut Excerpt<'_>, issuer: &str, returns_to: &str) {
     excerpt.page().say(Style::Plain, words);
 }
 
-fn consent(page: &mut Page, link: &Link) {
-    page.quote_line("Host ", link.host());
-    page.link(link);
-    for host in &link.leads_on {
-        page.quote_line("May send you on to ", host);
+/// Puts on the page where a link goes: its site, before a host that may begin as another, and what to be careful of.
+pub fn destination(page: &mut Page, link: &Link) {
+    page.quote_line("Site ", link.site());
+    if link.host() != link.site() {
+        page.quote_line("Host ", link.host());
     }
-    for warning in &link.warnings {
+    warnings(page, &link.warnings);
+    for host in &link.leads_on {
+        page.quote_line("! May send you on to ", host);
+    }
+}
+
+/// Puts on the page why a link takes a second yes.
+pub fn warnings(page: &mut Page, warnings: &[Warning]) {
+    for warning in warnings {
         let (words, of) = warning.words();
-        page.item("  ! ", Style::Warning, words);
+        page.item("! ", Style::Warning, words);
         if let Some(of) = of {
-            page.quote_line("    ", of);
+            page.quote_line("  ", of);
         }
     }
 }

@@ -14,6 +14,7 @@ use askback_core::{
 use askback_host::{
     model::{link, read_field},
     page::{Page, Style, out},
+    question,
     text::{self, Clock, PeerText, given},
     words,
 };
@@ -327,7 +328,7 @@ fn agree(url: &str) -> Result<ElicitResult, Error> {
         Error::usage(words).quoting(url)
     })?;
     let mut page = out::stderr_page();
-    park::put_warnings(&mut page, &link.warnings);
+    question::warnings(&mut page, &link.warnings);
     out::tell(&mut page);
     Ok(ElicitResult::agree())
 }

@@ -24,7 +24,7 @@ use askback_host::{
         Ended,
         link::{self, Warning},
     },
-    page::{Page, Style, out},
+    page::{Style, out},
     text::{Words, given},
     wire, words,
 };
@@ -309,17 +309,6 @@ pub(super) fn print(
     let mut page = out::stdout_page();
     page::put(&mut page, id, call)?;
     Ok(out::print(&page.take())?)
-}
-
-/// Puts on a page what may mislead in a link.
-pub(super) fn put_warnings(page: &mut Page, warnings: &[Warning]) {
-    for warning in warnings {
-        let (words, of) = warning.words();
-        page.item("! ", Style::Warning, words);
-        if let Some(of) = of {
-            page.quote_line("  ", of);
-        }
-    }
 }
 
 /// Sends a round. Prints the result, or returns the one that asks.

@@ -202,7 +202,7 @@ fn a_person_signs_in_once_and_out_again() {
         &format!("  {}", desk.issuer.server()),
         &format!("  at  | {origin}"),
         "  for | trips:read",
-        "Host | 127.0.0.1",
+        "Site | 127.0.0.1",
     ] {
         assert!(
             screen.contains(&format!("\n{line}\n")),

@@ -55,9 +55,14 @@ pub(super) fn body(
         }
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             // Nothing of it is cut, and what it leads to comes before an address of any length.
-            let host = link.host();
-            let domain = host.len().saturating_sub(link.domain.len())..host.len();
-            rows.extend(whole_of("Site    ", host, domain, columns));
+            let (site, host) = (link.site(), link.host());
+            let label = (Style::Strong, "Site    ");
+            rows.extend(whole_of(label, site, 0..site.len(), columns));
+            if host != site {
+                let label = (Style::Strong, "Host    ");
+                let domain = host.len().saturating_sub(site.len())..host.len();
+                rows.extend(whole_of(label, host, domain, columns));
+            }
             if let Some(words) = question::on_this_machine(link, is_elsewhere) {
                 rows.extend(wrapped(row(), Style::Plain, words));
             }
@@ -65,19 +70,11 @@ pub(super) fn body(
                 rows.extend(warned(warning, look));
             }
             for host in &link.leads_on {
-                rows.extend(whole_of(
-                    "May send you on to ",
-                    host,
-                    0..host.len(),
-                    columns,
-                ));
+                let label = (Style::Warning, "! May send you on to ");
+                rows.extend(whole_of(label, host, 0..host.len(), columns));
             }
-            rows.extend(whole_of(
-                "Address ",
-                &link.url,
-                link.domain.clone(),
-                columns,
-            ));
+            let label = (Style::Strong, "Address ");
+            rows.extend(whole_of(label, &link.url, link.domain.clone(), columns));
             match front.step {
                 Step::Opened(_) if front.is_unfinished() => {
                     let words =
@@ -205,10 +202,15 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
 }
 
 /// The rows of a host or a link behind a label, of which nothing is cut. The domain, whose owner pays for it, stands out.
-fn whole_of(label: &'static str, text: &str, domain: Range<usize>, columns: usize) -> Vec<Row> {
+fn whole_of(
+    (style, label): (Style, &'static str),
+    text: &str,
+    domain: Range<usize>,
+    columns: usize,
+) -> Vec<Row> {
     let indent = text::columns(label).min(columns / 4);
     let mut rows = Vec::new();
-    let (mut begins, mut row) = (0, Row::new(columns).ours(Style::Strong, label));
+    let (mut begins, mut row) = (0, Row::new(columns).ours(style, label));
     while begins < text.len() {
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
         let ends = begins.saturating_add(room).min(text.len());

@@ -126,6 +126,11 @@ impl Link {
         &self.url[self.host.clone()]
     }
 
+    /// The registrable domain, in ASCII: the part of the host that its owner pays for.
+    pub fn site(&self) -> &str {
+        &self.url[self.domain.clone()]
+    }
+
     /// The name by which a rule means the link: its host, where it is reached as sites are or is this machine. What takes a
     /// second yes of a person for how it is reached elsewhere has to be named, as `example.com:8443` or `http://example.com`.
     pub fn named(&self) -> String {

@@ -14,7 +14,7 @@ use askback_host::{
         Question, Reply, Said, Server,
     },
     offer::{About, Offer},
-    page::{Look, Page},
+    page::{Look, Page, Style},
     relay::ServerId,
     text::{self, Words, given},
     words,
@@ -899,6 +899,30 @@ fn nothing_is_seen_of_a_question_that_settles_that_is_not_seen_later() {
         seat.press(&Key::Char('o'));
         assert_eq!(seat.log.contains("= open"), shows_end, "{length}: {shown}");
     }
+}
+
+// Shows EL-40.
+#[test]
+fn the_site_of_a_link_stands_out() {
+    let mut seat = Seat::new(80);
+    seat.happen(Event::Asked(
+        1,
+        link("https://paypal.com.login.evil.example/a"),
+    ));
+    let frame = seat.frame();
+    let cells = (0..frame.height()).flat_map(|row| frame.cells(row));
+    let cells =
+        cells.filter(|cell| cell.text.contains("evil.example") || cell.text.contains("paypal"));
+    let seen: Vec<_> = cells.map(|cell| (cell.style, cell.text.as_str())).collect();
+    let expected = [
+        // Where nothing is strong, the site stands alone.
+        (Style::Strong, "evil.example"),
+        (Style::Dim, "paypal.com.login."),
+        (Style::Strong, "evil.example"),
+        (Style::Dim, "https://paypal.com.login."),
+        (Style::Strong, "evil.example"),
+    ];
+    assert_eq!(seen, expected);
 }
 
 #[test]

@@ -75,11 +75,7 @@ fn put_question(page: &mut Page, id: &str, call: &Parked, key: String, request: 
         question::secret(page, &question.ask);
     }
     if let Some(Ok(link)) = url.as_deref().map(link::judge) {
-        page.quote_line("Host ", link.host());
-        for host in &link.leads_on {
-            page.quote_line("May send you on to ", host);
-        }
-        super::put_warnings(page, &link.warnings);
+        question::destination(page, &link);
     }
     if let Some(action) = answered {
         let words = words!("answered: {}, not delivered yet", given(action));
