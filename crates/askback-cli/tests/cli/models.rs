@@ -69,7 +69,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
     let state: &'static str = Box::leak(kept.path("state").display().to_string().into_boxed_str());
     let open = |name: &str, lines: &str| conversation(name, state, &address, lines).on_travel();
     let ran = open("asked", "CALL\n\n/edit\nReply by hand.\n.\n\n").expect(0);
-    ran.says("Runs on ollama/qwen3.")
+    ran.says("it runs on ollama/qwen3.")
         .says("| Reply 0.")
         .prints("Reply by hand.");
     let ran = open("always", "CALL\n/always\nCALL\n").expect(0);

@@ -43,7 +43,8 @@ pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
                 request(&mut excerpt, &sampling.request);
                 excerpt.end(LEFT_OUT);
             }
-            page.note(Style::Dim, words!("Runs on {}.", model(front.model)));
+            let words = words!("1 of 2, the request: it runs on {}.", model(front.model));
+            page.note(Style::Dim, words);
         }
         Step::Running(_) => {
             let words = words!("{} is asked for a reply…", model(front.model));
@@ -76,7 +77,8 @@ pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
 /// Puts the reply on the page that is ready to be sent; a mark stands before the call `at`.
 pub(crate) fn ready(page: &mut Page, server: Given, sampling: &Sampling, at: Option<usize>) {
     page.blank();
-    page.say(Style::Strong, words!("Ready to send to {}:", server));
+    let words = words!("2 of 2, the reply: ready to send to {}:", server);
+    page.say(Style::Strong, words);
     let Some(reply) = &sampling.reply else { return };
     let mut number = 0_usize;
     for block in reply.content.blocks() {
