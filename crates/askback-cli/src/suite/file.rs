@@ -587,7 +587,12 @@ cases:
         );
         check(
             &case("    call: x\n    expect:\n      structured: {total: 1}\n"),
-            "cases[0].expect.structured: `total` is no JSON pointer: it begins with a slash, as in /total at line 5 column 20",
+            "cases[0].expect.structured: `total` is no place in JSON: it begins with a slash, as in /total, or as a path, \
+             with $ at line 5 column 20",
+        );
+        check(
+            &case("    call: x\n    expect:\n      structured: {'$.a[': 1}\n"),
+            "cases[0].expect.structured: `$.a[` is no JSON path: it is read as far as its character 3 at line 5 column 20",
         );
         check(
             &case("    call: x\n    expect: {text: {matches: '('}}\n"),

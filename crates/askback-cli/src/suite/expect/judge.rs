@@ -6,7 +6,7 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::{Condition, ErrorExpect, Expect, LogExpect, Pointer, QuestionExpect, Questions};
+use super::{Condition, ErrorExpect, Expect, LogExpect, Place, QuestionExpect, Questions};
 use crate::{
     error::{Error, Kind},
     suite::observe::{Asked, AskedMode, Ended, LogLine, Observed, Replied},
@@ -85,6 +85,34 @@ impl Judged {
             self.expected(words!("{}: {}", what.into(), wanted), came);
         }
     }
+
+    /// Takes in whether what is at a place of a whole is as expected: of several values, the first that is not.
+    fn take_at(
+        &mut self,
+        what: &'static str,
+        whole: Option<&Value>,
+        name: &'static str,
+        (place, condition): (&Place, &Condition),
+    ) {
+        let words = |place: &str| match place {
+            "" => what.into(),
+            place => words!("{} {}", what, given(place)),
+        };
+        let found = whole.map(|whole| place.values(whole)).unwrap_or_default();
+        if found.is_empty() {
+            let came = match whole {
+                Some(whole) => Came::Peer(place.missed(whole).into()),
+                None => words!("there is no {}", name).into(),
+            };
+            return self.take(words(place.text()), condition.check(None), came);
+        }
+        for (at, value) in found {
+            let checked = condition.check(Some(value));
+            if checked.is_err() {
+                return self.take(words(&at), checked, shown(Some(value)));
+            }
+        }
+    }
 }
 
 impl Expect {
@@ -150,14 +178,8 @@ impl Expect {
         let everywhere = self.result.iter().map(|of| ("result", Some(json), of));
         let within = self.structured.iter();
         let within = within.map(|of| ("structured", structured, of));
-        for (what, root, (pointer, condition)) in everywhere.chain(within) {
-            let found = root.and_then(|root| root.pointer(&pointer.0));
-            let what = match pointer.0.is_empty() {
-                true => what.into(),
-                false => words!("{} {}", what, given(&pointer.0)),
-            };
-            let came = came(found, root, pointer, "structured content");
-            judged.take(what, condition.check(found), came);
+        for (what, whole, of) in everywhere.chain(within) {
+            judged.take_at(what, whole, "structured content", of);
         }
         match (&self.schema, structured) {
             (Some(_), None) => {
@@ -214,12 +236,8 @@ impl ErrorExpect {
             let came = PeerText::from(&answer.message);
             judged.take("error message", message.check_text(&answer.message), came);
         }
-        for (pointer, condition) in &self.data {
-            let data = answer.data.as_ref();
-            let found = data.and_then(|data| data.pointer(&pointer.0));
-            let what = words!("error data {}", given(&pointer.0));
-            let came = came(found, data, pointer, "data");
-            judged.take(what, condition.check(found), came);
+        for of in &self.data {
+            judged.take_at("error data", answer.data.as_ref(), "data", of);
         }
     }
 }
@@ -356,50 +374,6 @@ fn shown(found: Option<&Value>) -> Came {
     }
 }
 
-/// The value at a place of a whole, or how far the place is there.
-fn came(
-    found: Option<&Value>,
-    whole: Option<&Value>,
-    pointer: &Pointer,
-    name: &'static str,
-) -> Came {
-    let Some(whole) = whole else {
-        return words!("there is no {}", name).into();
-    };
-    if found.is_some() {
-        return shown(found);
-    }
-    let mut there = pointer.0.as_str();
-    let within = loop {
-        there = there.rsplit_once('/').map_or("", |(before, _)| before);
-        match whole.pointer(there) {
-            Some(value) => break value,
-            None if there.is_empty() => break whole,
-            None => {}
-        }
-    };
-    let place = match there {
-        "" => "it",
-        there => there,
-    };
-    let has = match within {
-        Value::Object(members) if members.is_empty() => "has no members".to_owned(),
-        Value::Object(members) => {
-            let mut names: Vec<_> = members.keys().take(NAMED).map(String::as_str).collect();
-            if members.len() > NAMED {
-                names.push("…");
-            }
-            format!("has {}", names.join(", "))
-        }
-        Value::Array(all) => format!("is a list of {}", all.len()),
-        value => format!("is {value}"),
-    };
-    Came::Peer(format!("nothing is at {}: {place} {has}", pointer.0).into())
-}
-
-/// The most members that are named where one is missed.
-const NAMED: usize = 16;
-
 fn in_words(error: &Error) -> Came {
     match &error.quoted {
         None => error.message.clone().into(),
@@ -495,6 +469,24 @@ mod tests {
             "{structured: {/total: 3001}}",
             good(),
             &[("structured /total: 3001", "3000")],
+        );
+        // A path may lead to several values, and each has to fit.
+        check(
+            "{structured: {'$.tags[*]': a, '$[\"total\"]': 3000, '$.tags[?@ == \"b\"]': {present: false}}}",
+            good(),
+            &[],
+        );
+        check(
+            "{structured: {'$.*': 3000, '$.tags[*]': {present: false}, '$..x': 1}}",
+            good(),
+            &[
+                (
+                    "structured $['tags']: 3000 (a number; a list came)",
+                    "[\"a\"]",
+                ),
+                ("structured $..x: 1", "nothing is at $..x"),
+                ("structured $['tags'][0]: nothing there", "a"),
+            ],
         );
         check(
             "{structured: {/x: 1}}",

@@ -2,9 +2,10 @@
 
 mod condition;
 mod judge;
+mod place;
 mod time;
 
-use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use askback_core::protocol::LoggingLevel;
 use serde::{
@@ -12,7 +13,7 @@ use serde::{
     de::{self, SeqAccess, Visitor},
 };
 
-use self::{condition::Condition, time::Time};
+use self::{condition::Condition, place::Place, time::Time};
 use super::{
     members,
     observe::{AskedMode, Replied},
@@ -26,8 +27,8 @@ pub use judge::{Came, Mismatch};
 #[derive(Debug, Clone, Default)]
 pub struct Expect {
     text: Option<Condition>,
-    result: BTreeMap<Pointer, Condition>,
-    structured: BTreeMap<Pointer, Condition>,
+    result: BTreeMap<Place, Condition>,
+    structured: BTreeMap<Place, Condition>,
     schema: Option<JsonSchema>,
     failed: Option<bool>,
     error: Option<ErrorExpect>,
@@ -42,8 +43,8 @@ pub struct Expect {
 #[serde(deny_unknown_fields)]
 struct ExpectText {
     text: Option<Condition>,
-    result: Option<BTreeMap<Pointer, Condition>>,
-    structured: Option<BTreeMap<Pointer, Condition>>,
+    result: Option<BTreeMap<Place, Condition>>,
+    structured: Option<BTreeMap<Place, Condition>>,
     schema: Option<JsonSchema>,
     failed: Option<bool>,
     error: Option<ErrorExpect>,
@@ -55,10 +56,6 @@ struct ExpectText {
     under: Option<Time>,
 }
 
-/// The place of a value in JSON (RFC 6901).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Pointer(String);
-
 /// An error that the server answers with.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,7 +63,7 @@ struct ErrorExpect {
     code: Option<i64>,
     message: Option<Condition>,
     #[serde(default)]
-    data: BTreeMap<Pointer, Condition>,
+    data: BTreeMap<Place, Condition>,
 }
 
 /// A log line.
@@ -137,25 +134,6 @@ impl TryFrom<ExpectText> for Expect {
 impl<'de> Deserialize<'de> for Expect {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         members::map::<_, ExpectText, _>(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Pointer {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::word(deserializer)
-    }
-}
-
-impl FromStr for Pointer {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.is_empty() || text.starts_with('/') {
-            true => Ok(Self(text.to_owned())),
-            false => Err(format!(
-                "`{text}` is no JSON pointer: it begins with a slash, as in /{text}"
-            )),
-        }
     }
 }
 
