@@ -42,6 +42,8 @@ pub(super) struct FormView {
     reveals: bool,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
     is_tried: bool,
+    /// Whether it is to be sent by the last key.
+    submits: bool,
 }
 
 /// The outcome of a key.
@@ -69,7 +71,14 @@ impl FormView {
             has_suggested: false,
             reveals: false,
             is_tried: false,
+            submits: false,
         }
+    }
+
+    /// Has the form be looked over and sent.
+    fn submit(&mut self) -> Pressed {
+        self.submits = true;
+        Pressed::Said(vec![Said::Submit])
     }
 
     /// Shows secrets as they were typed, or hides them again.
@@ -82,8 +91,11 @@ impl FormView {
         !self.reveals && is_secret(ask, field)
     }
 
-    /// Goes to the first field because of which the form could not be sent.
-    pub(super) fn tried(&mut self, draft: &Draft) {
+    /// Goes to the first field because of which the form could not be sent, if it was to be just now.
+    pub(super) fn stays(&mut self, draft: &Draft) {
+        if !std::mem::take(&mut self.submits) {
+            return;
+        }
         self.is_tried = true;
         if let Some(wrong) = draft.wrong() {
             self.go_to(wrong);
@@ -236,7 +248,7 @@ impl FormView {
                     return Pressed::Command(command);
                 }
                 if at == last {
-                    return Pressed::Said(vec![Said::Submit]);
+                    return self.submit();
                 }
                 self.go_to(at.saturating_add(1));
             }
@@ -249,7 +261,7 @@ impl FormView {
             Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
             Key::PageUp => self.go_to(at.saturating_sub(5)),
             Key::Ctrl('t') if draft.has_nested() => return Pressed::Said(self.fold(draft)),
-            Key::Ctrl('s') => return Pressed::Said(vec![Said::Submit]),
+            Key::Ctrl('s') => return self.submit(),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;
                 if is_chosen_from(field) && !self.editor.text().is_empty() {

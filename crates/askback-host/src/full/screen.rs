@@ -187,7 +187,7 @@ impl Screen {
         if let Some(Step::Filling(draft)) = front.map(|front| front.step) {
             // The form was to be sent, and stays.
             if front.is_some_and(|front| front.issue.is_some()) {
-                self.form.tried(draft);
+                self.form.stays(draft);
             }
         }
     }

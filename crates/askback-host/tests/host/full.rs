@@ -592,6 +592,10 @@ screens! {
         Asks(form("When?", r#""name": {"type": "string"}, "day": {"type": "string", "format": "date"}"#, "")),
         Press(Key::Tab), Press(Key::Down), Press(Key::BackTab), See, Press(Key::Esc),
     ];
+    a_form_that_was_not_sent_can_be_gone_through: 80, [
+        Asks(vacation(true)), Press(Key::Ctrl('s')), Press(Key::Tab), See, Suggest(1, "", &["June"]), See, Press(Key::BackTab),
+        Suggest(0, "", &["Basel"]), See, Press(Key::Tab), Press(Key::Ctrl('s')), See, Press(Key::Esc),
+    ];
     what_is_suggested_is_reviewed_whole: 40, [
         Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Barcelona, a flight there, a hotel, and all else that there is"]),
         Press(Key::Down), Press(Key::Enter), Press(Key::Ctrl('s')), See, Press(Key::Esc),
