@@ -83,8 +83,15 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
         Ask::Retry {
             why,
             quoted,
+            written,
             secret,
-        } => retry(excerpt, why, quoted.as_ref(), *secret),
+        } => {
+            excerpt.page().item("× ", Style::Warning, why.clone());
+            if let Some(quoted) = quoted {
+                excerpt.quote_at("  ", quoted.raw());
+            }
+            retry(excerpt.page(), *written, *secret);
+        }
         Ask::Register { issuer } => register(excerpt, issuer),
         Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
         Ask::SignIn {
@@ -102,24 +109,18 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
     }
 }
 
-/// Puts on the page why a call failed, and what it means to make it again.
-fn retry(excerpt: &mut Excerpt<'_>, why: &Words, quoted: Option<&PeerText>, secret: bool) {
-    excerpt.page().item("× ", Style::Warning, why.clone());
-    if let Some(quoted) = quoted {
-        excerpt.quote_at("  ", quoted.raw());
+/// Puts on the page what it means to make a call again that was lost.
+fn retry(page: &mut Page, written: bool, secret: bool) {
+    let kept = "What you wrote is kept, and is sent again where the same is asked.";
+    let not_kept = "A form that asks for a secret is not kept: you fill it in again.";
+    match (written, secret) {
+        (true, true) => page.say(Style::Plain, words!("{} {}", kept, not_kept)),
+        (true, false) => page.say(Style::Plain, kept),
+        (false, true) => page.say(Style::Plain, not_kept),
+        (false, false) => {}
     }
-    let page = excerpt.page();
-    let kept = match secret {
-        true => {
-            "What you wrote is kept, and is sent again where the same is asked. A form that asks for a secret is not kept: you fill it in again."
-        }
-        false => "What you wrote is kept, and is sent again where the same is asked.",
-    };
-    page.say(Style::Plain, kept);
-    page.say(
-        Style::Warning,
-        "What the call did before it was lost, it does again.",
-    );
+    let again = "What the call did before it was lost, it does again.";
+    page.say(Style::Warning, again);
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.

@@ -64,6 +64,7 @@ async fn wants_again(session: &mut Session, call: &Call, mut error: Error) -> bo
             ask: Ask::Retry {
                 why: error.message,
                 quoted: error.quoted,
+                written: session.host.desk().has_kept(call),
                 secret: session.host.desk().asked_secret(),
             },
         };

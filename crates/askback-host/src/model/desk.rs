@@ -10,7 +10,7 @@ use askback_core::{
 };
 
 use super::{
-    Ask, Asker, By, Claims, Ended, Question, Refused, Reply, Why,
+    Ask, Asker, By, Call, Claims, Ended, Question, Refused, Reply, Why,
     kept::Kept,
     repeat::Repeats,
     stage::{self, Stage, Turn},
@@ -274,6 +274,11 @@ impl Desk {
             false => self.ended_before = self.ended,
         }
         self.repeats.begin(is_repeated);
+    }
+
+    /// Whether anything is kept of what the person wrote in a call that has ended, to be sent if it is made again.
+    pub fn has_kept(&self, call: &Call) -> bool {
+        self.repeats.has_kept() || self.kept.is_of(call)
     }
 
     /// Whether a form of the call asked for a secret. The answers to it are not kept.

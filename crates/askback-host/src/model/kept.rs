@@ -2,7 +2,7 @@
 
 use askback_core::{forms::Content, limits::Limits};
 
-use super::{Ask, Draft, Question, stage::Stage};
+use super::{Ask, Call, Draft, Question, stage::Stage};
 
 /// The form, or the reply in place of a model, that went away last, as far as it was written: it is there again where the
 /// same question is asked again, as it is when a call is repeated after a lost connection. A form that asks for secrets is
@@ -16,6 +16,12 @@ impl Kept {
         if let Some(stage) = written(&question.ask, stage, limits) {
             self.0 = Some((question, stage));
         }
+    }
+
+    /// Whether a question of this call is kept.
+    pub(super) fn is_of(&self, call: &Call) -> bool {
+        let kept = self.0.as_ref();
+        kept.is_some_and(|(question, _)| question.call.as_ref() == Some(call))
     }
 
     /// Takes the stage at which the person was with a question, if it is the one that went away.

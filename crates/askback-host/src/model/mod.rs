@@ -176,6 +176,8 @@ pub enum Ask {
         why: Words,
         /// The words of the other side on it.
         quoted: Option<PeerText>,
+        /// Whether the person wrote what is kept for it.
+        written: bool,
         /// Whether the call asked for a secret, which is not kept.
         secret: bool,
     },

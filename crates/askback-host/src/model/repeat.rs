@@ -44,6 +44,11 @@ impl Repeats {
         }
     }
 
+    /// Whether an answer of the call is kept.
+    pub(super) fn has_kept(&self) -> bool {
+        !self.given.is_empty()
+    }
+
     /// Whether the call asked for a secret.
     pub(super) fn asked_secret(&self) -> bool {
         self.asked_secret
