@@ -57,6 +57,8 @@ pub struct Remark(What);
 
 #[derive(Debug)]
 enum What {
+    /// How far it is, in our words.
+    Far(Words),
     /// Its words behind a mark of ours, and how many characters more there were.
     Quote(Words, PeerText, usize),
     /// A list of this kind changed.
@@ -93,9 +95,7 @@ impl From<Row> for Remark {
 impl From<&Far> for Remark {
     /// A line on how far a call was.
     fn from(far: &Far) -> Self {
-        let message = far.message.clone().unwrap_or_default();
-        let (text, more) = message.cut(SHOWN);
-        Self(What::Quote(figures(far.progress, far.total), text, more))
+        Self(progress(far.progress, far.total, far.message.clone()))
     }
 }
 
@@ -242,6 +242,7 @@ impl Remarks {
     /// Puts a remark on the page, of a server that the person calls by that name.
     pub fn put(page: &mut Page, name: &Given, remark: Remark) {
         match remark.0 {
+            What::Far(far) => page.say(Style::Plain, far),
             What::Quote(mark, text, more) => {
                 page.quote_at(mark, text);
                 if more > 0 {
@@ -307,13 +308,16 @@ impl Remarks {
 }
 
 fn remark(event: Event) -> Option<Remark> {
-    let (mark, text) = match event {
+    let (mark, text): (Words, _) = match event {
         Event::Progress {
             progress,
             total,
             message,
             ..
-        } => (figures(progress, total), message.unwrap_or_default()),
+        } => {
+            let message = message.map(PeerText::from);
+            return Some(Remark(self::progress(progress, total, message)));
+        }
         Event::Task { message: None, .. } => return None,
         Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
         Event::Log { level, data, .. } => {
@@ -321,7 +325,7 @@ fn remark(event: Event) -> Option<Remark> {
                 Ok(Value::String(text)) => text,
                 _ => data.as_str().to_owned(),
             };
-            (self::level(level).into(), words)
+            (words!("{} ", self::level(level)), words)
         }
         Event::ServerStderr(line) => (STDERR.into(), line),
         Event::ToolsChanged => return Some(Remark(What::Changed("tools"))),
@@ -337,23 +341,31 @@ fn remark(event: Event) -> Option<Remark> {
     Some(Remark(What::Quote(mark, text, more)))
 }
 
-fn figures(progress: f64, total: Option<f64>) -> Words {
-    match total {
-        Some(total) => words!("{} of {} ", progress, total),
-        None => words!("{} ", progress),
+/// How far a call is, with the words of the server where it has some.
+fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> What {
+    let far = match total {
+        Some(total) => words!("{} of {}", progress, total),
+        None => words!("{}", progress),
+    };
+    match message.filter(|message| !message.raw().is_empty()) {
+        Some(message) => {
+            let (text, more) = message.cut(SHOWN);
+            What::Quote(words!("{} ", far), text, more)
+        }
+        None => What::Far(far),
     }
 }
 
 /// The name of a level, to stand before a log line.
 pub fn level(level: LoggingLevel) -> &'static str {
     match level {
-        LoggingLevel::Debug => "debug ",
-        LoggingLevel::Info => "info ",
-        LoggingLevel::Notice => "notice ",
-        LoggingLevel::Warning => "warning ",
-        LoggingLevel::Error => "error ",
-        LoggingLevel::Critical => "critical ",
-        LoggingLevel::Alert => "alert ",
-        LoggingLevel::Emergency => "emergency ",
+        LoggingLevel::Debug => "debug",
+        LoggingLevel::Info => "info",
+        LoggingLevel::Notice => "notice",
+        LoggingLevel::Warning => "warning",
+        LoggingLevel::Error => "error",
+        LoggingLevel::Critical => "critical",
+        LoggingLevel::Alert => "alert",
+        LoggingLevel::Emergency => "emergency",
     }
 }
