@@ -7,7 +7,7 @@ use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema, TextField},
     future::BoxFuture,
     limits::Limits,
-    protocol::{Prompt, Reference, Tool},
+    protocol::{Prompt, PromptArgument, Reference, Tool},
     uri_template::UriTemplate,
 };
 use askback_host::{
@@ -101,13 +101,21 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
 }
 
 /// Has the person fill in the arguments of a prompt that are not given, with values that the server
-/// suggests. None if the person cancels.
+/// suggests, if one that it needs is among them; with `asks_all`, whichever are. None if the person cancels.
 pub async fn for_prompt(
     client: &Client,
     host: &mut Host,
     prompt: &Prompt,
     given: BTreeMap<String, String>,
+    asks_all: bool,
 ) -> Option<BTreeMap<String, String>> {
+    let arguments = prompt.arguments.iter().flatten();
+    let is_needed = |argument: &PromptArgument| {
+        argument.required == Some(true) && !given.contains_key(&argument.name)
+    };
+    if !asks_all && !arguments.clone().any(is_needed) {
+        return Some(given);
+    }
     let arguments = prompt.arguments.iter().flatten();
     let fields = arguments.map(|argument| Field {
         title: argument.title.clone(),

@@ -481,6 +481,15 @@ fn for_call(page: &mut Page, call: Option<&Call>) {
     }
 }
 
+/// The word for making a call.
+pub(crate) fn verb(call: Option<&Call>) -> &'static str {
+    match call {
+        Some(Call::Prompt(_)) => "Get",
+        Some(Call::Resource(_)) => "Read",
+        Some(Call::Tool(_) | Call::Task { .. }) | None => "Call",
+    }
+}
+
 /// Where a server comes from: the command that started it or its address, then how it identifies itself.
 pub(crate) fn origin(page: &mut Page, asker: &Asker) {
     match &asker.reached {

@@ -67,7 +67,7 @@ async fn get(
         .map(|argument| format!("{}=…", argument.name))
         .collect();
     if !missing.is_empty() && host.is_person() {
-        let filled = missing::for_prompt(client, host, prompt, arguments).await;
+        let filled = missing::for_prompt(client, host, prompt, arguments, false).await;
         arguments = filled.ok_or_else(missing::cancelled)?;
     } else if !missing.is_empty() {
         return Err(

@@ -175,7 +175,7 @@ impl Repl<'_> {
             Call::Prompt(name, given) if had_secrets => {
                 let prompts = attend(host, client.prompts()).await?;
                 let prompt = lookup::prompt(&prompts, &name)?;
-                let filled = missing::for_prompt(client, host, prompt, given).await;
+                let filled = missing::for_prompt(client, host, prompt, given, true).await;
                 filled.map(|arguments| Call::Prompt(name, arguments))
             }
             Call::Read(resource) if had_secrets => {

@@ -390,7 +390,7 @@ pub(super) fn parse(line: &str) -> Command {
         },
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
-        "resources" => Command::Resources,
+        "resources" | "templates" => Command::Resources,
         "find" => match words.collect::<Vec<_>>().join(" ") {
             text if text.is_empty() => Command::Lacks("/find TEXT"),
             text => Command::Find(text),

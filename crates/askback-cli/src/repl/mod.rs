@@ -465,8 +465,13 @@ impl<'a> Repl<'a> {
         if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
             line = format!("{command}{rest}");
         }
+        let made = match call {
+            Call::Tool(..) => "Called ",
+            Call::Prompt(..) => "Got ",
+            Call::Read(_) => "Read ",
+        };
         let host = &mut self.session.host;
-        host.page().quote_line("Called ", &line);
+        host.page().quote_line(made, &line);
         if host.is_person() {
             // Without it there is only less to go back to.
             let _ = History::of_user().keep(&line);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askback_core::protocol::PromptArgument;
 
 use super::{Repl, again::Call, attend};
-use crate::{args, error::Error, lookup, missing, secret};
+use crate::{args, error::Error, lookup, missing, secret, session::Session};
 
 impl Repl<'_> {
     /// Gets a prompt; arguments that are not given are asked for.
@@ -25,8 +25,8 @@ impl Repl<'_> {
         self.keep_typed(!has_secret);
         let given = given?;
         let before = given.clone();
-        let filled =
-            missing::for_prompt(&self.session.client, &mut self.session.host, prompt, given).await;
+        let Session { client, host, .. } = &mut *self.session;
+        let filled = missing::for_prompt(client, host, prompt, given, words.is_empty()).await;
         let Some(given) = filled else { return Ok(()) };
         let is_filled = given != before;
         let call = Call::Prompt(name.to_owned(), given);

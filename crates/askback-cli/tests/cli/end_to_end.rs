@@ -356,13 +356,18 @@ fn a_conversation_is_read_from_a_pipe() {
     let lines = "/call book_holiday destination=Barcelona depart=2026-06-15\n\
         yes\naisle\n1\n\n\n\
         Ada Lovelace\nada@example.com\n\n\n\n\
-        /plan_vacation days=7\nBarcelona\n2000\n\n\
-        /quit\n";
+        /plan_vacation days=7\nBarcelona\n2000\n\n\n\
+        /plan_vacation destination=Rome days=3 budget=900\n\
+        /templates\n/log debug\n/quit\n";
     let ran = Run::new("open", &["open", "--name", "agency"])
         .input(lines)
         .on_travel();
     ran.expect(0)
         .prints("TRV-")
+        // Nothing is asked for that is optional where something was given.
+        .prints("Plan 3 days in Rome")
+        .prints("travel://destinations/{name}")
+        .says("Log lines from debug on are asked for.")
         .says("agency asks\n")
         .says("  for the tool | book_holiday")
         .says("Ready to send to agency:");

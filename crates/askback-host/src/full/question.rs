@@ -312,10 +312,18 @@ pub(super) fn keys(
         },
         Step::Review(_) if front.question.ask.signs_in() => "[Enter] Go on  [e] Edit".into(),
         Step::Review(_) if ours && !front.question.edits_request() => {
-            "[Enter] Call  [e] Edit".into()
+            words!(
+                "[Enter] {}  [e] Edit",
+                question::verb(front.question.call.as_ref())
+            )
         }
         Step::Review(_) => "[Enter] Send  [e] Edit".into(),
-        Step::Confirm if front.question.ask.is_retry() => "[Enter] Call again".into(),
+        Step::Confirm if front.question.ask.is_retry() => {
+            words!(
+                "[Enter] {} again",
+                question::verb(front.question.call.as_ref())
+            )
+        }
         Step::Confirm => "[Enter] Agree".into(),
         Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
         Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
