@@ -209,7 +209,7 @@ fn named_value(behind: Behind<'_>) -> Option<&str> {
     value.filter(|value| is_coded(value))
 }
 
-/// What stands in a text behind words that stand before a token.
+/// The words of a text behind those that stand before a token.
 fn behind_schemes(text: &str) -> impl Iterator<Item = &str> {
     let mut was_scheme = false;
     text.split(|c: char| c.is_whitespace() || "\"'`\\,;:=<>()[]{}".contains(c))
@@ -344,7 +344,7 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOOKED_AT)]
 }
 
-/// What stands behind the name of a secret, and a `=` or `:`.
+/// The rest of a text behind the name of a secret, and a `=` or `:`.
 struct Behind<'a> {
     /// The quote that the value begins with.
     quote: Option<char>,
@@ -352,7 +352,7 @@ struct Behind<'a> {
     value: &'a str,
 }
 
-/// What stands in a text behind names of secrets.
+/// The rests of a text behind names of secrets.
 fn named(text: &str, is_name: fn(&str) -> bool) -> impl Iterator<Item = Behind<'_>> {
     let is_quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
     text.match_indices(['=', ':'])
