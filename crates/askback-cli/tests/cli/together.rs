@@ -76,6 +76,7 @@ fn open(file: &str, is_plain: bool) -> Terminal {
     Terminal::open(&words, 120)
 }
 
+// Shows TO-17.
 #[test]
 fn a_server_that_is_being_connected_to_holds_up_no_other() {
     let slow = format!("{SLOW}{SERVER}");

@@ -222,6 +222,7 @@ fn a_form_that_asks_for_a_password_is_warned_of() {
     });
 }
 
+// Shows EL25-13.
 #[test]
 fn a_flood_of_questions_is_capped_and_muted() {
     let flood: Vec<_> = (0..1000)
