@@ -215,6 +215,11 @@ impl Reply {
         matches!(self.end, End::Closed(_)) && self.status.is_none()
     }
 
+    /// Whether a response over HTTP began, and ended before the answer.
+    pub fn is_cut(&self) -> bool {
+        matches!(self.end, End::Closed(_)) && self.status.is_some()
+    }
+
     /// Whether what was waited for did not come in time.
     pub fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent(_))

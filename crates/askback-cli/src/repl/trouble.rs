@@ -189,7 +189,7 @@ fn put(page: &mut Page, attempts: &[Attempt], revision: Revision) {
             }
         };
         // A server that does not answer refuses nothing.
-        let is_mute = seen.reply.is_gone() || seen.reply.is_silent();
+        let is_mute = seen.reply.is_gone() || seen.reply.is_cut() || seen.reply.is_silent();
         let is_kept = kind.is_kept(seen).map(|is_kept| is_kept && !is_mute);
         let (mark, style) = match is_kept {
             Some(true) => ("\u{2713} ", Style::Plain),
@@ -229,6 +229,7 @@ fn came(seen: &Exchange) -> (&'static str, Option<PeerText>) {
         () if is_success(seen) => "a result",
         () if reply.result().is_some() => "a result that reports an error",
         () if reply.is_gone() => "it went away",
+        () if reply.is_cut() => "the connection was cut before the answer",
         () if reply.is_silent() => "nothing came in time",
         () => "something else came",
     };

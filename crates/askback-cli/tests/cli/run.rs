@@ -1,8 +1,10 @@
 //! Runs of the command, as a person or a script starts it.
 
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     process::{Command, Output, Stdio},
+    thread,
 };
 
 use serde_json::Value;
@@ -127,4 +129,42 @@ impl Ran {
         let json = serde_json::from_str(&self.stdout);
         json.unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
     }
+}
+
+/// Serves over HTTP, where each message is answered with a response that begins with its status; returns the URL.
+pub(crate) fn served(respond: impl Fn(&Value) -> String + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));
+    thread::spawn(move || {
+        // Ends with the process of the tests.
+        for stream in listener.incoming().flatten() {
+            // Whoever is gone needs no response.
+            let _ = responded(stream, &respond);
+        }
+    });
+    url
+}
+
+fn responded(mut stream: TcpStream, respond: impl Fn(&Value) -> String) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut length, mut line) = (0, String::new());
+    while reader.read_line(&mut line)? > 2 {
+        let header = line.trim_end().to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length: ") {
+            length = value.parse().unwrap_or_default();
+        }
+        line.clear();
+    }
+    let message: Value = serde_json::from_reader(reader.take(length)).unwrap_or_default();
+    write!(stream, "HTTP/1.1 {}", respond(&message))
+}
+
+/// A response with this JSON, behind which the connection ends.
+pub(crate) fn json_response(status: &str, body: &Value) -> String {
+    let body = body.to_string();
+    let length = body.len();
+    format!(
+        "{status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )
 }

@@ -1,8 +1,10 @@
 //! The last call of a conversation, made again as no client would.
 
+use serde_json::{Value, json};
+
 #[cfg(unix)]
 use crate::check::Agency;
-use crate::run::{Ran, Run};
+use crate::run::{Ran, Run, json_response, served};
 
 /// A server that goes on with any state, and whose questions in a session are answered by anybody.
 const TRUSTFUL: &str = r#"
@@ -187,6 +189,69 @@ fn a_server_whose_no_looks_like_a_refusal_is_not_passed() {
         "the tool reports a decline as an error, so a refusal",
     ] {
         assert!(ran.stdout.contains(row), "{row:?}\n{}", ran.stdout);
+    }
+}
+
+/// The response to a message: a call is answered, and one with a changed state is begun to be answered with this, which
+/// ends too early.
+fn cut(asked: &Value, begun: &str) -> String {
+    let mut result = match asked["method"].as_str() {
+        Some("server/discover") => json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "serverInfo": {"name": "c", "version": "1"}, "ttlMs": 0, "cacheScope": "private",
+        }),
+        Some("tools/list") => json!({
+            "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+            "ttlMs": 0, "cacheScope": "private",
+        }),
+        _ if asked["params"]["requestState"].is_null() => json!({
+            "resultType": "input_required", "requestState": "abcdefghijkl",
+            "inputRequests": {"k": {"method": "elicitation/create", "params": {
+                "message": "Sure?",
+                "requestedSchema": {"type": "object", "properties": {}},
+            }}},
+        }),
+        _ if asked["params"]["requestState"] == "abcdefghijkl" => json!({"content": []}),
+        _ => return format!("200 OK\r\n{begun}"),
+    };
+    if result["resultType"].is_null() {
+        result["resultType"] = "complete".into();
+    }
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+    json_response("200 OK", &answer)
+}
+
+#[test]
+fn an_answer_over_http_that_is_cut_is_told_as_that() {
+    for (name, begun) in [
+        (
+            "stream",
+            "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n: a\n\r\n",
+        ),
+        (
+            "ended",
+            "Content-Type: text/event-stream\r\nConnection: close\r\n\r\n: a\n\n",
+        ),
+        (
+            "whole",
+            "Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{",
+        ),
+    ] {
+        let url = served(move |asked| cut(asked, begun));
+        let run = run(
+            &format!("cut-{name}"),
+            "2026-07-28",
+            "/call t\n/cancel\n/trouble\n",
+        );
+        let ran = run.and(&["--url", &url]).run();
+        let row = "× MR-07 MUST       the state with a character changed\n    \
+                   the connection was cut before the answer\n";
+        assert!(
+            ran.stdout.contains(row),
+            "{name}\n{}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
 }
 
