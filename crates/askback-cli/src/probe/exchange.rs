@@ -6,7 +6,7 @@ use askback_core::{
     http::params::HeaderAnnotations,
     protocol::{RawObject, Schema},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     fault::{Fault, is_same_text},
@@ -250,9 +250,7 @@ impl Reply {
                 None => format!("HTTP {status}"),
             });
         }
-        let messages = [&self.notifications, &self.asked, &self.strays];
-        let messages = messages.into_iter().flatten().chain(&self.answer);
-        parts.extend(messages.map(|message| cut(&message.to_string())));
+        parts.extend(self.came.iter().map(|message| cut(message)));
         parts.extend(self.noise.iter().map(|line| cut(line)));
         match &self.end {
             End::Done => {}
@@ -270,33 +268,32 @@ impl Reply {
 
     /// Takes a message, or what should be one; says whether it is what is waited for.
     pub(super) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
-        let Ok(message) = serde_json::from_slice::<Value>(bytes) else {
-            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
-            return false;
-        };
-        let noise = self.noise.len();
-        let is_wanted = match message {
-            Value::Array(batch) => {
-                let mut is_wanted = false;
-                for message in batch {
-                    is_wanted |= self.take_one(message, wait, bytes);
-                }
-                is_wanted
+        let text = String::from_utf8_lossy(bytes);
+        let taken = match serde_json::from_slice::<Value>(bytes) {
+            Ok(Value::Array(batch)) => {
+                // It is JSON, so that its parts can be read.
+                let written: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
+                let messages = batch.into_iter().zip(written);
+                messages
+                    .map(|(message, written)| self.take_one(message, wait, written.get()))
+                    .collect()
             }
-            message => self.take_one(message, wait, bytes),
+            Ok(message) => vec![self.take_one(message, wait, &text)],
+            Err(_) => vec![None],
         };
-        if self.noise.len() == noise {
-            self.came.push(String::from_utf8_lossy(bytes).into_owned());
+        match taken.contains(&None) {
+            true => self.noise.push(cut(&text)),
+            false => self.came.push(text.into_owned()),
         }
-        is_wanted
+        taken.contains(&Some(true))
     }
 
-    fn take_one(&mut self, message: Value, wait: &Wait, bytes: &[u8]) -> bool {
+    /// Takes one message; says whether it is what is waited for, and nothing of what is no message.
+    fn take_one(&mut self, message: Value, wait: &Wait, written: &str) -> Option<bool> {
         let is_any = *wait == Wait::Any;
         let has = |member: &str| message.get(member).is_some();
         if !["method", "result", "error", "id"].into_iter().any(has) {
-            self.noise.push(cut(&String::from_utf8_lossy(bytes)));
-            return false;
+            return None;
         }
         let awaited = match wait {
             Wait::For(id) => Some(id),
@@ -304,7 +301,7 @@ impl Reply {
         };
         for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
-                self.faults.push((fault, cut(&message.to_string())));
+                self.faults.push((fault, cut(written)));
             }
         }
         if has("method") {
@@ -313,12 +310,12 @@ impl Reply {
                 true => self.asked.push(message),
                 false => self.notifications.push(message),
             }
-            return is_wanted;
+            return Some(is_wanted);
         }
         if let Wait::Each(ids) = wait {
             self.strays.push(message);
             let mut ids = ids.iter();
-            return ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id));
+            return Some(ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id)));
         }
         let is_wanted = match wait {
             Wait::For(id) => {
@@ -335,7 +332,7 @@ impl Reply {
             true => self.answer = Some(message),
             false => self.strays.push(message),
         }
-        is_wanted
+        Some(is_wanted)
     }
 }
 
@@ -351,6 +348,20 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_came_is_shown_as_it_was_written() {
+        let mut reply = Reply::default();
+        let asks = r#"{"method":"a","id":1.50}"#;
+        let batch =
+            format!(r#"[{asks}, {{"z":1,"result":{{"b":12345678901234567890123}},"id":7}}]"#);
+        reply.take(batch.as_bytes(), &Wait::For(json!(7)));
+        let told = r#"{ "method":"\u0062" }"#;
+        reply.take(told.as_bytes(), &Wait::For(json!(7)));
+        assert_eq!(reply.shown(), format!("{batch}\n{told}"));
+        let written: Vec<_> = reply.faults.iter().map(|(_, written)| written).collect();
+        assert_eq!(written, [asks]);
+    }
 
     #[test]
     fn what_comes_is_sorted() {
