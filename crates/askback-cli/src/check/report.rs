@@ -206,7 +206,7 @@ pub fn put_exchange(page: &mut Page, sent: &str, came: &str) {
 
 fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
     let (head, more) = PeerText::from(text).cut(SHOWN);
-    page.quote_at(mark, head);
+    page.quote_json(mark, head);
     if more > 0 {
         page.note(Style::Dim, words!("{} more characters are left out", more));
     }

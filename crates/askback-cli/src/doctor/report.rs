@@ -113,7 +113,7 @@ fn put_step(page: &mut Page, step: &Step) {
     };
     page.item(mark, style, line);
     if let Some(quoted) = &step.quoted {
-        page.quote_at("    ", quoted.clone());
+        page.quote_json("    ", quoted.clone());
     }
     if let Some(advice) = &step.advice {
         page.item("    ", Style::Strong, advice.clone());

@@ -84,6 +84,8 @@ enum Line {
     Whole(Words),
     /// Text of a peer behind a mark of ours and the gutter.
     Quote(Words, PeerText),
+    /// The same, of which some lines are JSON.
+    QuoteJson(Words, PeerText),
     /// The beginning of a peer's text behind a mark of ours and the gutter, in one row.
     QuoteRow(Words, PeerText),
     /// A link behind the gutter, with its domain.
@@ -197,6 +199,12 @@ impl Page {
     /// Text of a peer behind a mark of ours.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::Quote(mark.into(), text.into()));
+    }
+
+    /// Text of a peer as [`Page::quote_at`] puts it, in which some lines are JSON: their rows, one after the other, are
+    /// the same JSON.
+    pub fn quote_json(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
+        self.lines.push(Line::QuoteJson(mark.into(), text.into()));
     }
 
     /// Text of a peer behind a mark of ours, on one line as long as it fits: its line breaks and
@@ -350,6 +358,12 @@ impl Layout {
             Line::Quote(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
                 let rows = text::quoted(text.raw(), self.columns.saturating_sub(indent.columns));
+                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+            }
+            Line::QuoteJson(mark, text) => {
+                let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
+                let room = self.columns.saturating_sub(indent.columns);
+                let rows = text::quoted_json(text.raw(), room);
                 self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
             }
             Line::QuoteRow(mark, text) => {

@@ -22,7 +22,7 @@ pub use alike::told_apart;
 pub use blanks::unseen_blanks;
 pub use clock::Clock;
 pub use field::{bounds, check, hint, plain, read};
-pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, wrapped};
+pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, quoted_json, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;
