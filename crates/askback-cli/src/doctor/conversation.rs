@@ -241,9 +241,11 @@ pub(super) async fn lists(
             };
             list.extend(page.iter().cloned());
             let next = reply.result().and_then(|page| page["nextCursor"].as_str());
-            let Some(next) = next.filter(|_| list.len() < ENTRIES) else {
+            let Some(next) = next else { break };
+            if list.len() >= ENTRIES {
+                lists.unread.push(method);
                 break;
-            };
+            }
             if let Err(says) = cursors.follow(method, next, bounds.limits.client.pages) {
                 let advice =
                     "The last page has no nextCursor. Clients give up on a list without an end.";

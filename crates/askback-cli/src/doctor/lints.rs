@@ -18,6 +18,8 @@ pub struct Lists {
     pub resources: Vec<Value>,
     /// The resource templates.
     pub templates: Vec<Value>,
+    /// The requests for those of which not all pages were read.
+    pub unread: Vec<&'static str>,
 }
 
 /// The longest name of a tool that the APIs of models take.
@@ -37,6 +39,7 @@ pub(super) fn warnings(lists: &Lists) -> Vec<Warning> {
         prompts,
         resources,
         templates,
+        ..
     } = lists;
     let mut lints = vec![
         Lint {

@@ -14,11 +14,11 @@ mod said;
 mod schemas;
 mod step;
 
-use askback_host::words;
+use askback_host::{text::Words, words};
 
 use self::{address::Reached, conversation::Greeted, said::Language};
 use crate::{
-    probe::{Bounds, Way},
+    probe::{Bounds, ENTRIES, Way},
     target::{Reach, Target},
 };
 
@@ -84,13 +84,22 @@ async fn begin(way: &Way, bounds: &Bounds, diagnosis: &mut Diagnosis, is_started
     let lists = conversation::lists(talk, &result, Language::of(way), bounds, diagnosis).await;
     if let Some(lists) = lists {
         diagnosis.warnings.extend(lints::warnings(&lists));
-        let fields = words!(
+        let mut fields = words!(
             "tools {}, prompts {}, resources {}, templates {}",
             lists.tools.len(),
             lists.prompts.len(),
             lists.resources.len(),
             lists.templates.len()
         );
+        if !lists.unread.is_empty() {
+            let unread = Words::join(lists.unread.into_iter().map(Words::from), " and ");
+            fields = words!(
+                "{}; more than {} in {}, and the rest was not looked at",
+                fields,
+                ENTRIES,
+                unread
+            );
+        }
         diagnosis.say("lists", fields);
     }
 }

@@ -220,6 +220,37 @@ fn a_list_without_an_end_is_told() {
 
 #[cfg(unix)]
 #[test]
+fn a_list_that_is_not_read_to_its_end_is_told() {
+    #[track_caller]
+    fn check(name: &str, pages: usize, says: &str) {
+        let tool = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
+        let tools = vec![tool; 5_000].join(",");
+        let scratch = Scratch::new(&format!("doctor-{name}-pages"));
+        let page = scratch.file("page", &format!("{tools}]}}}}\n"));
+        // The number of each request is the cursor of its page.
+        let answers = format!(
+            r#"pages=$((pages + 1))
+        [ $pages -lt {pages} ] && next='"nextCursor":"'$id'",' || next=
+        printf '{{"jsonrpc":"2.0","id":%s,"result":{{%s"tools":[' "$id" "$next"
+        cat {page} ;;
+    *'"nothing"'*)"#
+        );
+        let asks = r#"printf '{"jsonrpc":"2.0","id":"q","method":"roots/list"}\n'"#;
+        let server = SLOPPY.replace(asks, &answers).replace("sleep 60", "");
+        let ran = doctor(name, &["--", "sh", "-c", &server]).expect(0);
+        let report = ran.json();
+        let steps = report["steps"].as_array().expect("a list");
+        let lists = steps.iter().find(|step| step["step"] == "lists");
+        assert_eq!(lists.expect("it is tried")["says"], says);
+    }
+    let whole = "tools 10000, prompts 0, resources 0, templates 0";
+    check("whole", 2, whole);
+    let more = "; more than 10000 in tools/list, and the rest was not looked at";
+    check("long", 3, &format!("{whole}{more}"));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_long_standard_error_is_no_fault_of_the_answers() {
     const TALKS: &str = r#"yes 'a line of the log' | head -n 100000 >&2; exec "$0" serve travel"#;
     let server = ["--", "sh", "-c", TALKS, ASKBACK];
