@@ -23,6 +23,4 @@ pub(super) struct Known {
     pub(super) there: BTreeMap<String, bool>,
     /// Requests that were edited and not answered, by the numbers of those that they were.
     pub(super) unsent: BTreeMap<u64, String>,
-    /// Another client is played than the one that was chosen at the start.
-    pub(super) plays: bool,
 }

@@ -79,7 +79,6 @@ impl Repl<'_> {
                         .hint("Open the server as that client, and record a suite of its own."));
                 }
                 self.session.play(role)?;
-                self.known.plays = true;
                 self.restart().await?;
                 self.tell_played();
                 if self.session.host.desk().stance() != Stance::Person {
@@ -93,7 +92,13 @@ impl Repl<'_> {
         if stance != Stance::Person {
             self.tell_undeclared();
         }
-        if stance == Stance::Person && std::mem::take(&mut self.known.plays) {
+        if stance == Stance::Person && self.session.role() != Role::default() {
+            if self.recorder.is_some() {
+                self.tell_played();
+                let words = "A recording has one client, so that one stays.";
+                self.session.host.page().note(Style::Dim, words);
+                return Ok(());
+            }
             self.session.play(Role::default())?;
             self.restart().await?;
             self.tell_played();

@@ -124,6 +124,23 @@ fn a_conversation_plays_other_clients_and_comes_back() {
 }
 
 #[test]
+fn the_client_of_the_command_line_is_played_until_the_person_is_themselves_again() {
+    let lines = "/as me\n/as me\n";
+    let run = |name: &str| Run::new(name, &["open", "--as", "no-url"]).input(lines);
+    let ran = run("as-at-first").on_travel().expect(0);
+    let ran = ran
+        .says("  You are asked.\n")
+        .says("  No other client is played.\n");
+    assert_eq!(ran.stderr.matches("Starting ").count(), 1, "{}", ran.stderr);
+    let record = ["--record", "recorded.yaml"];
+    let ran = run("as-recorded").and(&record).on_travel().expect(0);
+    let ran = ran
+        .says("  You are asked.\n  Played: no-url.\n")
+        .says("  A recording has one client, so that one stays.\n");
+    assert!(!ran.stderr.contains("Starting "), "{}", ran.stderr);
+}
+
+#[test]
 fn a_conversation_says_which_client_is_played_from_now_on() {
     for words in [&["open"][..], &["open", "--plain"]] {
         let run = Run::new("as-told", words).input("/as vscode\n/as no-url,2025-06-18\n/as me\n");
