@@ -78,6 +78,9 @@ impl Repl<'_> {
         self.session
             .host
             .begin_call(call.asked(), line, is_repeated);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.speak(self.session.client.revision());
+        }
         let (began, answered) = (SystemTime::now(), self.session.host.answering());
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
         self.session.host.end_call(match &outcome {

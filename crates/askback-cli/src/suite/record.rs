@@ -17,7 +17,10 @@ use std::{
 };
 
 use askback::client::ClientError;
-use askback_core::protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock};
+use askback_core::{
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock},
+    revision::Revision,
+};
 use askback_host::{
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
@@ -58,7 +61,10 @@ pub struct Recorder {
     file: PathBuf,
     is_made: bool,
     server: Option<Members>,
+    /// The revision of the first case, in which all are run that name no other.
     revision: &'static str,
+    /// The revision that is spoken now.
+    spoken: &'static str,
     /// The client that is played, but for its revision.
     played: Option<Words>,
     cases: Vec<Part>,
@@ -132,6 +138,7 @@ impl Recorder {
             is_made: false,
             server: server(file, target, &mut secrets),
             revision: "all",
+            spoken: "all",
             played: None,
             cases: Vec::new(),
             noted: Rc::default(),
@@ -150,12 +157,20 @@ impl Recorder {
         let Session {
             client, host, wire, ..
         } = session;
-        self.revision = client.revision().as_str();
+        self.speak(client.revision());
         self.messages.attach(wire.as_ref());
         let noted = Rc::clone(&self.noted);
         host.note(move |question, reply| {
             note(&mut noted.borrow_mut(), question, reply);
         });
+    }
+
+    /// Takes note of the revision of the next cases: a server that was started again may speak another.
+    pub fn speak(&mut self, revision: Revision) {
+        self.spoken = revision.as_str();
+        if self.cases.is_empty() {
+            self.revision = self.spoken;
+        }
     }
 
     /// Writes a request and its end into the file, with the questions since the one before. What came
@@ -287,6 +302,9 @@ impl Recorder {
         let mut case = Members::default();
         case.need("name", format!("{number}: {verb} {name}"));
         case.need(verb, name.to_owned());
+        if self.spoken != self.revision {
+            case.need("revisions", self.spoken);
+        }
         if has_arguments {
             case.put("arguments", Part::Json(arguments));
         }

@@ -62,6 +62,49 @@ fn no_other_client_is_played_in_a_recording() {
     test("as-decline", &suite).expect(0);
 }
 
+/// A server that speaks a newer revision from its second start on.
+#[cfg(unix)]
+const NEWER: &str = r#"
+[ -e started ] && revision=2025-11-25 || revision=2025-06-18
+touch started
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case "$line" in
+    *'"initialize"'*)
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"'$revision'","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}}' ;;
+    *tools/list*)
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}' ;;
+    *tools/call*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"'$revision'"}]}}' ;;
+    *'"id"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}' ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_case_has_the_revision_in_which_it_was_recorded() {
+    #[track_caller]
+    fn check(name: &str, lines: &str, expected: &[&str]) -> Ran {
+        let run = Run::new(&format!("record-newer-{name}"), &["open"]).and(&RECORD);
+        let run = run.and(&["--", "sh", "-c", NEWER]).input(lines);
+        let ran = run.run().expect(0);
+        let suite = recorded(&ran);
+        let lines = suite.lines().filter(|line| line.contains("revisions: "));
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{suite}");
+        ran
+    }
+    let only = ["revisions: 2025-11-25"];
+    check("before", "/restart\n/call t\n", &only);
+    let both = ["revisions: 2025-06-18", "  revisions: 2025-11-25"];
+    let ran = check("later", "/call t\n/restart\n/call t\n", &both);
+    let run = Run::new("recorded-newer", &["test", "recorded.yaml", "--replay"]);
+    for file in ["recorded.yaml", "recorded.jsonl"] {
+        let text = fs::read_to_string(ran.scratch.path(file));
+        run.scratch.file(file, &text.expect("it was written"));
+    }
+    run.run().expect(0);
+}
+
 #[test]
 fn a_recording_names_the_client_that_was_played() {
     #[track_caller]
