@@ -1,6 +1,7 @@
 //! A server that is a process of ours.
 
 use std::{
+    collections::VecDeque,
     ffi::OsStr,
     fmt, io,
     path::Path,
@@ -212,7 +213,7 @@ pub struct ChildEnd {
     pub code: Option<i32>,
     /// Whether the end of its input was enough, so that it was not asked to terminate.
     pub is_by_itself: bool,
-    /// The lines of its standard error that were not received before.
+    /// The last lines of its standard error, among those that were not received before.
     pub stderr: Vec<String>,
 }
 
@@ -247,15 +248,14 @@ impl OpenChild {
     pub async fn end(mut self, limits: &Limits) -> io::Result<ChildEnd> {
         // What could not be written has nobody to read it.
         let _ = self.sender.close().await;
-        let mut lines = Vec::new();
+        let mut lines = LastLines::default();
         let ended = {
             let ending = self.process.finish(limits);
             tokio::pin!(ending);
             loop {
                 tokio::select! {
                     ended = &mut ending => break ended,
-                    // A server that writes without end is read without end, and kept in part.
-                    Some(line) = self.stderr.recv() => if lines.len() < WAITING { lines.push(line) },
+                    Some(line) = self.stderr.recv() => lines.push(line),
                 }
             }
         };
@@ -266,8 +266,21 @@ impl OpenChild {
         Ok(ChildEnd {
             code: status.code(),
             is_by_itself,
-            stderr: lines,
+            stderr: lines.0.into(),
         })
+    }
+}
+
+/// The last lines of a server that may write without end. Each is as long as a line of its standard error may be.
+#[derive(Default)]
+struct LastLines(VecDeque<String>);
+
+impl LastLines {
+    fn push(&mut self, line: String) {
+        if self.0.len() == WAITING {
+            self.0.pop_front();
+        }
+        self.0.push_back(line);
     }
 }
 

@@ -295,6 +295,19 @@ fn words_long_before_a_server_goes_away_are_shown() {
 }
 
 #[test]
+#[cfg(unix)]
+#[test]
+fn the_last_words_of_a_server_are_shown_however_many_it_wrote_at_its_end() {
+    let floods = "exec >&-; seq 20000 >&2; exit 3";
+    let server = DIES_LATER.replace("exit 3", &format!("{{ {floods}; }}"));
+    let words = ["check", "--protocol", "2025-11-25"];
+    let run = Run::new("check-floods", &words).and(&["--", "sh", "-c", &server]);
+    let lines: String = (19_993..=20_000)
+        .map(|line| format!("stderr | {line}\n"))
+        .collect();
+    run.run().expect(1).prints(&lines);
+}
+
 fn a_server_that_cannot_be_tried_is_an_error() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);
     let ran = run("missing").and(&["--", "askback-no-such-program"]).run();
