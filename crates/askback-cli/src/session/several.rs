@@ -178,7 +178,12 @@ impl<'a> Room<'a> {
 pub(super) fn tell_of(target: &Target) {
     if let Some(file) = target.file.as_ref().filter(|_| !target.is_told) {
         let mut page = out::stderr_page();
-        page.line(words!("{} says to use:", given(file.display())));
+        let name = given(&target.name).short();
+        page.line(words!(
+            "{} says to use for {}:",
+            given(file.display()),
+            name
+        ));
         page.quote_line("  ", target.shown());
         out::tell(&mut page);
     }

@@ -348,7 +348,7 @@ fn a_server_of_mcp_json_is_started() {
         .expect(0)
         .prints("agency\n")
         .prints("| tailor_trip")
-        .says("mcp.json says to use:\n  | ");
+        .says("mcp.json says to use for agency:\n  | ");
 }
 
 #[test]

@@ -294,5 +294,5 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
         assert!(rows.contains(says), "{rows}");
     };
     talk("mcp.json was found here", true);
-    talk("mcp.json says to use:", false);
+    talk("mcp.json says to use for one:", false);
 }
