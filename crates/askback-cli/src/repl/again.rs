@@ -120,12 +120,9 @@ impl Repl<'_> {
         before: Option<KeptResult>,
     ) -> Result<(), Error> {
         let result = KeptResult {
-            json: received.json.clone(),
+            json: received.json,
             revision: self.session.client.revision(),
         };
-        if let Some(last) = &mut self.known.last {
-            last.result = Some(result.clone());
-        }
         if received.failed {
             self.tool_error = true;
             let page = self.session.host.page();
@@ -136,7 +133,7 @@ impl Repl<'_> {
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
-            let files = content::files(&received.json);
+            let files = content::files(&result.json);
             for picture in files.iter().take(PICTURES) {
                 self.session.host.picture(picture);
             }
@@ -147,14 +144,18 @@ impl Repl<'_> {
         }
         match before {
             Some(before) if before.revision == result.revision => {
-                self.list(|page| diff::put(page, &before.json, &result.json))
+                self.list(|page| diff::put(page, &before.json, &result.json))?;
             }
             Some(before) => {
-                let [was, is] = [before.json, result.json].map(without_revision);
-                self.list(|page| diff::put(page, &was, &is))
+                let [was, is] = [before.json, result.json.clone()].map(without_revision);
+                self.list(|page| diff::put(page, &was, &is))?;
             }
-            None => Ok(()),
+            None => {}
         }
+        if let Some(last) = &mut self.known.last {
+            last.result = Some(result);
+        }
+        Ok(())
     }
 
     /// Makes the last call again, with the same arguments. Questions that are the same are answered
