@@ -134,6 +134,27 @@ impl KnownClient {
     }
 }
 
+impl Asked {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Forms => "forms",
+            Self::Links => "links",
+            Self::Sampling => "sampling",
+            Self::Roots => "roots",
+        }
+    }
+
+    /// Whether a revision has it.
+    fn is_in(self, revision: Revision) -> bool {
+        let facts = revision.facts();
+        match self {
+            Self::Forms => facts.elicitation_form,
+            Self::Links => facts.elicitation_url,
+            Self::Sampling | Self::Roots => true,
+        }
+    }
+}
+
 impl Undrawn {
     /// Returns its name in a sentence.
     pub fn as_str(self) -> &'static str {
@@ -219,37 +240,39 @@ impl Role {
         ]
     }
 
+    /// All kinds of questions, and whether a server can ask it for each.
+    fn questions(self) -> [(Asked, bool); 4] {
+        [
+            (Asked::Forms, self.abilities.forms),
+            (Asked::Links, self.abilities.links),
+            (Asked::Sampling, self.abilities.sampling),
+            (Asked::Roots, self.abilities.roots),
+        ]
+    }
+
     /// The kinds of questions that it does not declare, as the end of a sentence; none where it declares all.
     pub fn undeclared(self) -> Option<Words> {
-        let all = [
-            (self.abilities.forms, "forms"),
-            (self.abilities.links, "links"),
-            (self.abilities.sampling, "sampling"),
-            (self.abilities.roots, "roots"),
-        ];
-        let lacking = all.into_iter().filter(|(can, _)| !can);
-        let lacking = Words::join(lacking.map(|(_, kind)| kind.into()), ", ");
+        let lacking = self.questions().into_iter().filter(|(_, can)| !can);
+        let lacking = Words::join(lacking.map(|(kind, _)| kind.as_str().into()), ", ");
         let client = self.client.unwrap_or(PLAYED);
         (!lacking.is_empty()).then(|| words!("{} declares no {}", client, lacking))
     }
 
     /// The kinds of questions that a server can ask it in a revision, as the end of a sentence.
     pub fn asked_in(self, revision: Revision) -> Words {
-        let facts = revision.facts();
         let forms = match (self.numbers, self.lists) {
             (true, true) => "forms",
             (false, true) => "forms without numbers",
             (true, false) => "forms without lists",
             (false, false) => "forms without numbers and lists",
         };
-        let all = [
-            (self.abilities.forms && facts.elicitation_form, forms),
-            (self.abilities.links && facts.elicitation_url, "links"),
-            (self.abilities.sampling, "sampling"),
-            (self.abilities.roots, "roots"),
-        ];
-        let asked = all.into_iter().filter(|(can, _)| *can);
-        let asked = Words::join(asked.map(|(_, kind)| kind.into()), ", ");
+        let questions = self.questions().into_iter();
+        let asked = questions.filter(|(kind, can)| *can && kind.is_in(revision));
+        let asked = asked.map(|(kind, _)| match kind {
+            Asked::Forms => forms.into(),
+            kind => kind.as_str().into(),
+        });
+        let asked = Words::join(asked, ", ");
         match asked.as_str() {
             "" => "nothing".into(),
             _ => asked,
