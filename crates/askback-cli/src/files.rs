@@ -375,6 +375,7 @@ mod tests {
         check("a log of what follows it", false, 1, Some(3));
         check("a log of a call", false, 25, Some(1));
         check("a log of its end", false, 42, Some(3));
+        check("a log of what comes later", false, 43, None);
         check("a log of a call that asks", true, 40, Some(3));
         check(
             "a source that is saved while the person is asked",

@@ -362,6 +362,8 @@ fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::target::{Address, Command};
     use askback_host::page::Look;
@@ -371,6 +373,27 @@ mod tests {
             columns: 100,
             styled: false,
         })
+    }
+
+    fn found() -> Found {
+        Found {
+            path: PathBuf::from("/project/mcp.json"),
+            text: String::new(),
+        }
+    }
+
+    fn target(args: &[String]) -> Target {
+        Target {
+            name: "it".to_owned(),
+            reach: Reach::Start(Command {
+                program: "/bin/sh".to_owned(),
+                args: args.to_vec(),
+                ..Command::default()
+            }),
+            file: None,
+            written: None,
+            is_told: false,
+        }
     }
 
     #[test]
@@ -398,23 +421,9 @@ mod tests {
     fn what_is_agreed_to_is_named_last() {
         #[track_caller]
         fn check(args: &[String]) {
-            let found = Found {
-                path: PathBuf::from("/project/mcp.json"),
-                text: String::new(),
-            };
-            let target = Target {
-                name: "it".to_owned(),
-                reach: Reach::Start(Command {
-                    program: "/bin/sh".to_owned(),
-                    args: args.to_vec(),
-                    ..Command::default()
-                }),
-                file: None,
-                written: None,
-                is_told: false,
-            };
+            let target = target(args);
             let mut page = page();
-            found.question(&target, &Names::default(), &mut page);
+            found().question(&target, &Names::default(), &mut page);
             let mut out = Vec::new();
             ask(page, &mut "yes\n".as_bytes(), &mut out);
             let question = String::from_utf8(out).expect("it writes text");
@@ -437,6 +446,23 @@ mod tests {
         check(&["serve".to_owned()]);
         let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
         check(&many);
+    }
+
+    #[test]
+    fn a_question_of_more_rows_than_are_seen_is_asked_in_short() {
+        let mut seen = BTreeSet::new();
+        for long in (0..1_500).step_by(50) {
+            let target = target(&["x".repeat(long)]);
+            let mut whole = page();
+            found().put_whole(&target, &Names::default(), &mut whole);
+            let rows = whole.take().count();
+            let mut page = page();
+            found().question(&target, &Names::default(), &mut page);
+            let is_long = page.take().count() > rows;
+            assert_eq!(is_long, rows > 12, "{rows} rows");
+            seen.insert(rows);
+        }
+        assert!(seen.contains(&12) && seen.contains(&13), "{seen:?}");
     }
 
     #[test]

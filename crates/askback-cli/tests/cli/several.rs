@@ -149,13 +149,15 @@ fn the_servers_are_called_by_name_and_listed_together() {
 
 #[test]
 fn messages_and_what_is_tried_are_headed_by_their_server() {
-    let lines = "/call b/change\n/send notifications/x\n/wire\n/wire 1\n/trouble\n";
+    let lines = "/call b/change\n/send notifications/x\n/wire\n/wire 1\n/diff 1 1\n/trouble\n";
     let ran = run("several-headed", &["--all"], lines);
     let ran = ran.says("Forms and links of b are declined, in 2025-11-25: | change\n");
     let list = "Messages of b\n   1    ";
     let one = "Messages of b\nMessage 1, sent at ";
     assert!(ran.stdout.contains(list), "{}", ran.stdout);
     assert!(ran.stdout.contains(one), "{}", ran.stdout);
+    let differ = "Messages of b\n  Message 1 is the same as message 1.\n";
+    assert!(ran.stdout.contains(differ), "{}", ran.stdout);
     ran.prints("  Sent to a on a connection of its own. A notification has no response.\n");
     let ran = run("one-headed", &["--server", "a"], "/wire\n/wire 1\n").expect(0);
     assert!(!ran.stdout.contains("Messages of"), "{}", ran.stdout);

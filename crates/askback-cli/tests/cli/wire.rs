@@ -7,11 +7,11 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     end_to_end,
-    run::{ASKBACK, Run},
+    run::{ASKBACK, Run, json_response, served},
 };
 
 const ANSWERS: &str = "answers:
@@ -345,6 +345,30 @@ fn what_comes_back_is_shown_as_it_came() {
     let answer = "{\n  \"result\": {\"z\":12345678901234567890123,\"a\":1.50},\n  \"jsonrpc\": \"2.0\",\n  \"id\": ";
     let came = format!("{logged}{answer}");
     assert_eq!(ran.stdout.matches(&came).count(), 2, "{}", ran.stdout);
+}
+
+#[test]
+fn a_notification_that_is_refused_over_http_is_told() {
+    let url = served(|asked| {
+        let discovered = json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
+            "serverInfo": {"name": "c", "version": "1"}, "ttlMs": 0, "cacheScope": "private",
+        });
+        let answer = |member: &str, value: Value| json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
+        match asked["method"].as_str() {
+            Some("server/discover") => json_response("200 OK", &answer("result", discovered)),
+            _ => {
+                let error = json!({"code": -32600, "message": "not that"});
+                json_response("400 Bad Request", &answer("error", error))
+            }
+        }
+    });
+    let words = ["open", "--protocol", "2026-07-28", "--url", &url];
+    let run = Run::new("wire-refused", &words).input("/send notifications/x\n");
+    run.run()
+        .expect(0)
+        .prints("connection of its own. What came back:\nHTTP status 400\n")
+        .prints("\"message\":\"not that\"");
 }
 
 #[test]

@@ -259,6 +259,7 @@ fn the_last_words_of_a_server_that_goes_away_are_shown() {
     let run = |name: &str| Run::new(&format!("check-dies-{name}"), &words);
     let ran = run("words").and(&["--", "sh", "-c", DIES]).run().expect(1);
     let ran = ran.prints("stderr | line 9\nstderr | no <U+001B>[2Jsuch method\n");
+    let ran = ran.prints("stderr | line 3\n");
     assert!(!ran.stdout.contains("line 2"), "{}", ran.stdout);
     let json = run("json").and(&["--json", "--", "sh", "-c", DIES]);
     let report = json.run().expect(1).json();
@@ -294,7 +295,6 @@ fn words_long_before_a_server_goes_away_are_shown() {
     run.run().expect(1).prints("stderr | fatal: no database\n");
 }
 
-#[test]
 #[cfg(unix)]
 #[test]
 fn the_last_words_of_a_server_are_shown_however_many_it_wrote_at_its_end() {
@@ -308,6 +308,7 @@ fn the_last_words_of_a_server_are_shown_however_many_it_wrote_at_its_end() {
     run.run().expect(1).prints(&lines);
 }
 
+#[test]
 fn a_server_that_cannot_be_tried_is_an_error() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);
     let ran = run("missing").and(&["--", "askback-no-such-program"]).run();
