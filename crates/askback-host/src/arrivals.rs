@@ -257,7 +257,10 @@ impl Places {
 fn extent(event: &Event) -> Option<usize> {
     Some(match event {
         // Each comes once for something that we did, or asked.
-        Event::UrlCompleted { .. } | Event::StartedOver(_) | Event::Disconnected(_) => return None,
+        Event::UrlCompleted { .. }
+        | Event::StartedOver(_)
+        | Event::Disconnected(_)
+        | Event::QuestionsLost => return None,
         Event::Log { data, .. } => data.as_str().len(),
         Event::Progress { message, .. } | Event::Task { message, .. } => {
             message.as_deref().unwrap_or_default().len()

@@ -289,6 +289,11 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             page.say(Style::Warning, words!("{} withdrew its question.", name));
         }
+        Notice::Lost => {
+            page.blank();
+            let words = words!("{} went away while its question waited.", name);
+            page.say(Style::Warning, words);
+        }
         Notice::Repeated { message } => {
             page.quote_row(words!("{} · answered as before ", name), message);
         }

@@ -68,6 +68,7 @@ impl Host {
                 self.forget(id);
                 self.happen(server, Event::Settled(id));
             }
+            Arrival::Heard(client::Event::QuestionsLost) => self.happen(server, Event::Lost),
             Arrival::Heard(client::Event::UrlCompleted { elicitation_id }) => {
                 self.happen(server, Event::LinkDone(elicitation_id));
             }

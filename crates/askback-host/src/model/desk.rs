@@ -61,6 +61,8 @@ pub enum Event {
     Refused(Refused),
     /// A question is taken back.
     Withdrawn(u64),
+    /// The server went away before its questions were answered.
+    Lost,
     /// A question of ours was answered in another way than by the person here.
     Settled(u64),
     /// The person said something about the question in front.
@@ -305,7 +307,7 @@ impl Desk {
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
                     Cause::Server
                 }
-                Event::Withdrawn(_) | Event::Settled(_) => Cause::Gone,
+                Event::Withdrawn(_) | Event::Lost | Event::Settled(_) => Cause::Gone,
                 Event::Browser(_) | Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
             effects: self.effects(event),
@@ -317,6 +319,7 @@ impl Desk {
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
             Event::Withdrawn(id) => self.withdrawn(id),
+            Event::Lost => self.lost(),
             Event::Settled(id) => self.settled(id),
             Event::Said(Said::Mute) => self.mute(),
             Event::Said(Said::Suggest { field, text }) => self.suggest(field, text),
@@ -465,6 +468,23 @@ impl Desk {
             self.kept.keep(open.question, open.stage, &self.limits);
         }
         let mut effects = vec![Effect::Tell(Notice::Withdrawn)];
+        effects.extend(self.bring_forward());
+        effects
+    }
+
+    /// Takes all questions of the server off the desk. They went unanswered.
+    fn lost(&mut self) -> Vec<Effect> {
+        let before = self.waiting.len();
+        self.waiting.retain(|open| open.question.ask.is_ours());
+        let front = self.front.take_if(|open| !open.question.ask.is_ours());
+        if front.is_some() || self.waiting.len() < before {
+            self.end(Ended::Unanswered);
+        }
+        let Some(open) = front else {
+            return Vec::new();
+        };
+        self.kept.keep(open.question, open.stage, &self.limits);
+        let mut effects = vec![Effect::Tell(Notice::Lost)];
         effects.extend(self.bring_forward());
         effects
     }

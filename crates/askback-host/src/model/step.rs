@@ -198,8 +198,10 @@ pub struct Suggestions {
 /// A notice to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server took its question back, or is gone, which is told by itself.
+    /// The server took its question back.
     Withdrawn,
+    /// The server went away before its question was answered. Why it did is told by itself.
+    Lost,
     /// A link was declined without asking.
     LinkRefused {
         /// The server's message.

@@ -32,6 +32,8 @@ enum Do<'a> {
     End,
     /// The server takes a question back.
     Withdraw(u64),
+    /// The server goes away.
+    Lose,
     /// The server says that a link is done.
     Done(&'a str),
     /// The folder that was to be looked at is there.
@@ -53,7 +55,8 @@ enum Do<'a> {
 }
 
 use Do::{
-    Ask as Asks, Browser, Done, Elsewhere, End, Fail, Found, Model, Settle, Suggest, Type, Withdraw,
+    Ask as Asks, Browser, Done, Elsewhere, End, Fail, Found, Lose, Model, Settle, Suggest, Type,
+    Withdraw,
 };
 
 const WIDE: Look = Look {
@@ -123,6 +126,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             }
             End => seat.happen(Event::EndOfInput),
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Lose => seat.happen(Event::Lost),
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),
             Browser(is_there) => seat.happen(Event::Browser(is_there)),
@@ -343,6 +347,9 @@ screens! {
     ];
     withdrawn: WIDE, [
         Asks(booking()), Type("yes"), Withdraw(1),
+    ];
+    lost: WIDE, [
+        Asks(booking()), Asks(roots()), Type("yes"), Lose, Withdraw(1), Withdraw(2),
     ];
     questions_queue: WIDE, [
         Asks(booking()), Asks(link("https://example.com/")), Asks(roots()), Withdraw(2), Type("/cancel"),

@@ -80,6 +80,9 @@ pub enum Event {
     StartedOver(ServerEnd),
     /// The server went away while no call was with it. It is started or reached again for the next.
     Disconnected(ServerEnd),
+    /// The server went away while questions of it waited: they are withdrawn. The calls that they belong to end with the
+    /// reason.
+    QuestionsLost,
     /// Something worth a line in a log: the server was started again, wrote something unreadable,
     /// asked too often.
     Note(String),

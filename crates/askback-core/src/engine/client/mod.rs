@@ -277,9 +277,11 @@ impl Connection {
             }
             State::Modern => {}
             State::Legacy(session) => {
-                for question in session.questions() {
-                    self.out.push_back(Output::Withdraw(question));
+                let mut questions = session.questions().peekable();
+                if questions.peek().is_some() {
+                    self.out.push_back(Output::Event(Event::QuestionsLost));
                 }
+                self.out.extend(questions.map(Output::Withdraw));
             }
         }
         // What changed meanwhile nobody has told us.

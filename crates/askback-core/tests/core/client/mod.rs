@@ -455,6 +455,7 @@ fn show_event(event: Event) -> String {
         Event::UrlCompleted { elicitation_id } => format!("= completed {elicitation_id}"),
         Event::Cancelled { reason } => format!("= cancelled: {reason}"),
         Event::StartedOver(end) => format!("= started over: {end}"),
+        Event::QuestionsLost => "= questions lost".into(),
         Event::Disconnected(end) => format!("= disconnected: {end}"),
         Event::Refused(refused) => {
             format!("= refused {} {}", refused.method, refused.error.code)

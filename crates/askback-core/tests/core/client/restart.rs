@@ -194,6 +194,7 @@ fn a_session_is_opened_again_and_told_again_but_a_call_on_it_is_lost() {
             < {"id":"q","method":"roots/list"}
             = ask 1 tool=t "roots"
             ! gone killed
+            = questions lost
             = withdraw 1
             = failed 7: the server went away: killed
             ! answer 1 roots {"roots":[]}
