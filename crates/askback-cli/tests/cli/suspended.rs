@@ -39,3 +39,15 @@ fn ctrl_z_leaves_the_other_screen_and_comes_back_to_it() {
     terminal.press("q").until("> /more").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
+
+#[test]
+fn a_prompt_in_lines_is_written_again_after_ctrl_z() {
+    let script = r#"set -m; "$0" open --plain --name zoo -- "$0" serve travel; echo now stopped; read -r _; fg"#;
+    let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK], 80, &[]);
+    terminal.until_wanted("zoo>").press("/he").until("zoo> /he");
+    terminal.press(CTRL_Z).until("now stopped");
+    // The terminal has forgotten the line that was begun.
+    terminal.press(ENTER).until_wanted("zoo>").press("/ping");
+    terminal.press(ENTER).until_wanted("zoo>").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}

@@ -129,8 +129,9 @@ fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
     let mut terminal = asked_in(&scratch, &script);
     terminal.press("hun").press(CTRL_Z).until("> echo");
     terminal.press("visible").until("visible").press(ENTER);
-    // It hides what is typed again.
-    terminal.until("SERVER}").press("hunter2").press(ENTER);
+    // It asks again, and hides what is typed.
+    terminal.until("SERVER}").until_asked();
+    terminal.press("hunter2").press(ENTER);
     terminal.until("| Age");
     assert!(!terminal.wrote("hun"));
     terminal

@@ -105,6 +105,12 @@ impl Dialog {
         field.is_some_and(|field| question::is_secret(&front.question.ask, field))
     }
 
+    /// Asks once more for what is wanted, behind what others wrote on the terminal.
+    pub fn resume(&mut self) {
+        self.page.afresh();
+        self.again = true;
+    }
+
     /// Says that what was typed was not taken for an answer to the question in front.
     pub fn was_early(&mut self) {
         let words = "What you typed came before you can have read this; it was not taken.";

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Dialog, lines::Lines};
+use super::{Dialog, lines::Lines, resumed::Resumed};
 use crate::{
     browser,
     command::{self, Typed},
@@ -26,6 +26,7 @@ const HELD: usize = 100;
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
+    resumed: Resumed,
     /// The remarks of servers while the person was busy, with the name of each.
     held: VecDeque<(Given, Remark)>,
     /// Whether a line is wanted at the prompt.
@@ -47,6 +48,7 @@ impl Plain {
         Self {
             dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
             lines: Lines::stdin(),
+            resumed: Resumed::new(),
             held: VecDeque::new(),
             is_prompting: false,
             is_prompted: false,
@@ -93,6 +95,12 @@ impl Plain {
 impl Leaf for Plain {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
+        if self.lines.typed() && self.resumed.poll(context).is_ready() {
+            // The shell has written below the prompt, and the terminal has forgotten a line that was begun.
+            self.is_prompted = false;
+            self.dialog.resume();
+            return Poll::Ready(Did::Said(Vec::new()));
+        }
         while self.settling.poll_over(context).is_ready() {
             if self.lines.forget() {
                 // Whoever types has not read it yet.

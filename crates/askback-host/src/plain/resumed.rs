@@ -1,0 +1,35 @@
+//! The moments in which a shell has the program go on that was stopped.
+
+use std::task::{Context, Poll};
+
+#[cfg(unix)]
+use rustix::process::Signal;
+#[cfg(unix)]
+use tokio::signal::unix::{self, SignalKind, signal};
+
+/// Tells when the program goes on.
+#[derive(Debug)]
+pub(super) struct Resumed {
+    #[cfg(unix)]
+    signal: Option<unix::Signal>,
+}
+
+impl Resumed {
+    /// From now on, from within the runtime.
+    pub(super) fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            signal: signal(SignalKind::from_raw(Signal::CONT.as_raw())).ok(),
+        }
+    }
+
+    /// Waits until the program goes on; for ever where it is not stopped.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            return signal.poll_recv(context).map(|_| ());
+        }
+        let _ = context;
+        Poll::Pending
+    }
+}
