@@ -101,8 +101,9 @@ impl FormSchema {
 impl Field {
     /// Whether the field seems to ask for a secret, judged by its name, title and description.
     ///
-    /// Only what is typed freely can be one: a date, a mail address or a choice is not. An author
-    /// who knows better says so with [`Field::not_secret`](fn@Field::not_secret).
+    /// A text with a format, such as a date or a mail address, is one where its name or title ends with a secret's
+    /// name. A choice is none: its values are the server's own. An author who knows better says so with
+    /// [`Field::not_secret`](fn@Field::not_secret).
     pub fn looks_secret(&self) -> bool {
         self.is_secret("")
     }
@@ -112,12 +113,13 @@ impl Field {
         if self.not_secret {
             return false;
         }
+        let title = self.title.as_deref().unwrap_or_default();
         let typed_text = match &self.kind {
             FieldKind::Text(TextField { format: None, .. }) | FieldKind::Json(_) => true,
+            FieldKind::Text(_) => return is_secret_itself(&self.name) || is_secret_itself(title),
             FieldKind::Number(_) => false,
             _ => return false,
         };
-        let title = self.title.as_deref().unwrap_or_default();
         let description = self.description.as_deref().unwrap_or_default();
         let mut name = spaced_words(&self.name) + &spaced_words(title);
         if let FieldKind::Json(json) = &self.kind {
@@ -130,6 +132,20 @@ impl Field {
             || has_any(&name, SECRET_NAMES)
             || typed_text && (has_any(&all, SECRETS) || unspaced(&all))
     }
+}
+
+/// Whether this is the name of a secret, and not of something about one, such as `token_url` or `password_changed`.
+fn is_secret_itself(name: &str) -> bool {
+    let words = spaced_words(name);
+    let ends_with = |secret: &&str| {
+        let before = words.trim_end().strip_suffix(*secret);
+        before.is_some_and(|before| before.ends_with(' '))
+    };
+    let mut secrets = [SECRETS, NUMERIC_SECRETS, SECRET_NAMES]
+        .into_iter()
+        .flatten();
+    let mut unspaced = UNSPACED_SECRETS.iter();
+    secrets.any(ends_with) || unspaced.any(|secret| words.trim_end().ends_with(secret))
 }
 
 /// Whether any of these secrets is among spaced words. Each is looked for where a word begins: of nearly

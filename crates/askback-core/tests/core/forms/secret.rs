@@ -145,12 +145,41 @@ fn only_what_is_typed_freely_can_be_a_secret() {
         json!({"type": "boolean"}),
         json!({"type": "string", "enum": ["password", "token"]}),
         json!({"type": "array", "items": {"enum": ["a"]}}),
-        json!({"type": "string", "format": "email"}),
-        json!({"type": "string", "format": "date"}),
     ] {
         assert!(!looks_secret("password", schema.clone()), "{schema}");
     }
     assert!(!looks_secret("token_limit", json!({"type": "integer"})));
+}
+
+#[test]
+fn a_text_with_a_format_is_a_secret_by_its_own_name_alone() {
+    for format in ["email", "uri", "date", "date-time"] {
+        let text = || json!({"type": "string", "format": format});
+        for name in [
+            "password",
+            "webhook_secret",
+            "apiKey",
+            "Your PIN",
+            "您的密码",
+        ] {
+            assert!(looks_secret(name, text()), "{format} {name}");
+            let mut titled = text();
+            titled["title"] = json!(name);
+            assert!(looks_secret("value", titled), "{format} {name}");
+        }
+        for name in [
+            "token_url",
+            "password_changed",
+            "email",
+            "secretary",
+            "密码网址",
+        ] {
+            assert!(!looks_secret(name, text()), "{format} {name}");
+        }
+        let mut described = text();
+        described["description"] = json!("Where the password is reset");
+        assert!(!looks_secret("page", described), "{format}");
+    }
 }
 
 #[test]
