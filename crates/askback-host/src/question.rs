@@ -289,6 +289,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             page.say(Style::Warning, words!("{} withdrew its question.", name));
         }
+        Notice::LinkNeeded => {
+            let words = words!("{} is not told. The call fails: it needs the link.", name);
+            page.say(Style::Plain, words);
+        }
         Notice::Lost => {
             page.blank();
             let words = words!("{} went away while its question waited.", name);

@@ -607,7 +607,9 @@ impl Desk {
                 if let Reply::Roots(roots) = &reply {
                     effects.extend(self.agree(roots));
                 }
+                let fails = reply.is_refusal() && open.question.is_of_error();
                 effects.push(Effect::Answer(open.id, reply));
+                effects.extend(fails.then_some(Effect::Tell(Notice::LinkNeeded)));
                 self.answered = self.answered.saturating_add(1);
                 self.flooded = false;
                 effects.extend(self.bring_forward());

@@ -236,6 +236,8 @@ impl Stage {
             (_, Said::Decline(_)) if question.ask.is_ours() => {
                 Turn::reply(Reply::Cancelled(Why::Person))
             }
+            // The server has given its answer, and hears no more of this.
+            (_, Said::Decline(_)) if question.is_of_error() => Turn::reply(declined(None)),
             (_, Said::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
             (stage, Said::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
             (Self::Secret(draft), Said::Yes) => Turn::to(Self::filling(draft)),

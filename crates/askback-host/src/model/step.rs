@@ -202,6 +202,8 @@ pub enum Notice {
     Withdrawn,
     /// The server went away before its question was answered. Why it did is told by itself.
     Lost,
+    /// The person refused a link that an error of the server names: the call fails, and the server is not told.
+    LinkNeeded,
     /// A link was declined without asking.
     LinkRefused {
         /// The server's message.

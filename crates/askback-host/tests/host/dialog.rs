@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use crate::{
     blanks, booking, called, dates, edited, evening, form, going_on, in_full, journey, link,
-    nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more, suggested,
-    travel, unfinished, vacation,
+    link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
+    suggested, travel, unfinished, vacation,
 };
 
 /// An event of a conversation.
@@ -286,6 +286,11 @@ screens! {
     ];
     blanks_are_told_before_they_are_sent: NARROW, [
         Asks(blanks()), Type("  "), Type(" Ada  L"), Type("all is seen"), Type(""),
+    ];
+    the_server_of_an_error_is_not_told_of_a_no: WIDE, [
+        Asks(link_of_error("https://example.com/")), Type("/decline"),
+        Asks(link_of_error("https://example.com/")), Type("/decline I have no calendar"),
+        Asks(link_of_error("https://example.com/")), Type("/cancel"),
     ];
     // Shows EL-03, EL-13, EL-27, EL-30.
     a_booking: WIDE, [

@@ -264,7 +264,7 @@ fn of_model(effect: &Effect) -> Option<String> {
 fn link(url: &str) -> Question {
     Question {
         call: Some(Call::Tool("connect_calendar".to_owned())),
-        key: None,
+        key: Some("calendar".to_owned()),
         ask: Ask::Link {
             message: "Sign in to your calendar.".to_owned(),
             url: url.to_owned(),
@@ -272,6 +272,14 @@ fn link(url: &str) -> Question {
             retried: true,
             again: false,
         },
+    }
+}
+
+/// The same link, in an error of the server (2025-11-25).
+fn link_of_error(url: &str) -> Question {
+    Question {
+        key: None,
+        ..link(url)
     }
 }
 

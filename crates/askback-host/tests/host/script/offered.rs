@@ -7,7 +7,7 @@ use askback_host::{
 };
 
 use super::{answer, sample, wishes};
-use crate::{form, link, roots, travel};
+use crate::{form, link, link_of_error, roots, travel};
 
 #[test]
 fn a_rule_to_start_from_is_offered() {
@@ -27,7 +27,7 @@ fn a_rule_to_start_from_is_offered() {
         "answers:\n  - when: {key: \"no: \\\"\"}\n    accept: {\"a: b\": …}",
     );
     check(
-        &link("https://a.com/"),
+        &link_of_error("https://a.com/"),
         "answers:\n  - when: {mode: url, server: travel, host: a.com, tool: connect_calendar}\n    accept: true",
     );
 }
