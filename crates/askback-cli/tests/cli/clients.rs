@@ -6,7 +6,10 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::scratch::{Scratch, is_in_wrapped};
+use crate::{
+    full::{ENTER, Terminal},
+    scratch::{Scratch, is_in_wrapped},
+};
 
 /// The files of clients, each with its path below the folder of the test.
 const FILES: &[(&str, &str)] = &[
@@ -235,6 +238,31 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
         2,
         &["ROOT/settings/Code/User/mcp.json: it is no file of servers"],
     );
+}
+
+#[test]
+fn a_yes_to_a_server_of_another_client_is_kept() {
+    let place = Place::with_files("yes");
+    let words = [
+        "inspect", "--plain", "--server", "local", "--from", "claude",
+    ];
+    let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_askback"))
+        .args(words)
+        .current_dir(place.path("project"))
+        .env("HOME", place.path("user"))
+        .env("XDG_CONFIG_HOME", place.path("settings"))
+        .env("XDG_STATE_HOME", place.path("state"))
+        .env_remove("SUDO_UID");
+    let mut terminal = Terminal::start(command, 200);
+    terminal.until("yes or no").press("yes").press(ENTER);
+    // It is no server.
+    assert_eq!(terminal.ended(), Some(4));
+    let rows = terminal.rows().join("\n");
+    assert_eq!(rows.matches("printf").count(), 1, "{rows}");
+    assert_eq!(place.read("project/given"), "hush");
+    fs::remove_file(place.path("project/given")).expect("it is ours");
+    place.says(&words, 4, &["claude.json says to use:"]);
+    assert_eq!(place.read("project/given"), "hush");
 }
 
 #[test]
