@@ -293,6 +293,13 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             let words = words!("{} is not told. The call fails: it needs the link.", name);
             page.say(Style::Plain, words);
         }
+        Notice::AsksOn => {
+            let words = words!(
+                "{} asks on for the call that was stopped. That is cancelled until your next line.",
+                name
+            );
+            page.say(Style::Warning, words);
+        }
         Notice::Lost => {
             page.blank();
             let words = words!("{} went away while its question waited.", name);
@@ -434,6 +441,7 @@ pub(crate) fn because(why: Why) -> &'static str {
         Why::Unmatched => ": no rule of the answers file fits",
         Why::Muted => ": you wanted no more questions",
         Why::Flood => ": too many questions wait",
+        Why::Stopped => ": its call was stopped",
     }
 }
 

@@ -86,6 +86,7 @@ impl Repl<'_> {
         self.session.host.end_call(match &outcome {
             Ok(received) if !received.failed => How::Done,
             Ok(_) => How::Error,
+            Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
             Err(_) => How::Failed,
         });
         if let Some(files) = &mut self.files {

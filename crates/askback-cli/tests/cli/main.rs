@@ -56,6 +56,8 @@ mod several;
 mod shown;
 #[cfg(unix)]
 mod sign_in;
+#[cfg(unix)]
+mod stopped;
 #[cfg(all(unix, feature = "models"))]
 mod stories;
 mod suite;

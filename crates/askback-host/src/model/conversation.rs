@@ -225,6 +225,7 @@ impl Conversation {
             } => {
                 let begun = UnderWay::new(call, line, self.now, self.answering());
                 let server = self.server_mut(server);
+                server.desk.go_on();
                 server.desk.begin_call(is_repeated);
                 server.call = Some(begun);
             }
@@ -235,7 +236,10 @@ impl Conversation {
             }
             Change::Ended(server, how) => self.end(server, how),
             Change::Chosen(server) => self.chosen = server,
-            Change::Entered(lines) => self.history.remember(lines),
+            Change::Entered(lines) => {
+                self.servers_mut().for_each(|server| server.desk.go_on());
+                self.history.remember(lines);
+            }
             Change::Offered(offers) => self.offers.set(offers),
             Change::Completed(completions) => self.completions = Some(completions),
             Change::Described(words) => self.head = words,
@@ -269,6 +273,9 @@ impl Conversation {
         let (now, answering) = (self.now, self.answering());
         let server = self.server_mut(server);
         server.desk.end_call();
+        if how == How::Stopped {
+            server.desk.stop_call();
+        }
         let Some(call) = server.call.take() else {
             return;
         };

@@ -1,6 +1,7 @@
 //! The desk: the questions that wait, and the one in front of the person.
 
 mod models;
+mod stopped;
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -9,6 +10,7 @@ use askback_core::{
     protocol::{CreateMessageResult, Root, Tool},
 };
 
+use self::stopped::Stopped;
 use super::{
     Ask, Asker, By, Call, Claims, Ended, Question, Refused, Reply, Why,
     kept::Kept,
@@ -41,6 +43,7 @@ pub struct Desk {
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
     kept: Kept,
+    stopped: Stopped,
     /// Questions that were refused without asking.
     refused: usize,
     /// Whether the person was told, since they last answered, that too many questions wait.
@@ -190,6 +193,7 @@ impl Desk {
             stance: Stance::default(),
             repeats: Repeats::default(),
             kept: Kept::default(),
+            stopped: Stopped::default(),
             refused: 0,
             flooded: false,
             model: None,
@@ -316,6 +320,7 @@ impl Desk {
 
     fn effects(&mut self, event: Event) -> Vec<Effect> {
         match event {
+            Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
             Event::Withdrawn(id) => self.withdrawn(id),

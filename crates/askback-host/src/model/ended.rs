@@ -28,9 +28,11 @@ impl Reply {
             },
             Self::Cancelled(why) => match why {
                 Why::Rule { expected: true } => Ended::Expected,
-                Why::Person | Why::EndOfInput | Why::Muted | Why::Rule { expected: false } => {
-                    Ended::Refused
-                }
+                Why::Person
+                | Why::EndOfInput
+                | Why::Muted
+                | Why::Stopped
+                | Why::Rule { expected: false } => Ended::Refused,
                 Why::Nobody | Why::Unmatched | Why::Flood => Ended::Unanswered,
             },
             _ => Ended::Answered,

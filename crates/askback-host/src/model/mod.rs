@@ -296,6 +296,8 @@ pub enum Why {
     Muted,
     /// Too many questions wait.
     Flood,
+    /// The person has stopped its call.
+    Stopped,
 }
 
 impl Call {

@@ -48,6 +48,7 @@ impl Offers {
                 How::Done => "ok",
                 How::Error => "error",
                 How::Failed => "failed",
+                How::Stopped => "stopped",
             };
             let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
             offer.last = Some(words!("{}.{} s {}", seconds, tenths, how));

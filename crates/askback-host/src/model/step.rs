@@ -200,6 +200,8 @@ pub struct Suggestions {
 pub enum Notice {
     /// The server took its question back.
     Withdrawn,
+    /// The server asks on for a call that was stopped: its questions are cancelled.
+    AsksOn,
     /// The server went away before its question was answered. Why it did is told by itself.
     Lost,
     /// The person refused a link that an error of the server names: the call fails, and the server is not told.

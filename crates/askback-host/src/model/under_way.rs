@@ -52,6 +52,8 @@ pub enum How {
     Error,
     /// Without a result.
     Failed,
+    /// Without a result, because the person stopped it while nothing else of the server was under way.
+    Stopped,
 }
 
 impl UnderWay {

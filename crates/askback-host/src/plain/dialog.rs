@@ -428,7 +428,7 @@ fn explained(effects: &[Effect]) -> bool {
         matches!(
             effect,
             Effect::Open(_)
-                | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted))
+                | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted | Why::Stopped))
                 | Effect::Tell(Notice::LinkRefused { .. })
         )
     })

@@ -14,14 +14,14 @@ use askback_core::{
 use askback_host::{
     model::{
         Call, Catalog, Change, Completions, Conversation, Desk, Effect, Ended, Event, Far, Folders,
-        How, Permission, Presence, Said, Server, Stance,
+        How, Notice, Permission, Presence, Question, Reply, Said, Server, Stance, Why,
     },
     offer::Offer,
     relay::ServerId,
 };
 use proptest::prelude::*;
 
-use crate::{desk, form, safety, sign_in, travel};
+use crate::{desk, form, roots, safety, sign_in, travel};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -56,7 +56,12 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => Just(Presence::Down),
         1 => Just(Presence::Absent),
     ];
-    let how = prop_oneof![Just(How::Done), Just(How::Error), Just(How::Failed)];
+    let how = prop_oneof![
+        Just(How::Done),
+        Just(How::Error),
+        Just(How::Failed),
+        Just(How::Stopped)
+    ];
     prop_oneof![
         8 => (0u64..5000).prop_map(Happens::Pass),
         24 => desk::event().prop_map(Happens::Desk),
@@ -328,6 +333,50 @@ fn a_server_comes_and_goes() {
     check(&[there, left, heard], Presence::There);
     check(&[there, down, left, heard], Presence::Down);
     check(&[there, down, there], Presence::There);
+}
+
+/// A call of this server begins.
+fn call_of(server: ServerId) -> Change {
+    Change::Called {
+        server,
+        call: Call::Tool("t".to_owned()),
+        line: None,
+        is_repeated: false,
+    }
+}
+
+#[test]
+fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
+    let (mut talk, ids) = conversation();
+    let ask = |talk: &mut Conversation, id, question: Question| {
+        let asked = Event::Asked(id, question);
+        let happened = talk.update(Change::Desk(ids[0], asked));
+        happened.expect("it is at a desk").effects
+    };
+    let of_no_call = || Question {
+        call: None,
+        ..form("Sure?", "", "")
+    };
+    let cancelled = |id| Effect::Answer(id, Reply::Cancelled(Why::Stopped));
+    let told = || Effect::Tell(Notice::AsksOn);
+    let stopped = Change::Ended(ids[0], How::Stopped);
+    talk.update(call_of(ids[0]));
+    talk.update(stopped.clone());
+    assert_eq!(ask(&mut talk, 1, of_no_call()), [told(), cancelled(1)]);
+    assert_eq!(ask(&mut talk, 2, of_no_call()), [cancelled(2)]);
+    // Folders are asked for at any time, and so is what names its call.
+    assert_eq!(ask(&mut talk, 3, roots()), []);
+    assert_eq!(ask(&mut talk, 4, form("Sure?", "", "")), []);
+    assert_eq!(talk.server(ids[0]).desk().ended(), Ended::Answered);
+    let others = [
+        call_of(ids[0]),
+        Change::Entered(vec!["/begin t".to_owned()]),
+    ];
+    for (id, other) in (5..).zip(others) {
+        talk.update(stopped.clone());
+        talk.update(other);
+        assert_eq!(ask(&mut talk, id, of_no_call()), []);
+    }
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! A server that goes on asking for a call that the person stopped.
+
+use pty_process::blocking::Command;
+
+use crate::{
+    full::{ASKBACK, CTRL_C, CTRL_D, ENTER, Terminal},
+    scratch::Scratch,
+};
+
+/// A server of 2025-11-25 that asks twice once its call is cancelled, and says how that is answered.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0","id":%s}\n' "$1"; }
+ask() { say "\"$1\""',"method":"elicitation/create","params":{"message":"Undo it?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}}}}'; }
+while IFS= read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*) say "$id"',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say "$id"',"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*) echo 'at work' >&2 ;;
+    *notifications/cancelled*) ask first; ask last ;;
+    *'"id":"last"'*'"action":"cancel"'*) echo 'both are cancelled' >&2 ;;
+    esac
+done
+"#;
+
+#[test]
+fn the_questions_of_a_stopped_call_are_cancelled() {
+    for plain in [&["--plain"][..], &[]] {
+        let scratch = Scratch::new("stopped");
+        let server = scratch.file("server.sh", SERVER);
+        let command = Command::new(ASKBACK)
+            .args(["open", "--protocol", "2025-11-25", "--name", "zoo"])
+            .args(plain)
+            .args(["--", "sh"])
+            .arg(server)
+            .env("XDG_STATE_HOME", scratch.path("state"))
+            .env("TERM", "xterm-256color");
+        let mut terminal = Terminal::start(command, 120);
+        terminal.until("zoo>").press("/call t").until("/call t");
+        terminal.press(ENTER).until("at work").press(CTRL_C);
+        terminal.until("zoo asks on for the call that was stopped.");
+        terminal.until("both are cancelled");
+        assert_eq!(terminal.times("asks on"), 1);
+        assert!(!terminal.shows("Undo it?"));
+        terminal.press(CTRL_D);
+        assert_eq!(terminal.end(), Some(0));
+    }
+}
