@@ -272,6 +272,11 @@ impl Leaf for Full {
             }
             Poll::Ready(None) => return Poll::Pending,
             Poll::Pending => {
+                if let Some((pager, _)) = &mut self.pager
+                    && pager.goes_on()
+                {
+                    return Poll::Ready(Did::Said(Vec::new()));
+                }
                 let is_idle = desk.front().is_none() && self.prompt.is_none();
                 if is_idle && self.waited.as_mut().poll(context).is_ready() {
                     self.is_waiting = true;

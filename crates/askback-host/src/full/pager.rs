@@ -18,8 +18,12 @@ pub(super) type Put = Box<dyn Fn(&mut Page) + Send>;
 /// A text that is looked through, and where the person is in it.
 pub(super) struct Pager {
     put: Put,
+    /// The rest of the text, which is not laid out yet.
+    rest: Page,
     rows: Rows,
     count: usize,
+    /// Where the person goes once all of the text is laid out.
+    aim: Option<Aim>,
     size: Size,
     /// The first row that is seen.
     top: usize,
@@ -31,13 +35,24 @@ pub(super) struct Pager {
     is_missing: bool,
 }
 
+/// A place that is known once all of a text is laid out.
+enum Aim {
+    /// The same place as this row of so many.
+    Near(usize, usize),
+    End,
+    /// The first row from this one on that has the wanted text.
+    Found(usize),
+}
+
 impl Pager {
     /// The beginning of a text.
     pub(super) fn new(put: Put, size: Size) -> Self {
         let mut pager = Self {
             put,
+            rest: Page::new(look(size)),
             rows: Rows::default(),
             count: 0,
+            aim: None,
             size,
             top: 0,
             wanted: String::new(),
@@ -50,23 +65,52 @@ impl Pager {
 
     /// Breaks the text anew for a screen of this size.
     pub(super) fn resize(&mut self, size: Size) {
-        let before = (self.top, self.count.max(1));
-        let mut page = Page::new(Look {
-            columns: size.columns.saturating_sub(1).max(1),
-            styled: false,
-        });
-        (self.put)(&mut page);
-        self.rows = page.take().trimmed();
+        if self.rest.is_taken() {
+            // What was seen stays near.
+            self.aim = Some(Aim::Near(self.top, self.count.max(1)));
+        }
+        self.rest = Page::new(look(size));
+        (self.put)(&mut self.rest);
+        (self.rows, self.count, self.size) = (Rows::default(), 0, size);
+        self.lay_out();
+        while !self.rest.is_taken() && self.count < self.room() {
+            self.lay_out();
+        }
+    }
+
+    /// Lays out more of the text, if there is more. Returns whether there was.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let goes_on = !self.rest.is_taken();
+        if goes_on {
+            self.lay_out();
+        }
+        goes_on
+    }
+
+    fn lay_out(&mut self) {
+        let part = self.rest.take_part();
+        self.count = self.count.saturating_add(part.count());
+        self.rows.push(&part);
+        if !self.rest.is_taken() {
+            return;
+        }
+        self.rows = std::mem::take(&mut self.rows).trimmed();
         self.count = self.rows.count();
-        self.size = size;
-        // What was seen stays near.
-        let near = before.0.saturating_mul(self.count);
-        self.go(near.checked_div(before.1).unwrap_or_default());
+        match self.aim.take() {
+            Some(Aim::Near(row, of)) => {
+                let near = row.saturating_mul(self.count);
+                self.go(near.checked_div(of).unwrap_or_default());
+            }
+            Some(Aim::End) => self.go(self.count),
+            Some(Aim::Found(from)) => self.find(from, true),
+            None => self.go(self.top),
+        }
     }
 
     /// Does what a key does. Returns whether the person goes on looking.
     pub(super) fn press(&mut self, key: &Key) -> bool {
         self.is_missing = false;
+        self.aim = None;
         if let Some(search) = &mut self.search {
             match key {
                 Key::Enter => {
@@ -93,7 +137,10 @@ impl Pager {
             Key::PageDown | Key::Char(' ' | 'f') => self.go(self.top.saturating_add(page)),
             Key::PageUp | Key::Char('b') => self.go(self.top.saturating_sub(page)),
             Key::Home | Key::Char('g') => self.go(0),
-            Key::End | Key::Char('G') => self.go(self.count),
+            Key::End | Key::Char('G') => {
+                self.go(self.count);
+                self.aim = (!self.rest.is_taken()).then_some(Aim::End);
+            }
             Key::Char('/') => self.search = Some(Editor::default()),
             Key::Char('n') => self.find(self.top.saturating_add(1), true),
             Key::Char('N') => self.find(self.top, false),
@@ -126,6 +173,7 @@ impl Pager {
         match found {
             // The last rows are seen together, whichever of them it is.
             Some((row, _)) => self.go(row),
+            None if forward && !self.rest.is_taken() => self.aim = Some(Aim::Found(from)),
             None => self.is_missing = true,
         }
     }
@@ -148,7 +196,9 @@ impl Pager {
             return frame;
         }
         let last = self.top.saturating_add(self.room()).min(self.count);
-        let at = words!("{}–{} of {}", self.top.saturating_add(1), last, self.count);
+        let so_far = if self.rest.is_taken() { "" } else { " so far" };
+        let first = self.top.saturating_add(1);
+        let at = words!("{}–{} of {}{}", first, last, self.count, so_far);
         let row = row.ours(Style::Strong, at);
         let row = match (waiting, self.is_missing) {
             (Some(waiting), _) => row.ours(Style::Warning, words!(" · {}", waiting.clone())),
@@ -158,6 +208,14 @@ impl Pager {
         let keys = " · q back · Space ↓ ↑ move · / look for, n next";
         frame.push(row.ours(Style::Dim, keys));
         frame
+    }
+}
+
+/// The look of the text on a screen of this size.
+fn look(size: Size) -> Look {
+    Look {
+        columns: size.columns.saturating_sub(1).max(1),
+        styled: false,
     }
 }
 
@@ -235,6 +293,35 @@ mod tests {
             "1–5 of 20 · q back",
         );
         check(&[Key::Char('/'), Key::Char('q')], "| row 1", "Look for: q");
+    }
+
+    #[test]
+    fn keys_are_heard_before_all_of_a_text_is_laid_out() {
+        #[track_caller]
+        fn check(keys: &[Key], before: &str, first: &str) {
+            let put = |page: &mut Page| page.quote("änderung\n".repeat(20_000) + "last");
+            let size = Size {
+                columns: 60,
+                rows: 6,
+            };
+            let mut long = Pager::new(Box::new(put), size);
+            for key in keys {
+                assert!(long.press(key));
+            }
+            let begun = seen(&long);
+            assert!(begun.contains(before), "{begun}");
+            assert!(begun.contains(" so far"), "{begun}");
+            while long.goes_on() {}
+            let whole = seen(&long);
+            assert!(whole.contains(&format!("{first} of 20001 · ")), "{whole}");
+        }
+        let last = ['/', 'l', 'a', 's', 't'].map(Key::Char);
+        let last = [&last[..], &[Key::Enter]].concat();
+        check(&[], "1–5 of ", "1–5");
+        check(&[Key::Down], "2–6 of ", "2–6");
+        check(&[Key::End], " of ", "19997–20001");
+        check(&last, "1–5 of ", "19997–20001");
+        check(&[&last[..], &[Key::Down]].concat(), "2–6 of ", "2–6");
     }
 
     #[test]

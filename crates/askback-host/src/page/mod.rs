@@ -3,6 +3,7 @@
 
 mod excerpt;
 pub mod out;
+mod part;
 
 use std::{
     fmt,
@@ -289,6 +290,11 @@ impl Rows {
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').skip(rows).collect())
+    }
+
+    /// Adds the rows of the next part.
+    pub(crate) fn push(&mut self, part: &Self) {
+        self.0.push_str(&part.0);
     }
 
     /// The number of rows.
