@@ -8,14 +8,14 @@ pub(crate) mod tools;
 
 pub(crate) use form::{fields, has_secret, is_secret, options_with, reviewed};
 pub(crate) use help::help;
+pub use link::{destination, warnings};
 pub(crate) use link::{link, link_alone, link_code, on_this_machine};
 
 use crate::{
     folder,
     model::{
         Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Sampling, Stance, Step,
-        Suggestions, Wants, Why,
-        link::{Link, Refusal, Warning},
+        Suggestions, Wants, Why, link::Refusal,
     },
     page::{Excerpt, Page, Style},
     text::{self, Given, PeerText, Words, given},
@@ -539,27 +539,4 @@ fn client(excerpt: &mut Excerpt<'_>, issuer: &str, returns_to: &str) {
     excerpt.quote_line("  ", returns_to);
     let words = "and give its ID here. The port is another one each time, unless --callback-port names it; a client with a secret is named by --client-id and --client-secret-file instead.";
     excerpt.page().say(Style::Plain, words);
-}
-
-/// Puts on the page where a link goes: its site, before a host that may begin as another, and what to be careful of.
-pub fn destination(page: &mut Page, link: &Link) {
-    page.quote_line("Site ", link.site());
-    if link.host() != link.site() {
-        page.quote_line("Host ", link.host());
-    }
-    warnings(page, &link.warnings);
-    for host in &link.leads_on {
-        page.quote_line("! May send you on to ", host);
-    }
-}
-
-/// Puts on the page why a link takes a second yes.
-pub fn warnings(page: &mut Page, warnings: &[Warning]) {
-    for warning in warnings {
-        let (words, of) = warning.words();
-        page.item("! ", Style::Warning, words);
-        if let Some(of) = of {
-            page.quote_line("  ", of);
-        }
-    }
 }

@@ -1,8 +1,11 @@
-//! The link of a question, alone: to be copied, or as a code.
+//! The link of a question: where it goes, and alone, to be copied, or as a code.
 
 use crate::{
     code,
-    model::{Front, Step, link::Link},
+    model::{
+        Front, Step,
+        link::{Link, Warning},
+    },
     page::{Page, Style},
     text::Words,
 };
@@ -26,6 +29,29 @@ pub(crate) fn on_this_machine(link: &Link, is_elsewhere: bool) -> Option<Words> 
         }
     };
     link.is_of_this_machine().then(|| words.into())
+}
+
+/// Puts on the page where a link goes: its site, before a host that may begin as another, and what to be careful of.
+pub fn destination(page: &mut Page, link: &Link) {
+    page.quote_line("Site ", link.site());
+    if link.host() != link.site() {
+        page.quote_line("Host ", link.host());
+    }
+    warnings(page, &link.warnings);
+    for host in &link.leads_on {
+        page.quote_line("! May send you on to ", host);
+    }
+}
+
+/// Puts on the page why a link takes a second yes.
+pub fn warnings(page: &mut Page, warnings: &[Warning]) {
+    for warning in warnings {
+        let (words, of) = warning.words();
+        page.item("! ", Style::Warning, words);
+        if let Some(of) = of {
+            page.quote_line("  ", of);
+        }
+    }
 }
 
 /// Puts the link of a question on the page, alone and whole.
