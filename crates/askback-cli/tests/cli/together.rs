@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     again::{SERVER, TOOLS},
-    full::{CTRL_D, ENTER, PATIENCE, REVIEW, TAB, Terminal},
+    full::{CTRL_C, CTRL_D, ENTER, PATIENCE, REVIEW, TAB, Terminal},
     scratch::Scratch,
 };
 
@@ -202,6 +202,39 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
         assert_eq!(terminal.exit(), Some(0), "{is_plain}");
         assert_eq!(heard(&scratch, "a").as_deref(), Some("1A"));
         assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));
+    }
+}
+
+#[test]
+fn what_is_half_typed_stays_where_a_server_says_something() {
+    let slow = format!("{SLOW}{SERVER}");
+    for is_plain in [false, true] {
+        let scratch = Scratch::new(&format!("together-typed-{is_plain}"));
+        let file = place(&scratch, &[("a", SERVER), ("slow", &slow)]);
+        let mut terminal = open(&file, is_plain);
+        terminal.until("a> ").press("/serv").until("a> /serv");
+        go(&scratch, "slow", "die");
+        terminal.until("× slow: ");
+        if is_plain {
+            terminal.until_wanted("a> /serv");
+        }
+        terminal
+            .press("ers")
+            .press(ENTER)
+            .until("  slow: the server exited");
+        // It is gone where the person wants that.
+        terminal.press("/restart slow").press(ENTER);
+        terminal.until("Connecting to slow.").press("/leav");
+        terminal.until("a> /leav");
+        go(&scratch, "slow", "serve");
+        if is_plain {
+            terminal.until_wanted("a> /leav").press(CTRL_C);
+            terminal.until_wanted("a>");
+        } else {
+            terminal.press(CTRL_C).until_not("a> /leav");
+        }
+        terminal.press(CTRL_D);
+        assert_eq!(terminal.exit(), Some(0), "{is_plain}");
     }
 }
 

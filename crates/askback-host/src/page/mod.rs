@@ -13,7 +13,7 @@ use std::{
 
 use crate::{
     model::link::Link,
-    text::{self, GUTTER, PeerText, Words},
+    text::{self, GUTTER, Given, PeerText, Words},
     words,
 };
 
@@ -94,6 +94,8 @@ enum Line {
     /// A link without the gutter, to be copied.
     Copy(Link),
     Prompt(Words),
+    /// What the person has written so far behind it.
+    Begun(Words),
 }
 
 /// The rows of a [`Page`], which fit the terminal. Only a page makes them, and no control character
@@ -236,6 +238,11 @@ impl Page {
     /// The sign that the person may write, behind a word that says to whom.
     pub fn prompt(&mut self, to: impl Into<Words>) {
         self.lines.push(Line::Prompt(to.into()));
+    }
+
+    /// What the person has written so far behind the prompt.
+    pub fn begun(&mut self, text: Given) {
+        self.lines.push(Line::Begun(text.into()));
     }
 }
 
@@ -398,6 +405,7 @@ impl Layout {
                 self.out.push(' ');
                 self.prompted = text::columns(&row);
             }
+            Line::Begun(text) => self.out.push_str(text.as_str()),
         }
     }
 

@@ -69,6 +69,7 @@ impl Plain {
     /// Leaves the prompt behind, where something else is to be shown.
     fn leave_prompt(&mut self) {
         if std::mem::take(&mut self.is_prompted) {
+            self.lines.take_up();
             self.dialog.page().blank();
         }
     }
@@ -222,6 +223,7 @@ impl Leaf for Plain {
             // Asked alone, so that what stands above is wrapped before it.
             out::tell(self.dialog.page());
             self.dialog.page().prompt(prompt.clone());
+            self.dialog.page().begun(given(self.lines.begun()));
             self.is_prompted = true;
         }
         out::tell(self.dialog.page());

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io::{self, BufRead, IsTerminal},
+    mem,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     thread,
@@ -40,6 +41,8 @@ pub(super) struct Lines {
     /// Lines of a paste that are to be taken one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
+    /// The beginning of the next line, which the terminal does not hold any more.
+    begun: String,
     /// Held while a line is read.
     reading: Arc<Mutex<()>>,
     /// Whether a person types, not a file.
@@ -72,6 +75,7 @@ impl Lines {
             lines,
             pasted: VecDeque::new(),
             interrupts,
+            begun: String::new(),
             reading,
             typed,
         }
@@ -81,6 +85,7 @@ impl Lines {
     /// with line breaks.
     pub(super) fn poll_next(&mut self, lines: bool, context: &mut Context<'_>) -> Poll<Input> {
         if let Poll::Ready(Some(())) = self.interrupts.poll_recv(context) {
+            self.begun.clear();
             return Poll::Ready(Input::Interrupt);
         }
         if !lines {
@@ -90,7 +95,25 @@ impl Lines {
             return Poll::Ready(Input::Line(line));
         }
         let next = self.lines.poll_recv(context);
-        next.map(|line| line.unwrap_or(Input::End))
+        next.map(|next| match (next, mem::take(&mut self.begun)) {
+            (Some(Input::Line(line)), begun) => Input::Line(begun + &line),
+            // A terminal takes Ctrl-D behind a line that was begun for its end, too.
+            (None | Some(Input::End), begun) if !begun.is_empty() => Input::Line(begun),
+            (next, _) => next.unwrap_or(Input::End),
+        })
+    }
+
+    /// Takes up what a person has begun to type, where something is to be shown below it.
+    pub(super) fn take_up(&mut self) {
+        let reading = self.reading.try_lock();
+        if self.typed && reading.is_ok() {
+            self.begun.push_str(&String::from_utf8_lossy(&take_begun()));
+        }
+    }
+
+    /// The beginning of the next line, as far as it was taken up.
+    pub(super) fn begun(&self) -> &str {
+        &self.begun
     }
 
     /// Has the lines of a paste taken one by one: gives the first, and the others are the next inputs.
@@ -110,11 +133,12 @@ impl Lines {
         }
         let reading = self.reading.try_lock();
         let mut was_any = match &reading {
-            Ok(_) => has_begun(),
+            Ok(_) => !take_begun().is_empty(),
             // A line is on its way.
             Err(_) => true,
         };
         forget_begun();
+        was_any |= !mem::take(&mut self.begun).is_empty();
         while self.pasted.pop_front().is_some() || self.lines.try_recv().is_ok() {
             was_any = true;
         }
@@ -160,20 +184,26 @@ pub fn forget_begun() {
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-/// Whether the terminal holds anything that was typed. It tells of a line that was begun only while it does not edit
-/// lines, in which nobody may read.
-fn has_begun() -> bool {
+/// Takes from the terminal what was typed. It gives a line that was begun only while it does not edit lines, in which
+/// nobody else may read.
+fn take_begun() -> Vec<u8> {
+    let mut begun = Vec::new();
     #[cfg(unix)]
     if let Ok(before) = tcgetattr(io::stdin()) {
         let mut passing = before.clone();
         passing.local_modes.remove(LocalModes::ICANON);
-        let is_passed = tcsetattr(io::stdin(), OptionalActions::Now, &passing).is_ok();
-        let held = ioctl_fionread(io::stdin());
-        forget_begun();
+        if tcsetattr(io::stdin(), OptionalActions::Now, &passing).is_ok() {
+            let held = ioctl_fionread(io::stdin()).unwrap_or_default();
+            begun.resize(usize::try_from(held).unwrap_or_default(), 0);
+            let taken = match begun.is_empty() {
+                true => 0,
+                false => rustix::io::read(io::stdin(), &mut begun).unwrap_or_default(),
+            };
+            begun.truncate(taken);
+        }
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
-        return is_passed && held.is_ok_and(|held| held > 0);
     }
-    false
+    begun
 }
 
 /// How long a line of a terminal is waited for.
@@ -269,6 +299,7 @@ mod tests {
                 lines: mpsc::channel(AHEAD).1,
                 pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
+                begun: String::new(),
                 reading: Arc::default(),
                 typed,
             }
