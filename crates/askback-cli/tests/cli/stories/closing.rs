@@ -4,24 +4,24 @@ use std::{io::Read, sync::mpsc, thread, time::Duration};
 
 use pty_process::Size;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Server, UNTOLD, asks, command, form, heard};
+use super::{Server, UNTOLD, asks, command, form, heard, link, request};
 use crate::scratch::Scratch;
 
 /// How long anything may take before the test gives it up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-#[test]
-fn a_window_that_is_closed_cancels_its_question() {
-    let fields = json!({"name": {"type": "string", "title": "Full name"}});
-    let rounds = [asks(&[form("q1", "Who goes?", &fields, &[])])];
+/// Closes the window of a command with these options once this is shown, at a question. Returns what the server heard.
+#[track_caller]
+fn closed(options: &[&str], question: &Value, shown: &str) -> String {
+    let rounds = [asks(std::slice::from_ref(question))];
     let mut story = UNTOLD;
     story.server = Server::Asks(&rounds);
-    let scratch = Scratch::new("story-closed");
+    let scratch = Scratch::new(&format!("story-closed{}-{shown}", options.concat()));
     let (mut pty, pts) = pty_process::blocking::open().expect("there are terminals");
     pty.resize(Size::new(24, 80)).expect("it has a size");
-    let child = command(&story, &scratch).spawn(pts);
+    let child = command(&story, &scratch, options).spawn(pts);
     let mut child = child.expect("the command was built");
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.expect("it has one");
@@ -32,15 +32,48 @@ fn a_window_that_is_closed_cancels_its_question() {
             let _ = kill_process(id, Signal::KILL);
         }
     });
-    let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
-    while !String::from_utf8_lossy(&shown).contains("Full name") {
-        let many = pty.read(&mut bytes).expect("the form is shown");
-        shown.extend(&bytes[..many]);
+    let (mut wrote, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&wrote).contains(shown) {
+        let many = pty
+            .read(&mut bytes)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&wrote)));
+        wrote.extend(&bytes[..many]);
     }
     // Nobody holds the other end of the terminal any more.
     drop(pty);
     child.wait().expect("it ends");
     drop(done);
     watching.join().expect("it does not panic");
-    assert_eq!(heard(&scratch), "q1: {\"action\":\"cancel\"}\n");
+    heard(&scratch)
+}
+
+#[test]
+fn a_window_that_is_closed_cancels_its_question() {
+    let fields = json!({"name": {"type": "string", "title": "Full name"}});
+    let form = form("q1", "Who goes?", &fields, &[]);
+    let link = link("q1", "https://example.com/");
+    for (options, question, shown) in [
+        (&[][..], &form, "Full name"),
+        (&[], &link, "[o] Open"),
+    ] {
+        let heard = closed(options, question, shown);
+        assert_eq!(
+            heard, "q1: {\"action\":\"cancel\"}\n",
+            "{options:?} {shown}"
+        );
+    }
+}
+
+#[test]
+fn a_window_that_is_closed_sends_no_reply_in_place_of_a_model() {
+    let params = json!({
+        "maxTokens": 100,
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Which one?"}}],
+    });
+    let request = request("q1", "sampling/createMessage", &params);
+    for options in [&[][..]] {
+        let heard = closed(options, &request, "Which one?");
+        let error = r#"{"code":-1,"message":"The request was cancelled"}"#;
+        assert_eq!(heard, format!("q1: {error}\n"), "{options:?}");
+    }
 }

@@ -5,10 +5,25 @@ use std::slice::from_ref;
 use serde_json::{Value, json};
 
 use super::{
-    Do::{Kill, Press, See, Until},
-    Server, Story, UNTOLD, asks, by_a_file, form, in_lines, link, request, tell,
+    Do::{self, Kill, Press, See, Until},
+    Server, Story, UNTOLD, asks, by_a_file, form, heard, in_lines, link, request, tell, typed,
 };
-use crate::full::{CTRL_D, ENTER, REVIEW};
+use crate::{
+    full::{CTRL_D, ENTER, ESC, REVIEW},
+    scratch::Scratch,
+};
+
+/// A request to a model.
+fn wishes() -> Value {
+    let params = json!({
+        "maxTokens": 100,
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Which one?"}}],
+    });
+    request("q1", "sampling/createMessage", &params)
+}
+
+/// The events of a death, with the screen before and after it; the call is not made again.
+const DEATH: [Do<'_>; 5] = [See, Kill, Until("[Enter] Call again"), See, Press(ESC)];
 
 fn name() -> Value {
     form(
@@ -23,7 +38,7 @@ fn name() -> Value {
 fn a_server_dies_before_it_answers_at_all() {
     tell(&Story {
         name: "dies_in_the_greeting",
-        server: Server::Says(Value::Null, &[]),
+        server: Server::Says(&[("initialize", Value::Null)], &[]),
         plain: "/tools\n",
         answers: "answers: []",
         exit: 4,
@@ -46,12 +61,11 @@ fn a_server_dies_in_a_call() {
 #[test]
 fn a_server_dies_while_the_person_answers() {
     let killed = |name: &str, question: &Value, full: &[_]| {
-        let left = [full, &[Until("[Enter] Call again"), See, Press("\x1b")]].concat();
         let round = asks(from_ref(question));
         tell(&Story {
             name,
             server: Server::Asks(from_ref(&round)),
-            full: &left,
+            full: &[full, &DEATH].concat(),
             exit: 4,
             ..UNTOLD
         });
@@ -72,22 +86,18 @@ fn a_server_dies_while_the_person_answers() {
     killed(
         "dies_in_a_form",
         &name(),
-        &[Until("Full name"), Press("Ada"), Until("Ada"), Kill],
+        &[Until("Full name"), Press("Ada"), Until("Ada")],
     );
     let login = json!({"password": {"type": "string"}});
     killed(
         "dies_in_a_form_with_a_secret",
         &form("q1", "Who goes?", &login, &[]),
-        &[Until("seems to ask for"), Kill],
+        &[Until("seems to ask for")],
     );
-    let wishes = json!({
-        "maxTokens": 100,
-        "messages": [{"role": "user", "content": {"type": "text", "text": "Which one?"}}],
-    });
     killed(
         "dies_while_a_reply_is_written",
-        &request("q1", "sampling/createMessage", &wishes),
-        &[Until("^S look"), Press("The red"), Until("The red"), Kill],
+        &wishes(),
+        &[Until("^S look"), Press("The red"), Until("The red")],
     );
     killed(
         "dies_in_a_review",
@@ -97,7 +107,6 @@ fn a_server_dies_while_the_person_answers() {
             Press("Ada"),
             Press(REVIEW),
             Until("[Enter] Send"),
-            Kill,
         ],
     );
     killed(
@@ -109,19 +118,192 @@ fn a_server_dies_while_the_person_answers() {
             Until("Why not?"),
             Press("too dear"),
             Until("dear"),
-            Kill,
         ],
     );
     killed(
         "dies_at_the_folders",
         &request("q1", "roots/list", &json!({})),
-        &[Until("which folders"), Kill],
+        &[Until("which folders")],
     );
     killed(
         "dies_at_a_link",
         &link("q1", "https://example.com/"),
-        &[Until("[o] Open"), Kill],
+        &[Until("[o] Open")],
     );
+    killed(
+        "dies_at_the_second_yes_of_a_link",
+        &link("q1", "http://example.com/"),
+        &[Until("[o] Open"), Press("o"), Until("[y] Open all")],
+    );
+}
+
+#[test]
+fn a_server_dies_with_a_reply_of_a_model_before_the_person() {
+    let left = [
+        Until("[Enter] Run once"),
+        Press(ENTER),
+        Until("[Enter] Send"),
+    ];
+    tell(&Story {
+        name: "dies_at_a_reply_of_a_model",
+        server: Server::Asks(&[asks(&[wishes()])]),
+        model: true,
+        full: &[&left[..], &DEATH].concat(),
+        exit: 4,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_server_dies_with_several_questions_waiting() {
+    let how = form("q2", "How?", &json!({"how": {"type": "string"}}), &[]);
+    let round = asks(&[name(), how, link("q3", "https://example.com/")]);
+    let left = [Until("question 1 of 3"), Press("Ada"), Until("Ada")];
+    tell(&Story {
+        name: "dies_with_a_queue",
+        server: Server::Asks(std::slice::from_ref(&round)),
+        full: &[&left[..], &DEATH].concat(),
+        exit: 4,
+        ..UNTOLD
+    });
+    // Where lines or a file answer, it goes by itself.
+    let story = Story {
+        name: "dies_with_a_queue",
+        server: Server::Asks(&[round + "gone\n"]),
+        plain: "Ada\n\n",
+        answers: "answers: [{accept: {name: Ada}, after: 10s}]",
+        exit: 4,
+        ..UNTOLD
+    };
+    for heard in [in_lines(&story), by_a_file(&story)] {
+        assert_eq!(heard.as_deref(), Some(""));
+    }
+}
+
+#[test]
+fn a_server_dies_while_a_link_is_open() {
+    let url = "https://example.com/";
+    let link = json!({"mode": "url", "message": "Pay.", "elicitationId": "one", "url": url});
+    let called = json!({"error": {
+        "code": -32042, "message": "Pay first.", "data": {"elicitations": [link]},
+    }});
+    tell(&Story {
+        name: "dies_while_a_link_is_open",
+        server: Server::Says(&[("tools/call", called)], &[]),
+        full: &[
+            Until("[o] Open"),
+            Press("o"),
+            Until("Waiting for you"),
+            See,
+            Kill,
+            // Nothing is under way at the server: the person goes on at the page.
+            Press(ESC),
+        ],
+        exit: 3,
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_server_dies_before_its_tool_is_called() {
+    let fields = json!({"to": {"type": "string", "title": "Where to"}});
+    let schema = json!({"type": "object", "properties": fields, "required": ["to"]});
+    let tools = json!({"tools": [{"name": "t", "inputSchema": schema}]});
+    tell(&Story {
+        name: "dies_at_the_arguments",
+        server: Server::Says(&[("tools/list", tools)], &[]),
+        full: &[
+            Until("Where to"),
+            Press("Rome"),
+            Until("Rome"),
+            See,
+            Kill,
+            Until("went away"),
+            See,
+            Press(ENTER),
+            Until("[Enter] Call"),
+            Press(ENTER),
+        ],
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_server_dies_while_a_result_is_looked_through() {
+    let text = "A room.\n".repeat(40);
+    let called = json!({"content": [{"type": "text", "text": text}]});
+    tell(&Story {
+        name: "dies_in_the_pager",
+        server: Server::Says(&[("tools/call", called)], &[]),
+        opens: true,
+        full: &[
+            Until("zoo> "),
+            Press("/call t"),
+            Until("zoo> /call t"),
+            Press(ENTER),
+            Until("more rows; /more"),
+            Press("/more"),
+            Until("zoo> /more"),
+            Press(ENTER),
+            Until("1–"),
+            See,
+            Kill,
+            Press("q"),
+            Until("went away"),
+            See,
+            Press(CTRL_D),
+        ],
+        ..UNTOLD
+    });
+}
+
+#[test]
+fn a_call_whose_server_died_between_two_questions_is_made_again() {
+    let other = form("q2", "How far?", &json!({"km": {"type": "integer"}}), &[]);
+    let rounds = [asks(&[name()]), "once\n".to_owned(), asks(&[other])];
+    tell(&Story {
+        name: "dies_between_two_questions",
+        server: Server::Asks(&rounds),
+        full: &[
+            Until("Full name"),
+            Press("Ada"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            Press(ENTER),
+            Until("[Enter] Call again"),
+            See,
+            Press(ENTER),
+            Until("How far?"),
+            Press("12"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            Press(ENTER),
+        ],
+        ..UNTOLD
+    });
+    // An error ends the lines of a file, and a file of answers calls nothing again: here a person types.
+    let scratch = Scratch::new("story-dies-typed");
+    let mut terminal = typed(&scratch, &Server::Asks(&rounds));
+    terminal.until("/cancel\n> ").press("Ada\n");
+    terminal.until("Enter sends").until_wanted(">").press("\n");
+    terminal
+        .until("/again makes the call again")
+        .until_wanted("zoo>");
+    terminal
+        .press("/again\n")
+        .until("Enter skips")
+        .until_wanted(">");
+    terminal
+        .press("12\n")
+        .until("12\nEnter sends")
+        .until_wanted(">");
+    terminal.press("\n").until("done").until_wanted("zoo>");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+    let name = r#"q1: {"action":"accept","content":{"name":"Ada"}}"#;
+    let far = r#"q2: {"action":"accept","content":{"km":12}}"#;
+    assert_eq!(heard(&scratch), format!("{name}\n{name}\n{far}\n"));
 }
 
 #[test]
@@ -139,6 +321,7 @@ fn a_call_whose_server_died_is_made_again_with_what_was_written() {
             Until("How far?"),
             Press("12"),
             Until("12"),
+            See,
             Kill,
             Until("[Enter] Call again"),
             See,
@@ -163,6 +346,7 @@ fn a_server_dies_while_nothing_is_asked_of_it() {
             Until("zoo> "),
             Press("/call"),
             Until("zoo> /call"),
+            See,
             Kill,
             Until("went away"),
             See,

@@ -1,12 +1,11 @@
 //! Faults that were found once, each in a line or two of a conversation.
 
-use pty_process::blocking::Command;
 use serde_json::{Value, json};
 
-use super::{Server, asks, form, heard, request};
+use super::{Server, answers, asks, form, heard, request, typed};
 use crate::{
-    full::{CTRL_D, Terminal},
-    run::{ASKBACK, Ran, Run},
+    full::CTRL_D,
+    run::{Ran, Run},
     scratch::Scratch,
 };
 
@@ -66,17 +65,9 @@ fn lines_that_are_pasted_are_one_value_where_lines_are_typed() {
         "note": {"type": "string", "title": "Note"},
     });
     let scratch = Scratch::new("fault-pasted");
-    let (_, start) =
-        Server::Asks(&[asks(&[form("q1", "Who goes?", &fields, &["name"])])]).set(&scratch);
-    let mut command = Command::new(ASKBACK).args(["open", "--plain"]).args(start);
-    command = command
-        .current_dir(scratch.path("."))
-        .env("XDG_STATE_HOME", scratch.path("state"));
-    let mut terminal = Terminal::start(command, 80);
-    terminal
-        .until("zoo> ")
-        .press("/call t\n")
-        .until("/cancel\n> ");
+    let round = asks(&[form("q1", "Who goes?", &fields, &["name"])]);
+    let mut terminal = typed(&scratch, &Server::Asks(&[round]));
+    terminal.until("/cancel\n> ");
     terminal
         .press("\x1b[A\n")
         .until("/help lists what does.")
@@ -94,6 +85,46 @@ fn lines_that_are_pasted_are_one_value_where_lines_are_typed() {
     assert_eq!(terminal.exit(), Some(0));
     let answer = r#"{"action":"accept","content":{"name":"Ada\nLovelace"}}"#;
     assert_eq!(heard(&scratch), format!("q1: {answer}\n"));
+}
+
+#[test]
+fn nothing_of_a_long_paste_is_cut_in_silence_where_lines_are_typed() {
+    let scratch = Scratch::new("fault-long");
+    let note = json!({"note": {"type": "string", "title": "Note"}});
+    let rounds = [asks(&[form("q1", "Anything else?", &note, &[])])];
+    let mut terminal = typed(&scratch, &Server::Asks(&rounds));
+    terminal.until("/cancel\n> ");
+    // The terminal keeps 4,095 bytes of a line.
+    terminal.press(&format!("{}\n", "x".repeat(6000)));
+    terminal
+        .until("nothing of it was taken.")
+        .until_wanted(">")
+        .press("/lines\n")
+        .until("only a dot");
+    let line = "0123456789 abcdefghij\n";
+    terminal
+        .press(&format!("{}.\n", line.repeat(4800)))
+        .until("is longer than")
+        .until_wanted(">");
+    let text = line.repeat(2700);
+    terminal.press("/lines\n").until("only a dot");
+    terminal.press(&format!("{text}.\n")).until("Enter sends");
+    terminal.until_wanted(">").press("\n").until("done");
+    terminal.until("zoo> ").press(CTRL_D);
+    assert_eq!(terminal.exit(), Some(0));
+    let answer = json!({"action": "accept", "content": {"note": text.trim_end()}});
+    let message = json!({"id": "q1", "result": answer});
+    assert_eq!(heard(&scratch), answers(&message.to_string()).concat());
+}
+
+#[test]
+fn what_an_error_holds_is_shown() {
+    let called = json!({"error": {
+        "code": -32000, "message": "No seats.", "data": {"left": 0, "of": "the 08:10"},
+    }});
+    let ran = run("data", &Server::Says(&[("tools/call", called)], &[]), "");
+    let ran = ran.expect(1).says("| No seats.");
+    ran.says("| {\"left\":0,\"of\":\"the 08:10\"}");
 }
 
 #[test]
@@ -123,15 +154,12 @@ fn what_a_server_says_at_first_is_short() {
     });
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
     let rounds = [asks(&vec![changed; 5])];
-    let ran = run(
-        "short",
-        &Server::Says(greeting.clone(), &rounds),
-        "/call t\n",
-    );
+    let says = [("initialize", greeting)];
+    let ran = run("short", &Server::Says(&says, &rounds), "/call t\n");
     let ran = ran.expect(0);
     let ran = ran.says("instructions for models: 40 lines; /instructions shows them");
     assert!(!ran.stderr.contains("Rule 7."), "{}", ran.stderr);
-    let ran = run("whole", &Server::Says(greeting, &[]), "/instructions\n");
+    let ran = run("whole", &Server::Says(&says, &[]), "/instructions\n");
     let both = ran.stdout.clone() + &ran.stderr;
     assert!(both.contains("Rule 7."), "{both}");
 }

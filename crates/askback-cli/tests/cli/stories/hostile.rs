@@ -32,7 +32,7 @@ fn every_string_of_a_server_is_shown_by_its_characters() {
     ];
     tell(&Story {
         name: "a_hostile_server",
-        server: Server::Says(greeting, &rounds),
+        server: Server::Says(&[("initialize", greeting)], &rounds),
         full: &[
             Until("F1 help"),
             See,

@@ -14,7 +14,7 @@ mod http;
 mod links;
 mod models;
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use pty_process::blocking::Command;
 use rustix::process::{Pid, Signal, kill_process};
@@ -57,8 +57,8 @@ enum Server<'a> {
     Travel,
     /// A server that asks with these messages in each round.
     Asks(&'a [String]),
-    /// The same, which says of itself what stands here.
-    Says(Value, &'a [String]),
+    /// The same, which answers these methods so; one without an answer ends it.
+    Says(&'a [(&'a str, Value)], &'a [String]),
 }
 
 /// An event before the screen.
@@ -95,22 +95,21 @@ const UNTOLD: Story<'_> = Story {
 impl Server<'_> {
     /// Writes the server into a folder, and gives the words that call its tool, and that start it.
     fn set(&self, scratch: &Scratch) -> (&'static [&'static str], &'static [&'static str]) {
-        let greeting = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "zoo", "version": "1"},
-        });
-        let (greeting, rounds) = match self {
+        let (said, rounds) = match self {
             Self::Travel => {
                 scratch.file("travel.sh", "tee heard | exec \"$PROGRAM\" serve travel\n");
                 let call = &["tailor_trip", "destination=Kyoto"];
                 return (call, &["--name", "travel", "--", "sh", "travel.sh"]);
             }
-            Self::Asks(rounds) => (&greeting, rounds),
-            Self::Says(greeting, rounds) => (greeting, rounds),
+            Self::Asks(rounds) => (&[][..], rounds),
+            Self::Says(said, rounds) => (*said, rounds),
         };
         scratch.file("stage.sh", include_str!("stage.sh"));
-        if !greeting.is_null() {
-            scratch.file("greeting", &greeting.to_string());
+        for (method, answer) in answered(said) {
+            let file = scratch.path(&format!("answers/{method}"));
+            let folder = file.parent().expect("it is in one");
+            fs::create_dir_all(folder).expect("the target folder can be written");
+            scratch.file(&format!("answers/{method}"), &answer);
         }
         for (index, round) in rounds.iter().enumerate() {
             scratch.file(&format!("round-{}", index + 1), round);
@@ -126,6 +125,32 @@ impl Server<'_> {
         ];
         (&["t"], start)
     }
+}
+
+/// The answers of a server by their methods, with these in place of those it has by itself; each as the member of its
+/// message.
+fn answered<'a>(said: &[(&'a str, Value)]) -> BTreeMap<&'a str, String> {
+    let greeting = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+        "serverInfo": {"name": "zoo", "version": "1"},
+    });
+    let tools = json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]});
+    let called = json!({"content": [{"type": "text", "text": "done"}]});
+    let mut answers = BTreeMap::from([
+        ("initialize", greeting),
+        ("tools/list", tools),
+        ("tools/call", called),
+    ]);
+    answers.extend(said.iter().cloned());
+    answers.retain(|_, answer| !answer.is_null());
+    let member = |answer: &Value| match answer.get("error") {
+        Some(error) => format!("\"error\":{error}"),
+        None => format!("\"result\":{answer}"),
+    };
+    let answers = answers.iter();
+    answers
+        .map(|(&method, answer)| (method, member(answer)))
+        .collect()
 }
 
 /// A request of a server.
@@ -218,7 +243,7 @@ fn tell(story: &Story<'_>) {
 #[track_caller]
 fn on_the_screen(story: &Story<'_>, width: u16) -> (String, String) {
     let scratch = Scratch::new(&format!("story-{}-{width}", story.name));
-    let mut terminal = Terminal::start(command(story, &scratch), width);
+    let mut terminal = Terminal::start(command(story, &scratch, &[]), width);
     let mut screens = String::new();
     for does in story.full {
         match *does {
@@ -248,8 +273,8 @@ fn model(story: &Story<'_>) -> Vec<String> {
     }
 }
 
-/// The command before the server of a story, in a folder of its own.
-fn command(story: &Story<'_>, scratch: &Scratch) -> Command {
+/// The command with these options before the server of a story, in a folder of its own.
+fn command(story: &Story<'_>, scratch: &Scratch, options: &[&str]) -> Command {
     let (call, start) = story.server.set(scratch);
     let words = match story.opens {
         true => [&["open"], start].concat(),
@@ -257,6 +282,7 @@ fn command(story: &Story<'_>, scratch: &Scratch) -> Command {
     };
     Command::new(ASKBACK)
         .arg(words[0])
+        .args(options)
         .args(model(story))
         .args(&words[1..])
         .current_dir(scratch.path("."))
@@ -277,9 +303,31 @@ fn seen(terminal: &mut Terminal) -> String {
 /// The last rows of a terminal. A machine that is slow also says what is waited for, in a row or two.
 fn cut(rows: &str) -> String {
     let rows: Vec<_> = rows.trim_end().lines().collect();
-    let is_shown = |row: &&&str| !row.starts_with("Waiting for ") && **row != "answer…";
-    let rows: Vec<_> = rows.iter().filter(is_shown).copied().collect();
+    let is_waited =
+        |row: &str| row.starts_with("Waiting for ") && !row.starts_with("Waiting for you");
+    let is_shown = |row: &&&str| !is_waited(row) && **row != "answer…";
+    let rows: Vec<_> = rows.iter().filter(is_shown).map(|row| same(row)).collect();
     rows[rows.len().saturating_sub(ROWS)..].join("\n") + "\n"
+}
+
+/// A row without what is another each time: the folder of the test, and when something happened and how long
+/// it took.
+fn same(row: &str) -> String {
+    if row.starts_with("Offered: ") {
+        return "Offered: …".to_owned();
+    }
+    let words: Vec<_> = row.split(' ').collect();
+    let is_span = |at: usize| words[at].parse::<f64>().is_ok() && words.get(at + 1) == Some(&"s");
+    let is_time = |at: usize| words[at].starts_with("20") && words[at].ends_with("Z,");
+    let same = |at: usize| {
+        if is_span(at) || is_time(at) {
+            "#"
+        } else {
+            words[at]
+        }
+    };
+    let same = (0..words.len()).map(same);
+    same.collect::<Vec<_>>().join(" ")
 }
 
 fn kill(scratch: &Scratch) {
@@ -306,6 +354,20 @@ fn in_lines(story: &Story<'_>) -> Option<String> {
         .set("BROWSER", "true")
         .set("PROGRAM", ASKBACK);
     Some(heard(&run.run().expect(story.exit).scratch))
+}
+
+/// A person who types lines at a terminal, and calls the tool of a server.
+fn typed(scratch: &Scratch, server: &Server<'_>) -> Terminal {
+    let (call, start) = server.set(scratch);
+    let command = Command::new(ASKBACK)
+        .args(["open", "--plain"])
+        .args(start)
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"));
+    let mut terminal = Terminal::start(command, 80);
+    terminal.until_wanted("zoo>");
+    terminal.press(&format!("/call {}\n", call.join(" ")));
+    terminal
 }
 
 /// The answers that the server heard where a file answers.
