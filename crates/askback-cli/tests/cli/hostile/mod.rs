@@ -281,7 +281,7 @@ fn has_gutter(row: &str) -> bool {
 }
 
 /// The widths of terminals.
-const WIDTHS: [u16; 6] = [80, 10, 24, 200, 40, 5];
+const WIDTHS: [u16; 7] = [80, 10, 24, 200, 40, 5, 120];
 
 fn commands() -> Vec<String> {
     // The first one shows what is said meanwhile; later, much of that is left out.
