@@ -64,15 +64,23 @@ fn a_link_that_leads_on_is_said_to() {
 }
 
 #[test]
-fn a_link_that_names_a_user_is_refused() {
-    tell(&Story {
-        name: "link_user",
-        server: Server::Asks(&[asks(&[link("q1", "https://good.example@evil.example/")])]),
-        plain: "/tools\n",
-        answers: "answers: [{when: {mode: url, host: evil.example}, accept: true}]",
-        exit: 3,
-        ..UNTOLD
-    });
+fn a_link_that_cannot_be_read_as_it_opens_is_refused() {
+    let long = format!("https://example.com/{}", "a".repeat(8192));
+    for (name, url) in [
+        ("link_user", "https://good.example@evil.example/"),
+        ("link_scheme", "javascript:alert(1)"),
+        ("link_changed", "https://example.com/a/../b"),
+        ("link_long", &long),
+    ] {
+        tell(&Story {
+            name,
+            server: Server::Asks(&[asks(&[link("q1", url)])]),
+            plain: "/tools\n",
+            answers: "answers: [{decline: true}]",
+            exit: 3,
+            ..UNTOLD
+        });
+    }
 }
 
 #[test]
