@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     Do::{Gone, Press, See, Until},
-    Server, Story, UNTOLD, asks, request, tell,
+    Server, Story, UNTOLD, asks, by_a_file, request, tell,
 };
 use crate::full::{ENTER, REVIEW};
 
@@ -13,11 +13,12 @@ use crate::full::{ENTER, REVIEW};
 fn a_request_and_its_reply_are_edited() {
     let params = json!({
         "messages": [{"role": "user", "content": {"type": "text", "text": "Pick a flight."}}],
-        "systemPrompt": "You know flights.", "maxTokens": 100,
+        "systemPrompt": "You know flights.", "maxTokens": 100, "stopSequences": ["Flight:"],
     });
+    let round = asks(&[request("q1", "sampling/createMessage", &params)]);
     tell(&Story {
         name: "a_model_is_asked",
-        server: Server::Asks(&[asks(&[request("q1", "sampling/createMessage", &params)])]),
+        server: Server::Asks(std::slice::from_ref(&round)),
         model: true,
         full: &[
             Until("[Enter] Run once"),
@@ -45,6 +46,18 @@ fn a_request_and_its_reply_are_edited() {
         plain: "/edit\nPick a flight. Be brief.\n.\n\n/edit\nReply 0!\n.\n\n",
         ..UNTOLD
     });
+    // A file replies in place of a model: there is no request to edit, and no name of one in the reply.
+    let heard = by_a_file(&Story {
+        name: "a_model_is_asked",
+        server: Server::Asks(&[round]),
+        answers: "sampling: [{when: {message: flight}, reply: Reply 0!}]",
+        ..UNTOLD
+    });
+    let reply = json!({
+        "content": {"text": "Reply 0!", "type": "text"}, "model": "person", "role": "assistant",
+        "stopReason": "endTurn",
+    });
+    assert_eq!(heard, Some(format!("q1: {reply}\n")));
 }
 
 // Shows SA-03, SA-04, SA-05, SA-12.
