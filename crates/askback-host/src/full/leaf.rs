@@ -62,10 +62,6 @@ static IS_PAGING: AtomicBool = AtomicBool::new(false);
 /// Goes to the other screen of the terminal, and back.
 const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
 
-/// How long the program goes on without its window: the questions in it are cancelled, and the server
-/// is told.
-const CLOSING: Duration = Duration::from_millis(500);
-
 /// A terminal in which a whole form stands at once.
 ///
 /// The terminal is as it was before once this is dropped, and after a panic.
@@ -551,6 +547,9 @@ fn asks_for_task(desk: &Desk) -> bool {
 #[cfg(unix)]
 fn restored_when_ended() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
+
+    use crate::leaf::CLOSING;
+
     let kinds = [
         SignalKind::terminate(),
         SignalKind::hangup(),

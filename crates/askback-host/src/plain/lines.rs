@@ -16,9 +16,16 @@ use rustix::{
     termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr},
 };
 use tokio::sync::mpsc;
+#[cfg(unix)]
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::sleep,
+};
 
 use super::unseen;
 use crate::host::Input;
+#[cfg(unix)]
+use crate::leaf::CLOSING;
 
 /// The most lines read before they are wanted.
 const AHEAD: usize = 1024;
@@ -71,6 +78,10 @@ impl Lines {
                 }
             }
         });
+        #[cfg(unix)]
+        if typed {
+            tokio::spawn(end_when_closed());
+        }
         Self {
             lines,
             pasted: VecDeque::new(),
@@ -169,6 +180,19 @@ impl Lines {
     pub(super) fn typed(&self) -> bool {
         self.typed
     }
+}
+
+/// Ends the program soon after its window is closed. That is the end of its input, too, so that its questions are
+/// cancelled before.
+#[cfg(unix)]
+async fn end_when_closed() {
+    let Ok(mut closed) = signal(SignalKind::hangup()) else {
+        return;
+    };
+    closed.recv().await;
+    sleep(CLOSING).await;
+    unseen::show();
+    std::process::exit(128_i32.saturating_add(SignalKind::hangup().as_raw_value()));
 }
 
 impl Drop for Lines {

@@ -54,7 +54,9 @@ fn a_window_that_is_closed_cancels_its_question() {
     let link = link("q1", "https://example.com/");
     for (options, question, shown) in [
         (&[][..], &form, "Full name"),
+        (&["--plain"], &form, "Full name"),
         (&[], &link, "[o] Open"),
+        (&["--plain"], &link, "yes opens it"),
     ] {
         let heard = closed(options, question, shown);
         assert_eq!(
@@ -71,7 +73,7 @@ fn a_window_that_is_closed_sends_no_reply_in_place_of_a_model() {
         "messages": [{"role": "user", "content": {"type": "text", "text": "Which one?"}}],
     });
     let request = request("q1", "sampling/createMessage", &params);
-    for options in [&[][..]] {
+    for options in [&[][..], &["--plain"]] {
         let heard = closed(options, &request, "Which one?");
         let error = r#"{"code":-1,"message":"The request was cancelled"}"#;
         assert_eq!(heard, format!("q1: {error}\n"), "{options:?}");
