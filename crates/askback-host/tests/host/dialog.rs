@@ -17,7 +17,7 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, going_on, in_full, journey, link,
+    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full, journey, link,
     link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
     suggested, travel, unfinished, vacation,
 };
@@ -376,6 +376,9 @@ screens! {
     ];
     the_other_fields_are_left_as_they_are: WIDE, [
         Asks(booking()), Type("/review"), Type("yes"), Type("/review"), Type(""),
+    ];
+    a_form_of_many_fields_takes_few_lines: WIDE, [
+        Asks(form("Sizes?", &lengths(60), "")), Type("7"), Type("/review"), Type(""),
     ];
     an_empty_form_takes_a_yes: WIDE, [
         Asks(form("Delete it?", "", "")), Type(""), Type("yes"),

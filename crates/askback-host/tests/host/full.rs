@@ -297,7 +297,7 @@ fn misleading() -> String {
 }
 
 /// The members of a form with so many numbers, each with a default.
-fn lengths(count: usize) -> String {
+pub(crate) fn lengths(count: usize) -> String {
     let fields =
         (1..=count).map(|n| format!(r#""n{n:02}": {{"type": "integer", "default": {n}}}"#));
     fields.collect::<Vec<_>>().join(", ")
@@ -1094,6 +1094,28 @@ fn r_repeats_the_last_call_where_that_is_picked() {
     let found = "travel> r▌\n  | /call rest   | Books";
     check(&[Key::Down, Key::Down, Key::Char('r')], "", found);
     check(&[Key::Char('r')], "", found);
+}
+
+#[test]
+fn a_form_of_many_fields_takes_few_keys() {
+    for columns in [40, 80, 120] {
+        let mut seat = Seat::new(columns);
+        seat.happen(Event::Asked(1, form("Sizes?", &lengths(60), "")));
+        let mut keys = 0;
+        let mut press = |seat: &mut Seat, key| {
+            keys += 1;
+            seat.press(&key);
+            assert!(keys <= 10, "{}", seat.look());
+        };
+        press(&mut seat, Key::Char('7'));
+        press(&mut seat, Key::Ctrl('s'));
+        while !seat.look().contains("60 | n60") {
+            press(&mut seat, Key::PageDown);
+        }
+        press(&mut seat, Key::Enter);
+        let sent = seat.log.contains("= 1: accept {\"n01\":17,\"n02\":2");
+        assert!(sent, "{}", seat.log);
+    }
 }
 
 #[test]
