@@ -17,7 +17,10 @@ use askback_host::model::{
 };
 use proptest::prelude::*;
 
-use crate::{called, form, journey, link, offering, reply_of_a_model, safety, sign_in, travel};
+use crate::{
+    agreed::{Agreed, Written},
+    called, form, going_on, journey, link, offering, reply_of_a_model, safety, sign_in, travel,
+};
 
 fn question() -> impl Strategy<Value = Question> {
     let fields = r#"
@@ -27,21 +30,24 @@ fn question() -> impl Strategy<Value = Question> {
         "note": {"type": "string", "maxLength": 3}
     "#;
     prop_oneof![
-        Just(form("Fill in.", fields, r#""age""#)),
-        Just(journey()),
-        Just(form("Agree?", "", "")),
-        Just(form("Sign in.", r#""password": {"type": "string"}"#, "")),
-        Just(link("https://example.com/")),
-        Just(link("http://example.com:8080/")),
-        Just(link("https://good.com@evil.com/")),
-        Just(Question {
+        1 => Just(form("Fill in.", fields, r#""age""#)),
+        1 => Just(journey()),
+        1 => Just(form("Agree?", "", "")),
+        2 => Just(form("Why?", r#""why": {"type": "string"}"#, "")),
+        1 => Just(form("Sign in.", r#""password": {"type": "string"}"#, "")),
+        1 => Just(link("https://example.com/")),
+        1 => Just(link("http://example.com:8080/")),
+        1 => Just(link("https://good.com@evil.com/")),
+        1 => Just(going_on()),
+        1 => Just(sign_in("https://auth.example.com/")),
+        1 => Just(Question {
             call: Some(Call::Tool("pick".to_owned())),
             key: None,
             ask: Ask::Sample(Box::new(CreateMessageParams::new("Pick.", 10))),
         }),
-        modes().prop_map(|mode| offering(mode, called())),
-        modes().prop_map(|mode| offering(mode, called())),
-        Just(Question {
+        1 => modes().prop_map(|mode| offering(mode, called())),
+        1 => modes().prop_map(|mode| offering(mode, called())),
+        1 => Just(Question {
             call: None,
             key: None,
             ask: Ask::Roots
@@ -105,13 +111,13 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         6 => Just(Said::Send),
         3 => Just(Said::Done),
         4 => Just(Said::Yes),
-        2 => Just(Said::Back),
+        5 => Just(Said::Back),
         1 => (0usize..4).prop_map(Said::Clear),
         2 => (0usize..4).prop_map(Said::Fold),
         2 => (0usize..4).prop_map(|field| Said::Suggest { field, text: "1".to_owned() }),
         1 => Just(Said::Folder("/tmp".to_owned())),
         1 => Just(Said::OpenAgain),
-        1 => Just(Said::Decline(None)),
+        3 => Just(Said::Decline(None)),
         1 => Just(Said::Decline(Some("no".to_owned()))),
         1 => Just(Said::Cancel),
         4 => permission().prop_map(Said::Run),
@@ -127,6 +133,8 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         // The numbers are given when the events are played.
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
+        // Of the question in front.
+        1 => Just(Event::Withdrawn(0)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),
         1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
@@ -285,6 +293,7 @@ proptest! {
             desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
         }
         let mut asked = Asked::new();
+        let (mut agreed, mut drafts) = (Agreed::default(), Written::default());
         let mut last = 0;
         for event in events {
             let event = match event {
@@ -298,11 +307,18 @@ proptest! {
                     Event::Asked(last, question)
                 }
                 Event::Withdrawn(id) => {
+                    let front = desk.front().map(|front| front.id);
+                    let id = front.filter(|_| id == 0).unwrap_or(id);
                     asked.remove(&id);
                     Event::Withdrawn(id)
                 }
                 other => other,
             };
+            if !agreed.hear(desk.front(), &event) {
+                continue;
+            }
+            drafts.hear(desk.front(), &event);
+            let front = desk.front().map(|front| front.id);
             let looked_over = desk.front().and_then(looked_over);
             let replied = desk.front().and_then(replied);
             let requested = desk.front().and_then(requested);
@@ -315,7 +331,9 @@ proptest! {
                 Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
                 _ => None,
             };
-            let effects = desk.update(event).effects;
+            let effects = desk.update(event.clone()).effects;
+            agreed.check(front, &effects)?;
+            drafts.check(desk.front(), &event, &effects)?;
             for effect in &effects {
                 if let Effect::Answer(id, Reply::Form(content)) = effect {
                     prop_assert_eq!(looked_over.as_ref(), Some(&(*id, content.clone())));

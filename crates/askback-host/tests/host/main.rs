@@ -1,5 +1,6 @@
 //! The tests of the host, in one binary.
 
+mod agreed;
 mod conversation;
 mod desk;
 mod dialog;

@@ -1,0 +1,137 @@
+//! What a person agreed to and wrote, followed beside a desk: what it opens, shares and holds is compared with that.
+
+use std::collections::BTreeMap;
+
+use askback_core::{forms::Content, limits::Limits, protocol::Root};
+use askback_host::model::{Ask, Draft, Effect, Event, Front, Question, Reply, Said, Step};
+use proptest::prelude::*;
+
+/// The links and folders that a person agreed to.
+#[derive(Default)]
+pub(crate) struct Agreed {
+    /// The links by the numbers of their questions.
+    links: BTreeMap<u64, String>,
+    folders: Option<Vec<Root>>,
+    /// Whether a folder that the person named is looked at.
+    is_looking: bool,
+}
+
+impl Agreed {
+    /// Takes note of a yes, as the event finds the question in front. Returns whether the event can happen at all.
+    pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) -> bool {
+        let was_looking = self.is_looking;
+        let is_look = matches!(event, Event::Folder(_));
+        self.is_looking &= !is_look;
+        let Some(front) = front else {
+            return was_looking || !is_look;
+        };
+        match (front.step, event) {
+            (Step::Consent(link), Event::Said(Said::Yes)) if link.warnings.is_empty() => {
+                self.links.insert(front.id, link.url.clone());
+            }
+            (Step::Sure(link), Event::Said(Said::Yes)) => {
+                self.links.insert(front.id, link.url.clone());
+            }
+            (Step::Folders(Some(root)), Event::Said(Said::Yes)) => {
+                self.folders = Some(vec![root.clone()]);
+            }
+            (Step::Folders(_), Event::Folder(Ok(root))) if was_looking => {
+                self.folders = Some(vec![root.clone()]);
+            }
+            _ => {}
+        }
+        was_looking || !is_look
+    }
+
+    /// Checks that what is opened and shared was agreed to. The number is that of the question that was in front.
+    pub(crate) fn check(
+        &mut self,
+        front: Option<u64>,
+        effects: &[Effect],
+    ) -> Result<(), TestCaseError> {
+        for effect in effects {
+            match effect {
+                Effect::Open(url) => {
+                    let agreed = front.and_then(|id| self.links.get(&id));
+                    prop_assert_eq!(agreed, Some(url), "a link is opened");
+                }
+                Effect::Answer(id, Reply::Link) => {
+                    prop_assert!(self.links.contains_key(id), "{id} is agreed to");
+                }
+                Effect::Answer(_, Reply::Roots(roots)) => {
+                    prop_assert_eq!(self.folders.as_ref(), Some(roots), "folders are shared");
+                }
+                Effect::CheckFolder(_) => self.is_looking = true,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The forms as they were last in front.
+#[derive(Default)]
+pub(crate) struct Written {
+    drafts: BTreeMap<u64, Draft>,
+    /// The one that went away last with something written in it.
+    kept: Option<(Question, Draft)>,
+}
+
+impl Written {
+    /// Takes note of a question that goes away.
+    pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) {
+        let Some(front) = front.filter(|front| *event == Event::Withdrawn(front.id)) else {
+            return;
+        };
+        let draft = self.drafts.remove(&front.id);
+        match (&front.question.ask, draft) {
+            (Ask::Form { schema, .. }, Some(draft)) if !front.question.ask.asks_for_secrets() => {
+                let empty = Draft::new(schema.clone(), &Content::new(), Limits::default());
+                if draft != empty {
+                    self.kept = Some((front.question.clone(), draft));
+                }
+            }
+            // What was written for a model may be kept in place of it.
+            (Ask::Sample(_), _) => self.kept = None,
+            _ => {}
+        }
+    }
+
+    /// Checks that the form in front holds what it held, unless the person changed that.
+    pub(crate) fn check(
+        &mut self,
+        front: Option<Front<'_>>,
+        event: &Event,
+        effects: &[Effect],
+    ) -> Result<(), TestCaseError> {
+        if let Event::Asked(id, question) = event {
+            let is_refused = |effect: &Effect| matches!(effect, Effect::Answer(of, _) if of == id);
+            let is_kept = self.kept.take_if(|(before, _)| before == question);
+            if let Some((question, draft)) = is_kept {
+                match effects.iter().any(is_refused) {
+                    true => self.kept = Some((question, draft)),
+                    false => drop(self.drafts.insert(*id, draft)),
+                }
+            }
+        }
+        let Some(front) = front.filter(|front| matches!(front.question.ask, Ask::Form { .. }))
+        else {
+            return Ok(());
+        };
+        let (Step::Filling(draft) | Step::Review(draft)) = front.step else {
+            return Ok(());
+        };
+        if let Some(before) = self.drafts.insert(front.id, draft.clone()) {
+            match event {
+                Event::Said(Said::Fold(_)) if before.left() == 0 => {
+                    prop_assert_eq!(before.content(), draft.content());
+                }
+                Event::Said(
+                    Said::Write { .. } | Said::Choose { .. } | Said::Clear(_) | Said::Fold(_),
+                ) => {}
+                _ => prop_assert_eq!(&before, draft, "after {:?}", event),
+            }
+        }
+        Ok(())
+    }
+}
