@@ -40,6 +40,7 @@ pub(crate) const REVIEW: &str = "\x13";
 pub(crate) const ESC: &str = "\x1b";
 const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
+pub(crate) const PAGE_DOWN: &str = "\x1b[6~";
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 

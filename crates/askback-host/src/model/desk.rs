@@ -372,7 +372,10 @@ impl Desk {
         if let (Ask::Roots, Some(roots)) = (&question.ask, &self.shared) {
             return vec![answer(Reply::Roots(roots.clone()))];
         }
-        let kept = self.kept.take(&question);
+        let kept = self.kept.take(&question).or_else(|| {
+            let sent = self.repeats.sent(&question)?;
+            Stage::again(&question.ask, sent, &self.limits, self.clock)
+        });
         let is_kept = kept.is_some();
         let first = match kept {
             Some(stage) => Ok(stage),

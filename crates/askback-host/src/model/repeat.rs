@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use askback_core::forms::Content;
+
 use super::{Ask, Question, Reply, sampling::is_by_hand};
 
 /// The answers that the person gave in a call. When the call is repeated, the same questions are
@@ -47,6 +49,31 @@ impl Repeats {
     /// Whether an answer of the call is kept.
     pub(super) fn has_kept(&self) -> bool {
         !self.given.is_empty()
+    }
+
+    /// What the person sent last for the same form in this call, where it is asked again with more words: the server
+    /// says in them why it could not use that.
+    pub(super) fn sent(&self, question: &Question) -> Option<&Content> {
+        let Ask::Form { message, schema } = &question.ask else {
+            return None;
+        };
+        let mut sent = self.given.iter().filter_map(|(before, reply)| {
+            let is_same = before.call == question.call && before.key == question.key;
+            match (&before.ask, reply) {
+                (
+                    Ask::Form {
+                        message,
+                        schema: form,
+                    },
+                    Reply::Form(content),
+                ) if is_same && form == schema => Some((message.as_str(), content)),
+                _ => None,
+            }
+        });
+        let is_begun = |first: &&str| message.len() > first.len() && message.starts_with(*first);
+        let first = sent.clone().map(|(first, _)| first).find(is_begun)?;
+        let last = sent.rfind(|(message, _)| message.starts_with(first));
+        last.map(|(_, content)| content)
     }
 
     /// Whether the call asked for a secret.

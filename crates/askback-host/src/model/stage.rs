@@ -169,6 +169,21 @@ impl Stage {
         })
     }
 
+    /// A form that is asked again, with what was sent for it; none where nothing is filled in.
+    pub(super) fn again(ask: &Ask, sent: &Content, limits: &Limits, clock: Clock) -> Option<Self> {
+        let Ask::Form { schema, .. } = ask else {
+            return None;
+        };
+        let mut draft = Draft::new(schema.clone(), sent, limits.clone()).with_clock(clock);
+        // What was emptied does not have its default again.
+        for (index, field) in draft.fields().to_vec().iter().enumerate() {
+            if !draft.is_inner(index) && !sent.contains_key(&field.name) {
+                draft.clear(index);
+            }
+        }
+        (!schema.fields.is_empty()).then_some(Self::Filling(draft))
+    }
+
     /// A form to be filled in; where there is nothing to fill in, it is looked over at once.
     fn filling(draft: Draft) -> Self {
         match draft.fields() {

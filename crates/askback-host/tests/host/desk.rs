@@ -429,6 +429,60 @@ fn only_the_same_question_of_the_same_call_is_answered_as_before() {
 }
 
 #[test]
+fn a_form_that_is_asked_again_with_more_words_has_what_was_sent() {
+    let fields = r#""to": {"type": "string"}, "by": {"type": "string", "default": "train"}"#;
+    let asks = |message: &str| form(message, fields, "");
+    #[track_caller]
+    fn check(questions: &[Question], expected: &[(&str, &str)]) {
+        let mut desk = Desk::new(travel(), None, None, Limits::default());
+        desk.begin_call(false);
+        let (last, before) = questions.split_last().expect("there is one");
+        for (id, (question, to)) in (1..).zip(before.iter().zip(["Rome", "Oslo"])) {
+            desk.update(Event::Asked(id, question.clone()));
+            let (field, text) = (0, to.to_owned());
+            for said in [
+                Said::Yes,
+                Said::Write { field, text },
+                Said::Clear(1),
+                Said::Submit,
+                Said::Send,
+            ] {
+                desk.update(Event::Said(said));
+            }
+            assert!(desk.front().is_none(), "{question:?}");
+        }
+        let effects = desk.update(Event::Asked(9, last.clone())).effects;
+        let told = effects == [Effect::Tell(Notice::Restored)];
+        desk.update(Event::Said(Said::Yes));
+        let Some(Step::Filling(draft)) = desk.front().map(|front| front.step) else {
+            panic!("{:?}", desk.front());
+        };
+        let expected = expected.iter();
+        let expected = expected.map(|&(name, value)| (name.to_owned(), value.into()));
+        assert_eq!(draft.content(), expected.collect());
+        assert_eq!(told, !draft.content().contains_key("by"));
+    }
+    let empty = [("by", "train")];
+    let (first, again) = (asks("Where?"), asks("Where? Not there."));
+    check(&[first.clone(), again.clone()], &[("to", "Rome")]);
+    let third = asks("Where? Not there, too.");
+    check(&[first.clone(), again.clone(), third], &[("to", "Oslo")]);
+    // Another question is another one.
+    check(&[first.clone(), first.clone()], &empty);
+    check(&[again.clone(), first.clone()], &empty);
+    let keyed = Question {
+        key: Some("other".to_owned()),
+        ..again
+    };
+    check(&[first, keyed], &empty);
+    let secret = |message: &str| {
+        let fields = fields.replace("to", "password");
+        form(message, &fields, "")
+    };
+    check(&[secret("Who?"), secret("Who? No.")], &empty);
+}
+
+#[test]
 fn every_question_of_a_server_is_answered_as_the_person_has_it() {
     #[track_caller]
     fn check(stance: Stance, question: Question, expected: &str) {

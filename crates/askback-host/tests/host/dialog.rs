@@ -17,9 +17,9 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full, journey, link,
-    link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
-    suggested, travel, unfinished, vacation,
+    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full,
+    journey, link, link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in,
+    sign_in_for_more, suggested, travel, unfinished, vacation,
 };
 
 /// An event of a conversation.

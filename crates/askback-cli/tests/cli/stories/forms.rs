@@ -6,7 +6,7 @@ use super::{
     Do::{Gone, Paste, Press, Resize, See, Until},
     Server, Story, UNTOLD, WIDTHS, asks, by_a_file, form, in_lines, link, on_the_screen, tell,
 };
-use crate::full::{CTRL_C, CTRL_D, ENTER, ESC, REVIEW};
+use crate::full::{CTRL_C, CTRL_D, ENTER, ESC, PAGE_DOWN, REVIEW};
 
 /// The form of a booking, in which something has to be filled in.
 fn booking(id: &str) -> Value {
@@ -25,10 +25,18 @@ fn booking(id: &str) -> Value {
 #[test]
 fn a_form_with_an_error_in_every_field_is_corrected() {
     // On the screen a yes or no and a choice with a default cannot be wrong: a key chooses one of the options, or
-    // nothing. In lines a word can be wrong there. The pattern of the voucher is no part of what the server asks.
+    // nothing. In lines a word can be wrong there. The pattern of the voucher is no part of what the server asks: it
+    // looks at what is sent, and asks again.
     let wrong = "\x15x\tabc\tada@\tkyoto\t2026-02-30\tsoon\t\x157\t\x1512\t\t\t\t1234\t23";
-    let right = "yz\t\x15ABC-1234\tb.org\t\x15https://kyoto.travel\t\x152026-06-15\t\x15\t\x15750\t\x7f\
+    let right = "yz\t\tb.org\t\x15https://kyoto.travel\t\x152026-06-15\t\x15\t\x15750\t\x7f\
         \t\x1b[D\t\x1b[C\t\x1b[C\t4\t23";
+    let accepts = |voucher: &str| {
+        format!(
+            "{{name: xyz, voucher: {voucher}, email: ada@b.org, inspiration: 'https://kyoto.travel', \
+            depart: 2026-06-15, budget: 750, travellers: 1, pets: true, pace: fast, meals: No meals, \
+            interests: [food, history, museums]}}"
+        )
+    };
     tell(&Story {
         name: "errors_and_their_correction",
         full: &[
@@ -43,12 +51,24 @@ fn a_form_with_an_error_in_every_field_is_corrected() {
             Until("[Enter] Send"),
             See,
             Press(ENTER),
+            Until("could not be used"),
+            See,
+            Press("\t\x15ABC-1234"),
+            Press(REVIEW),
+            Until("[Enter] Send"),
+            See,
+            // On the narrow screen the review is longer than that.
+            Press(PAGE_DOWN),
+            Press(ENTER),
         ],
-        plain: "x\nxyz\nABC-1234\nada@\nada@b.org\nkyoto\nhttps://kyoto.travel\n2026-02-30\n2026-06-15\nsoon\n\
-            \n7\n750\n12\n1\nmaybe\nyes\nquick\nfast\nall\n1\n1 2 3 4\n1 2 3\n1 2 3\n\n\n",
-        answers: "answers: [{accept: {name: xyz, voucher: ABC-1234, email: ada@b.org, \
-            inspiration: 'https://kyoto.travel', depart: 2026-06-15, budget: 750, travellers: 1, pets: true, \
-            pace: fast, meals: No meals, interests: [food, history, museums]}}]",
+        plain: "x\nxyz\nabc\nada@\nada@b.org\nkyoto\nhttps://kyoto.travel\n2026-02-30\n2026-06-15\nsoon\n\
+            \n7\n750\n12\n1\nmaybe\nyes\nquick\nfast\nall\n1\n1 2 3 4\n1 2 3\n1 2 3\n\n\n\
+            \nABC-1234\n/review\n\n",
+        answers: &format!(
+            "answers: [{{accept: {}, times: 1, then: [{{accept: {}}}]}}]",
+            accepts("abc"),
+            accepts("ABC-1234")
+        ),
         ..UNTOLD
     });
 }
