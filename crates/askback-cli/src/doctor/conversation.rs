@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     Diagnosis, Lists,
+    era::{self, Met},
     said::{self, Language},
 };
 use crate::{
@@ -31,10 +32,6 @@ pub(super) struct Greeted {
 /// How long a server may take to answer at first before that is worth a warning.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// How long the answer to the first request of all is waited for: servers of older revisions may have
-/// none.
-const FIRST: Duration = Duration::from_secs(10);
-
 /// Begins a conversation in the newest revision that works.
 pub(super) async fn greet(
     way: &Way,
@@ -42,58 +39,38 @@ pub(super) async fn greet(
     diagnosis: &mut Diagnosis,
     is_started: bool,
 ) -> Option<Greeted> {
-    let mut brief = bounds.clone();
-    brief.limits.wire.request = brief.limits.wire.request.min(FIRST);
-    brief.start = brief.start.min(FIRST);
-    // A server that starts slowly may miss the first time.
-    let tries = [
-        (Revision::LATEST, &brief),
-        (Revision::LATEST_LEGACY, bounds),
-        (Revision::LATEST, bounds),
-    ];
-    let mut last = None;
-    for (at, (revision, bounds)) in tries.into_iter().enumerate() {
-        let mut talk = match way.open(bounds, revision) {
-            Ok(talk) => talk,
-            Err(error) => {
-                let advice = "A script needs a first line that names a program that is there.";
-                let why = Some(error.to_string());
-                diagnosis.fail("start", "it cannot be started:", why, advice);
-                return None;
-            }
-        };
-        let reply = check::greet(&mut talk).await.reply;
-        if let Some(found) = spoken(revision, &reply) {
-            if is_started {
-                diagnosis.ok("start", Some(reply.took), "it answers");
-            }
-            if reply.took > SLOW {
-                let says = words!("it took {} s to answer at first", reply.took.as_secs());
-                diagnosis.warn(says, [], "Hosts give up on servers that start slowly.");
-            }
-            if let Some((fault, message)) = reply.faults.first() {
-                let quoted = Some(message.clone());
-                diagnosis.fail("protocol", fault.says(), quoted, fault.advice());
-                talk.close().await;
-                return None;
-            }
-            let result = reply.result().cloned().unwrap_or_default();
-            diagnosis.ok("protocol", Some(reply.took), found);
-            diagnosis.quote(claims(&result));
-            return Some(Greeted { talk, result });
+    let Met { talk, reply } = match era::find(way, bounds).await {
+        Ok(met) => met,
+        Err(error) => {
+            let advice = "A script needs a first line that names a program that is there.";
+            let why = Some(error.to_string());
+            diagnosis.fail("start", "it cannot be started:", why, advice);
+            return None;
         }
-        let names_newest = reply.shown().contains(Revision::LATEST.as_str());
+    };
+    let Some(found) = spoken(talk.revision(), &reply) else {
         let closed = talk.close().await;
-        let is_last = at == 1 && !names_newest;
-        last = Some((reply, closed));
-        if is_last {
-            break;
-        }
+        let started = is_started.then(|| Language::of(way));
+        failed(diagnosis, started, &reply, closed);
+        return None;
+    };
+    if is_started {
+        diagnosis.ok("start", Some(reply.took), "it answers");
     }
-    let (reply, closed) = last?;
-    let started = is_started.then(|| Language::of(way));
-    failed(diagnosis, started, &reply, closed);
-    None
+    if reply.took > SLOW {
+        let says = words!("it took {} s to answer at first", reply.took.as_secs());
+        diagnosis.warn(says, [], "Hosts give up on servers that start slowly.");
+    }
+    if let Some((fault, message)) = reply.faults.first() {
+        let quoted = Some(message.clone());
+        diagnosis.fail("protocol", fault.says(), quoted, fault.advice());
+        talk.close().await;
+        return None;
+    }
+    let result = reply.result().cloned().unwrap_or_default();
+    diagnosis.ok("protocol", Some(reply.took), found);
+    diagnosis.quote(claims(&result));
+    Some(Greeted { talk, result })
 }
 
 /// The revisions that a greeting tells of; none where it failed.

@@ -7,6 +7,7 @@
 mod address;
 mod authorization;
 mod conversation;
+mod era;
 mod launcher;
 mod lints;
 pub mod report;

@@ -203,6 +203,16 @@ impl Probe {
         self.capabilities = capabilities;
     }
 
+    /// Sets how long the answer to the first request is waited for.
+    pub fn set_first(&mut self, patience: Duration) {
+        self.first.limits.wire.request = patience;
+    }
+
+    /// Goes on in another revision.
+    pub fn turn_to(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
     /// Leaves the questions of the server to whoever sends, or answers them again as they come.
     pub fn set_answering(&mut self, is_answering: bool) {
         self.is_answering = is_answering;

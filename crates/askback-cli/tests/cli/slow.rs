@@ -1,0 +1,38 @@
+//! `askback doctor` at a server that is slow to start.
+
+use crate::run::{Ran, Run};
+
+/// A server of both eras that reads nothing until it has been asked for both, as one that is still starting. It refuses the
+/// handshake of whoever asked for the newest revision before.
+const STARTING: &str = r#"
+discovered=
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+    case $line in
+    *server/discover*) discovered=$id ;;
+    *'"initialize"'*)
+        case $discovered in
+        '') printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}\n' "$id" ;;
+        *)
+            printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}\n' "$discovered"
+            printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no handshake any more"}}\n' "$id" ;;
+        esac ;;
+    esac
+done
+"#;
+
+fn doctor(name: &str, server: &str) -> Ran {
+    let run = Run::new(&format!("slow-{name}"), &["doctor", "--timeout", "1"]);
+    run.and(&["--", "sh", "-c", server]).run()
+}
+
+#[test]
+fn a_slow_start_does_not_change_the_era_of_a_server() {
+    doctor("both", STARTING)
+        .expect(0)
+        .prints("each request by itself, in 2026-07-28");
+    let old = STARTING.replace("discovered=$id", ":");
+    doctor("old", &old)
+        .expect(0)
+        .prints("with a handshake, in 2025-11-25");
+}
