@@ -36,12 +36,20 @@ impl Trials<'_> {
         for tool in self.without_arguments(talk) {
             self.refused(talk, &tool).await;
         }
-        for tool in self.callable(talk) {
-            self.called(talk, &tool).await;
+        let tools = self.callable(talk);
+        for tool in &tools {
+            self.called(talk, tool).await;
         }
-        let why = "no tool says that it changes nothing; name one with --tool";
-        for rule in [STRUCTURED, STRUCTURED_TEXT, UNDECLARED_QUESTIONS] {
-            self.ledger.tried_nowhere(rule, why);
+        let uncalled = uncalled(talk, &tools);
+        for (rule, why) in [
+            (STRUCTURED, without_schema(talk, &tools)),
+            (
+                STRUCTURED_TEXT,
+                "no tool that was called gave structured content",
+            ),
+            (UNDECLARED_QUESTIONS, "no call was answered"),
+        ] {
+            self.ledger.tried_nowhere(rule, uncalled.unwrap_or(why));
         }
     }
 
@@ -217,5 +225,27 @@ impl Trials<'_> {
         let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
         self.ledger
             .judge(PROGRESS_RISES, rises, seen, "values that rise");
+    }
+}
+
+/// Why no tool was called, if none was.
+pub(super) fn uncalled(talk: &Conversation, called: &[NamedTool]) -> Option<&'static str> {
+    called.is_empty().then(|| match talk.harmless().next() {
+        Some(_) => {
+            "each tool that says that it changes nothing requires arguments; name one with --tool"
+        }
+        None => "no tool says that it changes nothing; name one with --tool",
+    })
+}
+
+/// Why no structured content was held against an output schema, where tools were called.
+fn without_schema(talk: &Conversation, called: &[NamedTool]) -> &'static str {
+    let declares = |tool: &NamedTool| {
+        let listed = talk.tool(&tool.name);
+        listed.is_some_and(|listed| listed["outputSchema"].is_object())
+    };
+    match called.iter().any(declares) {
+        true => "no tool that was called with an output schema gave a result",
+        false => "no tool that was called has an output schema",
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     super::{Agreed, NamedTool, Unasked, attempt::Kind, rules::*},
     Conversation, Trials,
+    calls::uncalled,
 };
 use crate::probe::{Exchange, MODERN_CAPABILITIES, Way};
 
@@ -60,11 +61,10 @@ impl Trials<'_> {
                 self.trouble(&mut talk, tool, &tools, round).await;
             }
         }
+        let why = uncalled(&talk, &tools)
+            .unwrap_or("no tool that was called asked something; name one with --tool");
         for rule in ROUNDS {
-            self.ledger.tried_nowhere(
-                rule,
-                "no tool that was called asked something; name one with --tool",
-            );
+            self.ledger.tried_nowhere(rule, why);
         }
         talk.probe.close().await;
     }
