@@ -20,6 +20,12 @@ const HARMLESS: usize = 4;
 /// The token of progress that goes with each call.
 const TOKEN: &str = "askback-progress";
 
+/// Why structured content cannot be held against an output schema.
+const UNCHECKED: &str = match cfg!(feature = "json-schema") {
+    true => "the output schema of a tool is no JSON Schema",
+    false => "this build checks no output schemas: install askback with the feature `json-schema`",
+};
+
 impl Trials<'_> {
     pub(super) async fn calls(&mut self, talk: &mut Conversation) {
         if !talk.has("tools") {
@@ -159,10 +165,7 @@ impl Trials<'_> {
                 let wanted = "`structuredContent` that fits the output schema";
                 self.ledger.judge(STRUCTURED, fits, seen, wanted);
             }
-            Some(Some(None)) => self.ledger.untried(
-                STRUCTURED,
-                "the output schema is none, or this build checks none (feature `json-schema`)",
-            ),
+            Some(Some(None)) => self.ledger.untried(STRUCTURED, UNCHECKED),
         }
         if has {
             let mut content = result["content"].as_array().into_iter().flatten();

@@ -55,3 +55,22 @@ fn the_reason_is_that_of_the_tools_there_are() {
     let why = "no tool that was called with an output schema gave a result";
     is_untried(&ran, "TO-32", why);
 }
+
+#[test]
+fn an_output_schema_that_cannot_be_checked_is_told_from_a_build_that_checks_none() {
+    let tool = json!({
+        "name": "a",
+        "inputSchema": {"type": "object"},
+        "outputSchema": {"type": 7},
+        "annotations": {"readOnlyHint": true},
+    });
+    let result = json!({"content": [], "structuredContent": {}});
+    let ran = check("schema", &json!([tool]), &result);
+    let why = match cfg!(feature = "json-schema") {
+        true => "the output schema of a tool is no JSON Schema",
+        false => {
+            "this build checks no output schemas: install askback with the feature `json-schema`"
+        }
+    };
+    is_untried(&ran, "TO-32", why);
+}
