@@ -13,11 +13,14 @@ use crate::error::Error;
 pub fn tool<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
-        unknown(
-            Error::usage(words!("there is no tool `{}`", given(name))),
-            names,
-        )
+        no_tool(name, names)
     })
+}
+
+/// The error for a tool that the server does not have, with the names of those it has.
+pub fn no_tool<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
+    let error = Error::usage(words!("there is no tool `{}`", given(name)));
+    unknown(error, names)
 }
 
 /// The prompt of that name.

@@ -7,6 +7,7 @@
 pub mod attempt;
 mod ledger;
 pub mod measure;
+mod named;
 pub mod report;
 pub mod rules;
 mod trials;
@@ -72,6 +73,13 @@ pub enum Unchecked {
     Unspoken(BTreeSet<Revision>),
     /// It wants the client to be authorized.
     Unauthorized,
+    /// It does not list a tool that the person named.
+    Unlisted {
+        /// The name of that tool.
+        name: String,
+        /// The names of those that it lists.
+        listed: BTreeSet<String>,
+    },
 }
 
 /// The scope of a check, beside the server.
@@ -149,6 +157,7 @@ pub async fn check(
         Some(_) => return Err(Unchecked::Unspoken(spoken)),
         None => spoken.clone(),
     };
+    named::find(&scope.tools, way, bounds, &tried).await?;
     let mut ledger = Ledger::new(way.is_http());
     for round in [Round::Mild, Round::Harsh] {
         for &revision in tried.iter().rev() {

@@ -20,6 +20,7 @@ use crate::{
         report::listed,
     },
     error::{Error, Kind, Outcome},
+    lookup,
     probe::ProbeArgs,
     session::revision,
     target::Reach,
@@ -198,6 +199,9 @@ fn failed(unchecked: Unchecked, reach: &Reach) -> Error {
         ),
         Unchecked::Unauthorized => Error::new(Kind::SignIn, "the server requires a sign-in")
             .hint("Run askback inspect --url with its address at a terminal, and sign in there."),
+        Unchecked::Unlisted { name, listed } => {
+            lookup::no_tool(&name, listed.iter().map(String::as_str))
+        }
     }
 }
 

@@ -163,14 +163,14 @@ fn faults_of_lists_are_found() {
     finds(
         old,
         "",
-        r#"s/"name":"tailor_trip"/"name":"tailor trip"/"#,
+        r#"s/"name":"save_itinerary"/"name":"save itinerary"/"#,
         "TO-14",
     );
-    finds(old, "", r#"s/"name":"tailor_trip"/"name":""/"#, "TO-12");
+    finds(old, "", r#"s/"name":"save_itinerary"/"name":""/"#, "TO-12");
     finds(
         old,
         "",
-        r#"s/"name":"tailor_trip"/"name":"book_holiday"/"#,
+        r#"s/"name":"save_itinerary"/"name":"book_holiday"/"#,
         "TO-16",
     );
     finds(

@@ -166,6 +166,22 @@ fn only_a_tool_that_says_that_it_changes_nothing_is_called() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_named_tool_that_there_is_not_is_an_error() {
+    let run = Run::new("check-misnamed", &["check", "--protocol", "2025-11-25"]);
+    let run = run.and(&TOOLS[..4]).and(&["--tool", "tailor_tripp"]);
+    run.on_travel()
+        .expect(2)
+        .says("there is no tool `tailor_tripp`")
+        .says("tailor_trip");
+    let run = Run::new("check-toolless", &["check", "--tool", "a"]);
+    run.and(&["--", "sh", "-c", &HEARS.replace("\"tools\":{}", "")])
+        .run()
+        .expect(2)
+        .says("The server has none.");
+}
+
 /// A server that answers the handshake alone, and goes on for a while after its input has ended.
 #[cfg(unix)]
 const DEAF: &str = r#"
