@@ -244,7 +244,7 @@ pub(super) async fn lists(
             "It should look at the capabilities of the client.",
         );
     }
-    leave(talk, language, bounds, diagnosis).await;
+    leave(talk, language, diagnosis).await;
     match failed {
         Some((says, shown, advice)) => {
             diagnosis.fail("lists", says, Some(shown), advice);
@@ -282,14 +282,14 @@ impl Cursors {
 }
 
 /// Ends a conversation, and looks at how the server does.
-async fn leave(talk: Probe, language: Language, bounds: &Bounds, diagnosis: &mut Diagnosis) {
+async fn leave(talk: Probe, language: Language, diagnosis: &mut Diagnosis) {
     let closed = talk.close().await;
     if !closed.noise.is_empty() {
         let says = "it writes what is no message to its standard output";
         diagnosis.warn(says, closed.noise, language.on_noise());
     }
     if closed.is_by_itself == Some(false) {
-        let seconds = bounds.limits.client.exit.as_secs();
+        let seconds = closed.allowed.as_secs();
         let says = words!("it went on for {} s after its input had ended", seconds);
         diagnosis.warn(
             says,

@@ -24,7 +24,7 @@ const MESSAGES: usize = 1_024;
 /// How long a process may take to start, unless the person says otherwise.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a process may take to end once its input is closed.
+/// How long a process may take to end once its input is closed, unless it takes longer to answer.
 const EXIT: Duration = Duration::from_secs(5);
 
 /// The options of every command that probes a server.

@@ -101,6 +101,8 @@ pub struct Closed {
     pub code: Option<i32>,
     /// Whether the process ended when its input did; none over HTTP.
     pub is_by_itself: Option<bool>,
+    /// How long it was waited for.
+    pub allowed: Duration,
     /// The last lines of its standard error.
     pub stderr: Vec<String>,
     /// The lines of its standard output that are no messages.

@@ -83,11 +83,12 @@ impl Patience {
         }
     }
 
-    /// How long a process may take to end, where the first has so long.
-    pub(super) fn exit(&self, first: Duration) -> Duration {
+    /// How long a process may take to end: this time, and as long as its slowest answer took, which tells how busy the
+    /// machine is.
+    pub(super) fn exit(&self, least: Duration, slowest: Duration) -> Duration {
         match self.lock().lingers {
-            true => first.min(SHORT),
-            false => first,
+            true => least.min(SHORT),
+            false => least.max(slowest),
         }
     }
 
@@ -147,8 +148,16 @@ mod tests {
     async fn one_process_that_lingers_shortens_the_end_of_others() {
         let patience = Patience::new(SECOND);
         patience.note_end(Some(true));
-        assert_eq!(patience.exit(5 * SECOND), 5 * SECOND);
+        assert_eq!(patience.exit(5 * SECOND, SECOND), 5 * SECOND);
         patience.note_end(Some(false));
-        assert_eq!(patience.exit(5 * SECOND), SHORT);
+        assert_eq!(patience.exit(5 * SECOND, SECOND), SHORT);
+    }
+
+    #[tokio::test]
+    async fn a_process_has_as_long_to_end_as_its_slowest_answer_took() {
+        let patience = Patience::new(SECOND);
+        assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), 7 * SECOND);
+        patience.note_end(Some(false));
+        assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), SHORT);
     }
 }

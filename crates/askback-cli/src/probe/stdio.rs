@@ -1,6 +1,6 @@
 //! Exchanges with a process, line by line.
 
-use std::io;
+use std::{io, time::Duration};
 
 use askback::transport::{ChildLine, OpenChild};
 use serde_json::Value;
@@ -13,6 +13,8 @@ use super::{Bounds, Closed, End, LINES, Reply, Sent, Wait};
 pub(super) struct Process {
     /// The process, until it has ended.
     child: Option<OpenChild>,
+    /// The time of its slowest answer.
+    slowest: Duration,
     closed: Closed,
 }
 
@@ -20,6 +22,7 @@ impl Process {
     pub(super) fn new(child: OpenChild) -> Self {
         Self {
             child: Some(child),
+            slowest: Duration::ZERO,
             closed: Closed::default(),
         }
     }
@@ -40,6 +43,9 @@ impl Process {
         };
         reply.end = Self::run(child, sent, bounds, answer, &mut reply).await;
         reply.took = began.elapsed();
+        if reply.answer.is_some() {
+            self.slowest = self.slowest.max(reply.took);
+        }
         if matches!(reply.end, End::Closed(_)) {
             self.finish(bounds).await;
             reply.stderr.append(&mut self.closed.stderr);
@@ -108,12 +114,13 @@ impl Process {
             return;
         };
         let mut limits = bounds.limits.clone();
-        limits.client.exit = bounds.patience.exit(limits.client.exit);
+        limits.client.exit = bounds.patience.exit(limits.client.exit, self.slowest);
         // Where the process cannot be waited for, nothing is known of its end.
         if let Ok(end) = child.end(&limits).await {
             self.closed = Closed {
                 code: end.code,
                 is_by_itself: Some(end.is_by_itself),
+                allowed: limits.client.exit,
                 stderr: end.stderr,
                 noise: Vec::new(),
             };

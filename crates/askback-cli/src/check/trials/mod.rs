@@ -246,12 +246,13 @@ impl Trials<'_> {
             "messages alone",
         );
         if let Some(is_by_itself) = closed.is_by_itself {
-            let part = "the process went on, and had to be ended";
+            let seconds = closed.allowed.as_secs_f64();
+            let part = format!("the process went on for {seconds:.1} s, and had to be ended");
             self.ledger.judge_part(
                 PROMPT_EXIT,
                 is_by_itself,
                 &greeting,
-                part,
+                &part,
                 "the end of the process",
             );
         }
