@@ -68,7 +68,7 @@ pub(super) async fn greet(
         return None;
     }
     let result = reply.result().cloned().unwrap_or_default();
-    diagnosis.ok("protocol", Some(reply.took), found);
+    diagnosis.ok("protocol", (!is_started).then_some(reply.took), found);
     diagnosis.quote(claims(&result));
     Some(Greeted { talk, result })
 }

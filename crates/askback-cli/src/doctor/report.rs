@@ -29,7 +29,7 @@ struct StepReport<'a> {
     step: &'static str,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    took: Option<&'static str>,
+    took: Option<String>,
     #[serde(skip_serializing_if = "str::is_empty")]
     says: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ impl<'a> StepReport<'a> {
                 State::Failed => "failed",
                 State::NotTried => "not tried",
             },
-            took: step.took.map(magnitude),
+            took: step.took.map(|took| magnitude(took).as_str().to_owned()),
             says: step.says.as_str().trim_end_matches(':'),
             quoted: step.quoted.as_ref().map(PeerText::raw),
             advice: step.advice.as_ref().map(Words::as_str),
@@ -132,16 +132,16 @@ fn put_warning(page: &mut Page, warning: &Warning) {
     page.item("    ", Style::Plain, warning.advice.clone());
 }
 
-/// How long something took, as an order of magnitude.
-fn magnitude(took: Duration) -> &'static str {
-    match took.as_millis() {
+/// How long something took: an order of magnitude, and whole seconds where a server is slow.
+fn magnitude(took: Duration) -> Words {
+    let short = match took.as_millis() {
         0..3 => "1 ms",
         3..30 => "10 ms",
         30..300 => "0.1 s",
         300..3_000 => "1 s",
-        3_000..30_000 => "10 s",
-        _ => "over 30 s",
-    }
+        _ => return words!("{} s", took.as_secs()),
+    };
+    short.into()
 }
 
 #[cfg(test)]
@@ -149,17 +149,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_an_order_of_magnitude() {
+    fn a_time_is_an_order_of_magnitude_unless_a_server_is_slow() {
         for (millis, expected) in [
             (0, "1 ms"),
             (7, "10 ms"),
             (29, "10 ms"),
             (30, "0.1 s"),
             (1_200, "1 s"),
-            (3_000, "10 s"),
-            (90_000, "over 30 s"),
+            (3_000, "3 s"),
+            (7_900, "7 s"),
+            (90_000, "90 s"),
         ] {
-            assert_eq!(magnitude(Duration::from_millis(millis)), expected);
+            let took = Duration::from_millis(millis);
+            assert_eq!(magnitude(took).as_str(), expected);
         }
     }
 }

@@ -30,7 +30,7 @@ fn doctor(name: &str, server: &str) -> Ran {
 fn a_slow_start_does_not_change_the_era_of_a_server() {
     doctor("both", STARTING)
         .expect(0)
-        .prints("each request by itself, in 2026-07-28");
+        .prints("protocol       ok, each request by itself, in 2026-07-28");
     let old = STARTING.replace("discovered=$id", ":");
     doctor("old", &old)
         .expect(0)
