@@ -220,6 +220,8 @@ rules! {
         "An unknown log level is refused with -32602.";
     OLD_LOG_LEVEL = "LO25-02" Should Any V2024_11_05..=V2025_11_25
         "An unknown log level is refused with -32602.";
+    LOGGING_DECLARED = "LO-02" Must Any V2024_11_05..=V2026_07_28
+        "A server that sends log messages declares the capability `logging`.";
     ACKNOWLEDGED = "SU-02" Must Any V2026_07_28..=V2026_07_28
         "A subscription begins with its acknowledgement, which names it.";
     UNREQUESTED = "SU-01" Must Any V2026_07_28..=V2026_07_28

@@ -61,6 +61,11 @@ impl Trials<'_> {
         let Some(mut talk) = self.begin(Value::Object(Default::default())).await else {
             return;
         };
+        if talk.has("logging") {
+            let wanted = "the capability `logging`";
+            self.ledger
+                .judge(LOGGING_DECLARED, true, &talk.greeting, wanted);
+        }
         self.messages(&mut talk).await;
         self.lists(&mut talk).await;
         self.calls(&mut talk).await;
@@ -72,6 +77,8 @@ impl Trials<'_> {
         if self.way.is_http() {
             self.http().await;
         }
+        self.ledger
+            .tried_nowhere(LOGGING_DECLARED, "the server sent no log messages");
     }
 
     /// Runs those that a server may not outlive.
@@ -133,7 +140,18 @@ impl Trials<'_> {
     async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Exchange {
         let seen = talk.probe.send(sent).await;
         self.general(&seen);
+        self.logs(talk, &seen);
         seen
+    }
+
+    /// Judges the log messages of a server that declares none.
+    fn logs(&mut self, talk: &Conversation, seen: &Exchange) {
+        let mut messages = seen.reply.notifications.iter();
+        let is_log = |message: &Value| message["method"] == "notifications/message";
+        if !talk.has("logging") && messages.any(is_log) {
+            let wanted = "the capability `logging`, or no log messages";
+            self.ledger.judge(LOGGING_DECLARED, false, seen, wanted);
+        }
     }
 
     /// Notes what came of a way in which a call was made again.

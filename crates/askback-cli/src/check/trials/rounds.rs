@@ -20,6 +20,9 @@ const OF_STATE: [Kind; 5] = [
     Kind::Lapsed,
 ];
 
+/// The member of `_meta` with which a client wants log messages.
+const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+
 /// The most rounds of a call that are gone through.
 const ROUNDS_OF_A_CALL: usize = 8;
 
@@ -56,7 +59,12 @@ impl Trials<'_> {
         };
         let tools = self.callable(&talk);
         for tool in &tools {
-            let seen = self.call(&mut talk, tool, json!({})).await;
+            let more = match talk.has("logging") {
+                true => json!({}),
+                // It has no log messages that could be wanted.
+                false => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
+            };
+            let seen = self.call(&mut talk, tool, more).await;
             if let Some(round) = self.round(&seen) {
                 self.trouble(&mut talk, tool, &tools, round).await;
             }

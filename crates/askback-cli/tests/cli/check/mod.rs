@@ -6,6 +6,8 @@ mod agency;
 #[cfg(target_os = "linux")]
 mod filtered;
 #[cfg(unix)]
+mod logs;
+#[cfg(unix)]
 mod proxied;
 #[cfg(unix)]
 mod untried;
