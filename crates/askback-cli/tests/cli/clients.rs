@@ -261,7 +261,7 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
     assert_eq!(rows.matches("printf").count(), 1, "{rows}");
     assert_eq!(place.read("project/given"), "hush");
     fs::remove_file(place.path("project/given")).expect("it is ours");
-    place.says(&words, 4, &["claude.json says to use:"]);
+    place.says(&words, 4, &["claude.json says to use"]);
     assert_eq!(place.read("project/given"), "hush");
 }
 
