@@ -123,17 +123,11 @@ impl Ledger {
         &mut self,
         rule: Rule,
         is_kept: bool,
-        seen: &Exchange,
+        sent: &str,
         part: &str,
         wanted: &'static str,
     ) {
-        self.put(
-            rule,
-            is_kept,
-            seen.shown.clone(),
-            || part.to_owned(),
-            wanted,
-        );
+        self.put(rule, is_kept, sent.to_owned(), || part.to_owned(), wanted);
     }
 
     fn put(

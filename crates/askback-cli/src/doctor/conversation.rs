@@ -232,7 +232,8 @@ pub(super) async fn lists(
             params = json!({"cursor": next});
         }
     }
-    let questions = talk.asked().iter().filter(|asked| is_question(asked));
+    let asked = talk.asked().iter().map(|asked| &asked.outline);
+    let questions = asked.filter(|asked| is_question(asked));
     let methods: BTreeSet<String> = questions
         .filter_map(|asked| asked["method"].as_str().map(str::to_owned))
         .collect();

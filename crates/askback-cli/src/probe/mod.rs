@@ -80,12 +80,21 @@ pub struct Probe {
     next: u64,
     /// The answers in a row that did not come; the most where the server is gone.
     silent: u32,
-    /// The outlines of the requests that the server has sent, the first ones.
-    asked: Vec<Value>,
+    /// The requests that the server has sent, the first ones.
+    asked: Vec<Asked>,
     /// The lines of the standard output that are no messages.
     noise: Vec<String>,
     /// The lines of the standard error, the last ones.
     stderr: Vec<String>,
+}
+
+/// A request of the server.
+#[derive(Debug)]
+pub struct Asked {
+    /// As much of it as is kept: its method.
+    pub outline: Value,
+    /// What had been sent when it came, as text.
+    pub during: String,
 }
 
 #[derive(Debug)]
@@ -190,8 +199,8 @@ impl Probe {
         self.session.as_deref()
     }
 
-    /// The outlines of the requests that the server has sent so far: their methods.
-    pub fn asked(&self) -> &[Value] {
+    /// The requests that the server has sent so far.
+    pub fn asked(&self) -> &[Asked] {
         &self.asked
     }
 
@@ -300,7 +309,10 @@ impl Probe {
             _ => 0,
         };
         let room = LINES.saturating_sub(self.asked.len());
-        let asked = reply.asked.iter().map(message::outline);
+        let asked = reply.asked.iter().map(|asked| Asked {
+            outline: message::outline(asked),
+            during: sent.shown(),
+        });
         self.asked.extend(asked.take(room));
         for (from, to) in [
             (&reply.noise, &mut self.noise),

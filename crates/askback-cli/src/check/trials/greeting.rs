@@ -36,10 +36,9 @@ impl Trials<'_> {
         self.ledger.judge(GREETING, is_whole, &seen, wanted);
         // Pings may be sent at this time, and show what else the server has to say.
         probe.ask("ping", json!({})).await;
-        let early = probe.asked().iter().find(|asked| asked["method"] != "ping");
-        let part = early.map(Value::to_string).unwrap_or_default();
-        self.ledger
-            .judge_part(EARLY_REQUESTS, early.is_none(), &seen, &part, "no request");
+        let mut asked = probe.asked().iter();
+        let early = asked.find(|asked| asked.outline["method"] != "ping");
+        self.judge_asked(EARLY_REQUESTS, early, &seen, "no request");
         probe.close().await;
         if self.newest_with_handshake() == Some(self.revision) {
             self.unknown_version().await;

@@ -209,7 +209,7 @@ impl Trials<'_> {
             self.ledger.judge_part(
                 RESOURCE_URI,
                 is_uri,
-                &talk.greeting,
+                &talk.greeting.shown,
                 &uri.to_string(),
                 "a URI with a scheme",
             );

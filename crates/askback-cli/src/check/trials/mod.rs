@@ -29,7 +29,7 @@ use super::{
     greet,
     rules::*,
 };
-use crate::probe::{Bounds, Exchange, Fault, Probe, Sent, Way, is_question};
+use crate::probe::{Asked, Bounds, Exchange, Fault, Probe, Sent, Way, is_question};
 
 /// How far the codes that the protocol keeps for itself are below the first of them.
 const RESERVED: std::ops::Range<i64> = 0..80;
@@ -235,31 +235,38 @@ impl Trials<'_> {
         }
     }
 
+    /// Notes a request that should not have come, with what had been sent then; or that there was none, since this.
+    fn judge_asked(
+        &mut self,
+        rule: Rule,
+        asked: Option<&Asked>,
+        since: &Exchange,
+        wanted: &'static str,
+    ) {
+        let (sent, part) = match asked {
+            Some(asked) => (&asked.during, asked.outline.to_string()),
+            None => (&since.shown, String::new()),
+        };
+        self.ledger
+            .judge_part(rule, asked.is_none(), sent, &part, wanted);
+    }
+
     /// Ends a conversation in which the server was told that the client can be asked nothing.
     async fn end(&mut self, talk: Conversation) {
         let greeting = talk.greeting;
         let asked = talk.probe.asked().iter();
-        let question = asked.clone().find(|asked| is_question(asked));
-        let first = asked.clone().next();
+        let question = asked.clone().find(|asked| is_question(&asked.outline));
         for rule in [NEGOTIATED, OLD_NEGOTIATED] {
-            let part = question.map(Value::to_string).unwrap_or_default();
-            self.ledger
-                .judge_part(rule, question.is_none(), &greeting, &part, "no question");
+            self.judge_asked(rule, question, &greeting, "no question");
         }
-        let part = first.map(Value::to_string).unwrap_or_default();
-        self.ledger.judge_part(
-            SERVER_REQUESTS,
-            first.is_none(),
-            &greeting,
-            &part,
-            "no request",
-        );
+        let first = asked.clone().next();
+        self.judge_asked(SERVER_REQUESTS, first, &greeting, "no request");
         let closed = talk.probe.close().await;
         let part = closed.noise.join("\n");
         self.ledger.judge_part(
             NOISE,
             closed.noise.is_empty(),
-            &greeting,
+            &greeting.shown,
             &part,
             "messages alone",
         );
@@ -269,7 +276,7 @@ impl Trials<'_> {
             self.ledger.judge_part(
                 PROMPT_EXIT,
                 is_by_itself,
-                &greeting,
+                &greeting.shown,
                 &part,
                 "the end of the process",
             );

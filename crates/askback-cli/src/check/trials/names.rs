@@ -19,7 +19,7 @@ impl Trials<'_> {
             let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             let mut judge = |rule, is_kept, part: &str, wanted| {
                 self.ledger
-                    .judge_part(rule, is_kept, &talk.greeting, part, wanted);
+                    .judge_part(rule, is_kept, &talk.greeting.shown, part, wanted);
             };
             let is_sized = (1..=128).contains(&name.chars().count());
             judge(TOOL_LENGTH, is_sized, &shown, "1 to 128 characters");
@@ -65,7 +65,7 @@ impl Trials<'_> {
                 self.ledger.judge_part(
                     rule,
                     is_kept,
-                    &talk.greeting,
+                    &talk.greeting.shown,
                     &part,
                     "an annotation as it may be",
                 );

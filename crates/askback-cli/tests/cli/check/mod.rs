@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod agency;
+#[cfg(unix)]
+mod asking;
 // The filters are those of GNU.
 #[cfg(target_os = "linux")]
 mod filtered;
