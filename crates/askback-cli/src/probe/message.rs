@@ -53,6 +53,12 @@ pub fn id_of(message: &Value) -> Value {
     message["id"].clone()
 }
 
+/// The reply of a model that there is not.
+pub fn sampled() -> Value {
+    let content = json!({"type": "text", "text": "A word."});
+    json!({"role": "assistant", "content": content, "model": "askback"})
+}
+
 /// Returns as much of a request of the server as is kept of it.
 pub(super) fn outline(asked: &Value) -> Value {
     let (method, _) = head(asked["method"].as_str().unwrap_or_default(), METHOD);
@@ -94,6 +100,7 @@ impl Answers<'_> {
             Some("elicitation/create") if self.can("elicitation") => {
                 Some(json!({"action": "decline"}))
             }
+            Some("sampling/createMessage") if self.can("sampling") => Some(sampled()),
             _ => None,
         };
         match result {

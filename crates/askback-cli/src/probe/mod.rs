@@ -22,7 +22,7 @@ pub use args::ProbeArgs;
 pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
 pub use fault::Fault;
 pub use http::Address;
-pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta};
+pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta, sampled};
 pub use patience::{Lost, Patience};
 
 use self::stdio::Process;

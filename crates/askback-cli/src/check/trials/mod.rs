@@ -7,6 +7,7 @@ mod http;
 mod lists;
 mod messages;
 mod names;
+mod questions;
 mod rounds;
 mod sessions;
 mod subscription;
@@ -73,6 +74,8 @@ impl Trials<'_> {
         if self.is_modern() {
             self.subscription().await;
             self.rounds().await;
+        } else if FORM_SHAPE.applies(self.revision, self.way.is_http()) {
+            self.questions().await;
         }
         if self.way.is_http() {
             self.http().await;

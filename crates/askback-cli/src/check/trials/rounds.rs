@@ -9,7 +9,7 @@ use super::{
     Conversation, Trials,
     calls::uncalled,
 };
-use crate::probe::{Exchange, MODERN_CAPABILITIES, Way};
+use crate::probe::{Exchange, MODERN_CAPABILITIES, Way, sampled};
 
 /// The ways that need a state.
 const OF_STATE: [Kind; 5] = [
@@ -27,11 +27,9 @@ const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 const ROUNDS_OF_A_CALL: usize = 8;
 
 /// The rules that need a tool that asks.
-const ROUNDS: [Rule; 11] = [
+const ROUNDS: [Rule; 9] = [
     ROUND_SHAPE,
     ROUND_QUESTIONS,
-    FORM_SHAPE,
-    LINK_SHAPE,
     TAMPERED,
     FOREIGN,
     PRINCIPAL,
@@ -74,6 +72,7 @@ impl Trials<'_> {
         for rule in ROUNDS {
             self.ledger.tried_nowhere(rule, why);
         }
+        self.unasked(&talk, &tools);
         talk.probe.close().await;
     }
 
@@ -136,10 +135,7 @@ impl Trials<'_> {
                     Some(json!({"action": "decline"}))
                 }
                 Some("roots/list") => Some(json!({"roots": []})),
-                Some("sampling/createMessage") => {
-                    let content = json!({"type": "text", "text": "A word."});
-                    Some(json!({"role": "assistant", "content": content, "model": "askback"}))
-                }
+                Some("sampling/createMessage") => Some(sampled()),
                 _ => None,
             };
             let is_known = answer.is_some();
@@ -152,26 +148,6 @@ impl Trials<'_> {
             questions: questions.cloned().unwrap_or_default(),
             answers,
         })
-    }
-
-    fn question(&mut self, seen: &Exchange, params: &Value) {
-        match params["mode"].as_str() {
-            Some("url") => {
-                let is_whole = params["message"].is_string() && params["url"].is_string();
-                self.ledger
-                    .judge(LINK_SHAPE, is_whole, seen, "`message` and `url`");
-            }
-            _ => {
-                let is_whole =
-                    params["message"].is_string() && params["requestedSchema"].is_object();
-                self.ledger.judge(
-                    FORM_SHAPE,
-                    is_whole,
-                    seen,
-                    "`message` and `requestedSchema`",
-                );
-            }
-        }
     }
 
     /// Makes the call again in ways that a client would not.

@@ -1,6 +1,6 @@
 //! Questions in the middle of a call, in a session.
 
-use super::findings;
+use super::{findings, kept};
 use crate::run::{Ran, Run};
 
 /// A server whose tool asks a form, whether or not the client can be asked.
@@ -43,4 +43,44 @@ fn the_call_that_asks_a_client_which_cannot_be_asked_is_shown() {
     let sent = found["sent"].as_str().expect("a text");
     assert!(sent.contains(r#""method":"tools/call""#), "{sent}");
     assert!(sent.contains(r#""name":"t""#), "{sent}");
+}
+
+#[test]
+fn forms_and_links_of_a_session_are_looked_at() {
+    #[track_caller]
+    fn is(name: &str, server: &str, id: &str, is_right: bool) {
+        let ran = check(name, server);
+        let report = ran.json();
+        let seen = (kept(&report).contains(&id), findings(&ran).contains(id));
+        assert_eq!(seen, (is_right, !is_right), "{}", ran.stdout);
+    }
+    is("form", ASKS, "EL-12", true);
+    let bare = ASKS.replace("requestedSchema", "schema");
+    is("bare", &bare, "EL-12", false);
+    let link = ASKS.replace(
+        r#""requestedSchema":{"#,
+        r#""mode":"url","url":"https://a.test","a":{"#,
+    );
+    is("link", &link, "EL-14", true);
+    let untold = link.replace(r#""message":"Sure?","#, "");
+    is("untold", &untold, "EL-14", false);
+    let asks = ASKS.find("call=$id").expect("it asks");
+    let end = ASKS[asks..].find(";;").expect("it is a case") + asks;
+    let required = format!(
+        r#"{}say '"id":'"$id"',"error":{{"code":-32042,"message":"first","data":{{"elicitations":[{{"mode":"url"}}]}}}}' {}"#,
+        &ASKS[..asks],
+        &ASKS[end..]
+    );
+    is("required", &required, "EL-14", false);
+    let report = check("no-form", &link).json();
+    let untried = report["notTried"].to_string();
+    let why = "no tool that was called asked a form; name one with --tool";
+    assert!(untried.contains(why), "{report:#}");
+    // It asks a model first, and then by what the model said.
+    let form = r#""method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;
+    let model = r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}"#;
+    let answered = r#"*'"id":"q"'*"#;
+    let then = format!(r#"*'A word.'*) say '"id":"r",{form}' ;; {answered}|*'"id":"r"'*"#);
+    let models = ASKS.replace(form, model).replace(answered, &then);
+    is("model", &models, "EL-12", true);
 }
