@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askback_core::revision::{Era, Revision};
 use serde_json::json;
 
-use super::{NamedTool, Unchecked, greet};
+use super::{NamedTool, Unchecked, greet, trials::asked_everything};
 use crate::probe::{Bounds, PAGES, Probe, Way};
 
 /// Looks whether the server lists each of these tools in one of its revisions. Where a list cannot be read to its end, it
@@ -40,6 +40,8 @@ pub(super) async fn find(
 /// The names of the tools that a server lists in a revision; none where they cannot be read.
 async fn names(way: &Way, bounds: &Bounds, revision: Revision) -> Option<Vec<String>> {
     let mut probe = way.open(bounds, revision).ok()?;
+    // Some servers list a tool that asks only to a client that can be asked.
+    probe.set_capabilities(asked_everything());
     let greeting = greet(&mut probe).await;
     let declares = greeting.reply.result()?["capabilities"]["tools"].is_object();
     if revision.era() == Era::Legacy {

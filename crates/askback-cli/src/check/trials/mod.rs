@@ -23,6 +23,8 @@ use askback_core::{
 };
 use serde_json::Value;
 
+pub(super) use self::rounds::asked_everything;
+
 use self::conversation::Conversation;
 use super::{
     Agreed, Ledger, NamedTool,

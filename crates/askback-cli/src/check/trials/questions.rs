@@ -70,11 +70,11 @@ impl Trials<'_> {
         for (rule, why) in [
             (
                 FORM_SHAPE,
-                "no tool that was called asked a form; name one with --tool",
+                "no tool that was called sent a form; name one with --tool",
             ),
             (
                 LINK_SHAPE,
-                "no tool that was called asked for a link; name one with --tool",
+                "no tool that was called sent a link; name one with --tool",
             ),
         ] {
             self.ledger.tried_nowhere(rule, uncalled.unwrap_or(why));

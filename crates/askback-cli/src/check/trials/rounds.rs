@@ -357,7 +357,7 @@ fn again(state: &Option<String>, answers: &Value) -> Value {
 }
 
 /// The capabilities of a client that can be asked everything.
-fn asked_everything() -> Value {
+pub(in crate::check) fn asked_everything() -> Value {
     serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
 }
 

@@ -74,7 +74,7 @@ fn forms_and_links_of_a_session_are_looked_at() {
     is("required", &required, "EL-14", false);
     let report = check("no-form", &link).json();
     let untried = report["notTried"].to_string();
-    let why = "no tool that was called asked a form; name one with --tool";
+    let why = "no tool that was called sent a form; name one with --tool";
     assert!(untried.contains(why), "{report:#}");
     // It asks a model first, and then by what the model said.
     let form = r#""method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;
@@ -83,4 +83,22 @@ fn forms_and_links_of_a_session_are_looked_at() {
     let then = format!(r#"*'A word.'*) say '"id":"r",{form}' ;; {answered}|*'"id":"r"'*"#);
     let models = ASKS.replace(form, model).replace(answered, &then);
     is("model", &models, "EL-12", true);
+}
+
+#[test]
+fn a_named_tool_may_be_listed_to_a_client_that_can_be_asked_alone() {
+    let begins = r#"*'"initialize"'*)"#;
+    let notes = format!(r#"{begins} case "$line" in *'"elicitation"'*) can=1 ;; esac; "#);
+    let lists = "*tools/list*)";
+    let hides = format!(
+        r#"{lists} [ "$can" ] || {{ say '"id":'"$id"',"result":{{"tools":[]}}'; continue; }}; "#
+    );
+    let server = ASKS.replace(begins, &notes).replace(lists, &hides);
+    let words = ["check", "--timeout", "5", "--protocol", "2025-11-25"];
+    let check = |tool: &str| {
+        let run = Run::new(&format!("check-listed-{tool}"), &words);
+        run.and(&["--tool", tool, "--", "sh", "-c", &server]).run()
+    };
+    check("t").prints("The server speaks 2025-11-25.");
+    check("u").expect(2).says("there is no tool `u`");
 }
