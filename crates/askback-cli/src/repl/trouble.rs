@@ -188,9 +188,12 @@ fn put(page: &mut Page, attempts: &[Attempt], revision: Revision) {
                 continue;
             }
         };
-        // A server that does not answer refuses nothing.
+        // A server that does not answer neither goes on nor refuses.
         let is_mute = seen.reply.is_gone() || seen.reply.is_cut() || seen.reply.is_silent();
-        let is_kept = kind.is_kept(seen).map(|is_kept| is_kept && !is_mute);
+        let is_kept = match is_mute {
+            true => Some(false),
+            false => kind.is_kept(seen),
+        };
         let (mark, style) = match is_kept {
             Some(true) => ("\u{2713} ", Style::Plain),
             Some(false) => ("× ", Style::Warning),
@@ -203,7 +206,11 @@ fn put(page: &mut Page, attempts: &[Attempt], revision: Revision) {
             None => page.item("    ", Style::Plain, came),
         }
         if is_kept != Some(true) {
-            page.item("    ", Style::Dim, words!("wanted: {}", kind.wanted()));
+            let wanted = match kind.rule() {
+                None if is_mute => "a result, or an error",
+                _ => kind.wanted(),
+            };
+            page.item("    ", Style::Dim, words!("wanted: {}", wanted));
         }
         if is_kept == Some(false) {
             put_exchange(page, &seen.shown, &seen.reply.shown());

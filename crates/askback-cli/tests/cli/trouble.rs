@@ -192,6 +192,19 @@ fn a_server_whose_no_looks_like_a_refusal_is_not_passed() {
     }
 }
 
+#[test]
+fn a_server_that_goes_away_is_not_right_where_either_answer_is() {
+    let state = "*tools/call*requestState*)";
+    let dies = format!("{state} [ \"$has_asked\" ] || exit 7; ");
+    let asks = "*tools/call*2026-07-28*)";
+    let server = TRUSTFUL.replace(state, &dies);
+    let server = server.replace(asks, &format!("{asks} has_asked=1; "));
+    let run = run("dies", "2026-07-28", "/call t to=Rome\n/cancel\n/trouble\n");
+    let ran = run.and(&["--", "sh", "-c", &server]).run();
+    ran.prints("× -                the round, sent to a restarted server\n    it went away\n")
+        .prints("    wanted: a result, or an error\n");
+}
+
 /// The response to a message: a call is answered, and one with a changed state is begun to be answered with this, which
 /// ends too early.
 fn cut(asked: &Value, begun: &str) -> String {
