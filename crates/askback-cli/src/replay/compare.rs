@@ -53,6 +53,11 @@ impl Message {
         self.differences(came).is_empty()
     }
 
+    /// Whether the server answered with the revision that a message of the client offers.
+    pub(super) fn agrees_with(&self, came: &Value) -> bool {
+        self.agreed.is_some() && came.pointer(OFFERED) == self.agreed.as_ref()
+    }
+
     /// Adds the places at and below `path` at which two values differ.
     fn compare(
         &self,

@@ -127,7 +127,8 @@ impl Play {
     }
 
     /// The place of a request in the recording: of those that are next in their calls, the first that
-    /// is the same, or else the first with the same name.
+    /// is the same, or else the first with the same name. A handshake is first sought among those that led to the
+    /// revision it offers: a server that was started again may have answered another way.
     fn place(&mut self, request: &Value) -> Option<(usize, usize)> {
         let is_alike = |recorded: &Message| {
             recorded.json["method"] == request["method"]
@@ -136,14 +137,20 @@ impl Play {
         };
         let next = self.calls.iter().enumerate().filter_map(|(index, played)| {
             let (at, message) = played.next_request()?;
-            is_alike(message).then_some((index, at, message.is_met_by(request)))
+            is_alike(message).then_some((index, at, message))
         });
         let all: Vec<_> = next.collect();
-        let same = all.iter().find(|(.., is_same)| *is_same);
-        let again = || self.again(request).map(|call| (call, 0));
-        let alike = || all.first().map(|(call, at, _)| (*call, *at));
-        let found = same.map(|(call, at, _)| (*call, *at));
-        let found = found.or_else(again).or_else(alike)?;
+        let first = |fits: &dyn Fn(&Message) -> bool| {
+            let mut fitting = all.iter().filter(|(.., message)| fits(message));
+            fitting.next().map(|(call, at, _)| (*call, *at))
+        };
+        let agrees = |message: &Message| message.agrees_with(request);
+        let is_same = |message: &Message| message.is_met_by(request);
+        let found = first(&agrees)
+            .or_else(|| self.again(request, agrees))
+            .or_else(|| first(&is_same))
+            .or_else(|| self.again(request, is_same))
+            .or_else(|| first(&|_| true))?;
         if let (call, 0) = found {
             if let Some(played) = self.calls.get_mut(call) {
                 played.begin();
@@ -153,20 +160,18 @@ impl Play {
         Some(found)
     }
 
-    /// The last call with this request, where its answer is given again.
-    fn again(&self, request: &Value) -> Option<usize> {
+    /// The place of the last call with a request that fits, where its answer is given again.
+    fn again(&self, request: &Value, fits: impl Fn(&Message) -> bool) -> Option<(usize, usize)> {
         let method = request["method"].as_str()?;
-        let is_same = |played: &Played| {
+        let is_it = |played: &Played| {
             let first = played.call.messages.first();
             first.is_some_and(|first| {
-                first.is_sent
-                    && first.json["method"] == request["method"]
-                    && first.is_met_by(request)
+                first.is_sent && first.json["method"] == request["method"] && fits(first)
             })
         };
-        AGAIN
-            .contains(&method)
-            .then(|| self.calls.iter().rposition(is_same))?
+        let call = || self.calls.iter().rposition(is_it);
+        let call = AGAIN.contains(&method).then(call)?;
+        call.map(|call| (call, 0))
     }
 
     fn response(&mut self, response: &Value, out: &mut Vec<Value>) {

@@ -84,25 +84,25 @@ done
 #[test]
 fn a_case_has_the_revision_in_which_it_was_recorded() {
     #[track_caller]
-    fn check(name: &str, lines: &str, expected: &[&str]) -> Ran {
+    fn check(name: &str, lines: &str, expected: &[&str]) {
         let run = Run::new(&format!("record-newer-{name}"), &["open"]).and(&RECORD);
         let run = run.and(&["--", "sh", "-c", NEWER]).input(lines);
         let ran = run.run().expect(0);
         let suite = recorded(&ran);
         let lines = suite.lines().filter(|line| line.contains("revisions: "));
         assert_eq!(lines.collect::<Vec<_>>(), expected, "{suite}");
-        ran
+        let words = ["test", "recorded.yaml", "--replay"];
+        let run = Run::new(&format!("recorded-newer-{name}"), &words);
+        for file in ["recorded.yaml", "recorded.jsonl"] {
+            let text = fs::read_to_string(ran.scratch.path(file));
+            run.scratch.file(file, &text.expect("it was written"));
+        }
+        run.run().expect(0);
     }
     let only = ["revisions: 2025-11-25"];
     check("before", "/restart\n/call t\n", &only);
     let both = ["revisions: 2025-06-18", "  revisions: 2025-11-25"];
-    let ran = check("later", "/call t\n/restart\n/call t\n", &both);
-    let run = Run::new("recorded-newer", &["test", "recorded.yaml", "--replay"]);
-    for file in ["recorded.yaml", "recorded.jsonl"] {
-        let text = fs::read_to_string(ran.scratch.path(file));
-        run.scratch.file(file, &text.expect("it was written"));
-    }
-    run.run().expect(0);
+    check("later", "/call t\n/restart\n/call t\n", &both);
 }
 
 #[test]
