@@ -8,8 +8,8 @@ pub(crate) mod tools;
 
 pub(crate) use form::{fields, has_secret, is_secret, options_with, reviewed};
 pub(crate) use help::help;
+pub(crate) use link::{LEADS_ON, leads_on, link, link_alone, link_code, on_this_machine};
 pub use link::{destination, warnings};
-pub(crate) use link::{link, link_alone, link_code, on_this_machine};
 
 use crate::{
     folder,

@@ -60,7 +60,8 @@ pub(super) fn body(
             rows.extend(whole_of(label, site, 0..site.len(), columns));
             if host != site {
                 let label = (Style::Strong, "Host    ");
-                let domain = host.len().saturating_sub(site.len())..host.len();
+                let start = link.domain.start.saturating_sub(link.host.start);
+                let domain = start..start.saturating_add(site.len());
                 rows.extend(whole_of(label, host, domain, columns));
             }
             if let Some(words) = question::on_this_machine(link, is_elsewhere) {
@@ -69,9 +70,13 @@ pub(super) fn body(
             for warning in &link.warnings {
                 rows.extend(warned(warning, look));
             }
-            for host in &link.leads_on {
-                let label = (Style::Warning, "! May send you on to ");
+            let (hosts, more) = question::leads_on(link);
+            for host in hosts {
+                let label = (Style::Warning, question::LEADS_ON);
                 rows.extend(whole_of(label, host, 0..host.len(), columns));
+            }
+            if let Some(more) = more {
+                rows.extend(wrapped(row(), Style::Warning, more));
             }
             let label = (Style::Strong, "Address ");
             rows.extend(whole_of(label, &link.url, link.domain.clone(), columns));

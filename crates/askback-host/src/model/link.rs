@@ -183,11 +183,14 @@ fn reads_as_it_opens(raw: &str, url: &Url, name: &str, shown: &str) -> bool {
     scheme.eq_ignore_ascii_case(url.scheme()) && same_authority && same_tail
 }
 
+/// Where the registrable domain stands in a name. The dot of the root is none of its own.
 fn domain(name: &str, host: Range<usize>) -> Range<usize> {
-    match psl::domain_str(name) {
+    let within = name.strip_suffix('.').unwrap_or(name);
+    let end = host.start.saturating_add(within.len());
+    match psl::domain_str(within) {
         // The list knows names; of a number it would take the last two parts.
-        Some(domain) if !name.ends_with(|c: char| c.is_ascii_digit() || c == ']') => {
-            host.end.saturating_sub(domain.len())..host.end
+        Some(domain) if !within.ends_with(|c: char| c.is_ascii_digit() || "].".contains(c)) => {
+            end.saturating_sub(domain.len())..end
         }
         _ => host,
     }
@@ -456,6 +459,10 @@ mod tests {
             "someone.github.io",
             "someone.github.io",
         );
+        // The dot of the root.
+        check("https://agithub.com./x", "agithub.com.", "agithub.com");
+        check("https://a.agithub.com./x", "a.agithub.com.", "agithub.com");
+        check("https://evil.com../", "evil.com..", "evil.com..");
         check("http://localhost:1/", "localhost", "localhost");
         check("https://10.0.0.1/", "10.0.0.1", "10.0.0.1");
         check("https://[::1]/", "[::1]", "[::1]");

@@ -8,6 +8,7 @@ use crate::{
     },
     page::{Page, Style},
     text::Words,
+    words,
 };
 
 /// The link that a step is about, if it is one.
@@ -38,8 +39,29 @@ pub fn destination(page: &mut Page, link: &Link) {
         page.quote_line("Host ", link.host());
     }
     warnings(page, &link.warnings);
-    for host in &link.leads_on {
-        page.quote_line("! May send you on to ", host);
+    let (hosts, more) = leads_on(link);
+    for host in hosts {
+        page.quote_line(LEADS_ON, host);
+    }
+    if let Some(more) = more {
+        page.say(Style::Warning, more);
+    }
+}
+
+/// The mark before a site that a link may lead on to.
+pub(crate) const LEADS_ON: &str = "! May send you on to ";
+
+/// The most such sites that are named, so that they hide nothing else.
+const NAMED: usize = 8;
+
+/// The sites that a link may lead on to, as many as are named, and words on the others.
+pub(crate) fn leads_on(link: &Link) -> (&[String], Option<Words>) {
+    match link.leads_on.split_at_checked(NAMED) {
+        Some((named, others @ [_, ..])) => {
+            let others = words!("! May send you on to {} other sites, too", others.len());
+            (named, Some(others))
+        }
+        _ => (&link.leads_on, None),
     }
 }
 

@@ -285,6 +285,12 @@ fn sampling() -> Question {
     }
 }
 
+/// A link that may lead on to so many sites.
+fn leading(count: usize) -> String {
+    let sites = (0..count).map(|site| format!("p{site}=https://s{site}.example&"));
+    format!("https://example.com/?{}", sites.collect::<String>())
+}
+
 /// A link that leads elsewhere, with every warning, and an address of many rows.
 fn misleading() -> String {
     let path = "sign-in/".repeat(120);
@@ -441,6 +447,9 @@ screens! {
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789012345")),
         Rows(32), Type("q"), See, Type("q"), See, Rows(30), Type("q"), See, Rows(24), See, Type("q"), Rows(40), Type("qo"), See,
         Press(Key::Esc),
+    ];
+    a_link_that_leads_to_many_sites: 40, [
+        Asks(link(&leading(10))), See, Press(Key::Esc), Asks(link(&leading(8))), See, Press(Key::Esc),
     ];
     a_code_leaves_the_site_and_its_warnings: 40, [
         Asks(link("http://10.0.0.1/")), Rows(20), Type("q"), See, Rows(28), Type("q"), See, Rows(20), See, Press(Key::Esc),

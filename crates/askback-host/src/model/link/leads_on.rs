@@ -9,15 +9,38 @@ use super::domain;
 const DECODED: usize = 3;
 
 /// The parts of the names of parameters that say where to go on: any host may stand alone in those.
-const GOES_ON: [&str; 12] = [
+const GOES_ON: [&str; 13] = [
     "back", "callback", "continue", "dest", "forward", "goto", "jump", "landing", "location",
-    "next", "redir", "return",
+    "logout", "next", "redir", "return",
 ];
 
 /// The names of parameters that say where to go on, too short to be looked for within others.
-const GOES_ON_WHOLE: [&str; 20] = [
-    "after", "cb", "click", "domain", "dst", "exit", "go", "host", "link", "loc", "open", "out",
-    "page", "r", "ru", "site", "target", "to", "u", "view",
+const GOES_ON_WHOLE: [&str; 25] = [
+    "after",
+    "cb",
+    "click",
+    "domain",
+    "dst",
+    "exit",
+    "go",
+    "host",
+    "href",
+    "link",
+    "loc",
+    "open",
+    "out",
+    "page",
+    "r",
+    "ru",
+    "relaystate",
+    "server",
+    "service",
+    "site",
+    "target",
+    "to",
+    "u",
+    "view",
+    "wreply",
 ];
 
 /// The names of parameters whose addresses are no way: they name who asks, or what is asked for.
@@ -30,6 +53,9 @@ const NO_WAY: [&str; 7] = [
     "scope",
     "xmlns",
 ];
+
+/// The names of parameters that are looked for, or help to: a host alone is no way there.
+const SOUGHT: [&str; 6] = ["domain_hint", "login_hint", "oq", "q", "query", "search"];
 
 /// The ends of names that are sites wherever they stand alone. Those of other sites end the names of files and fields, too.
 const SITES: [&str; 16] = [
@@ -185,7 +211,9 @@ fn hosts_alone(name: &str, value: &str) -> Vec<Url> {
     let mut found = Vec::new();
     for part in value.split(BETWEEN) {
         let (name, value) = part.split_once('=').unwrap_or((name, part));
-        found.extend(host_alone(value, goes_on(name)));
+        if !SOUGHT.contains(&name) {
+            found.extend(host_alone(value, goes_on(name)));
+        }
     }
     found
 }
@@ -346,7 +374,18 @@ mod tests {
             );
         }
         for name in [
-            "u", "r", "dst", "after", "page", "jump", "to[]", "to[0]", "Location",
+            "u",
+            "r",
+            "dst",
+            "after",
+            "page",
+            "jump",
+            "to[]",
+            "to[0]",
+            "Location",
+            "RelayState",
+            "post_logout",
+            "wreply",
         ] {
             let link = |host: &str| format!("https://example.com/?{name}={host}");
             check(&link("evil.app"), &["evil.app"]);
@@ -381,6 +420,7 @@ mod tests {
             "client_id=1.apps.googleusercontent.com&hd=evil.com&iss=https://a.test",
             "q=made%20by%20evil.com",
             "v=1.2.3.4&ip=10.0.0.1&on=localhost",
+            "q=evil.com&oq=evil.com&domain_hint=evil.com",
         ] {
             check(&format!("https://example.com/?{none}"), &[]);
         }
