@@ -92,6 +92,19 @@ impl From<Row> for Remark {
     }
 }
 
+impl Remark {
+    /// The same behind the name of its server, for a person who has several.
+    pub(crate) fn named(self, name: &Given) -> Self {
+        Self(match self.0 {
+            What::Far(far) => What::Far(words!("{}: {}", name.clone(), far)),
+            What::Quote(mark, text, more) => {
+                What::Quote(words!("{}: {}", name.clone(), mark), text, more)
+            }
+            what @ (What::Changed(_) | What::Gone(..) | What::LeftOut(..)) => what,
+        })
+    }
+}
+
 impl From<&Far> for Remark {
     /// A line on how far a call was.
     fn from(far: &Far) -> Self {

@@ -9,7 +9,7 @@ use crate::{
     model::{Change, Event, Far, Question},
     relay::{self, Arrival, ServerId},
     remarks::{Remark, Remarks},
-    text::PeerText,
+    text::{PeerText, given},
 };
 
 impl Host {
@@ -109,6 +109,11 @@ impl Host {
 
     fn remark(&mut self, server: ServerId, remark: Remark) {
         let desk = self.talk.server(server).desk();
+        // Nothing of one server passes for something of another.
+        let remark = match self.talk.servers().count() {
+            1 => remark,
+            _ => remark.named(&given(&desk.asker().name).short()),
+        };
         if self.leaf.remark(desk, remark).is_some() {
             self.served.get_mut(server).remarks.leave_out();
         }

@@ -255,6 +255,11 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
         "{told}"
     );
     for name in ["a", "b"] {
+        // Nothing of one passes for something of the other.
+        let named = told
+            .lines()
+            .filter(|line| line.starts_with(&format!("{name}: stderr |")));
+        assert_eq!(named.count(), usize::try_from(most).unwrap(), "{told}");
         let left_out = format!("{name} said more at once than is shown; lines left out: 1");
         assert_eq!(told.matches(&left_out).count(), 1, "{told}");
     }
