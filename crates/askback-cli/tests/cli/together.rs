@@ -228,8 +228,11 @@ fn what_is_half_typed_stays_where_a_server_says_something() {
         terminal.until("a> /leav");
         go(&scratch, "slow", "serve");
         if is_plain {
-            terminal.until_wanted("a> /leav").press(CTRL_C);
-            terminal.until_wanted("a>");
+            // Ctrl-D runs nothing and leaves nothing of it.
+            terminal.until_wanted("a> /leav").press(CTRL_D).press("e");
+            terminal.until("a> /leave").press(CTRL_D).press(CTRL_C);
+            terminal.until_wanted("a>").press("/servers").press(ENTER);
+            terminal.until("slow: connected").until_wanted("a>");
         } else {
             terminal.press(CTRL_C).until_not("a> /leav");
         }

@@ -220,10 +220,15 @@ impl Leaf for Plain {
         self.lines.hide(self.is_secret);
         let is_prompted = self.is_prompted || self.settling.goes_on();
         if let (Some(prompt), None, false) = (prompt, desk.front(), is_prompted) {
+            let begun = self.lines.begun();
+            if !begun.is_empty() {
+                let words = "Ctrl-C drops what you have begun to type.";
+                self.dialog.page().note(Style::Dim, words);
+            }
             // Asked alone, so that what stands above is wrapped before it.
             out::tell(self.dialog.page());
             self.dialog.page().prompt(prompt.clone());
-            self.dialog.page().begun(given(self.lines.begun()));
+            self.dialog.page().begun(given(begun));
             self.is_prompted = true;
         }
         out::tell(self.dialog.page());

@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead, IsTerminal},
     mem,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     thread,
 };
 
@@ -44,16 +44,27 @@ const PASTED: Timespec = Timespec {
 /// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
 pub(super) struct Lines {
-    lines: mpsc::Receiver<Input>,
+    lines: mpsc::Receiver<Read>,
     /// Lines of a paste that are to be taken one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
     /// The beginning of the next line, which the terminal does not hold any more.
     begun: String,
+    /// Whether the last key was Ctrl-D.
+    was_ended: bool,
     /// Held while a line is read.
     reading: Arc<Mutex<()>>,
     /// Whether a person types, not a file.
     typed: bool,
+}
+
+/// What was read at once.
+#[derive(Debug, PartialEq, Eq)]
+enum Read {
+    /// An input.
+    Whole(Input),
+    /// The beginning of a line, behind which a person pressed Ctrl-D.
+    Part(String),
 }
 
 /// The most bytes of a line that a terminal of Linux passes on.
@@ -87,6 +98,7 @@ impl Lines {
             pasted: VecDeque::new(),
             interrupts,
             begun: String::new(),
+            was_ended: false,
             reading,
             typed,
         }
@@ -97,6 +109,7 @@ impl Lines {
     pub(super) fn poll_next(&mut self, lines: bool, context: &mut Context<'_>) -> Poll<Input> {
         if let Poll::Ready(Some(())) = self.interrupts.poll_recv(context) {
             self.begun.clear();
+            self.was_ended = false;
             return Poll::Ready(Input::Interrupt);
         }
         if !lines {
@@ -105,20 +118,37 @@ impl Lines {
         if let Some(line) = self.pasted.pop_front() {
             return Poll::Ready(Input::Line(line));
         }
-        let next = self.lines.poll_recv(context);
-        next.map(|next| match (next, mem::take(&mut self.begun)) {
-            (Some(Input::Line(line)), begun) => Input::Line(begun + &line),
-            // A terminal takes Ctrl-D behind a line that was begun for its end, too.
-            (None | Some(Input::End), begun) if !begun.is_empty() => Input::Line(begun),
-            (next, _) => next.unwrap_or(Input::End),
-        })
+        loop {
+            let read = ready!(self.lines.poll_recv(context));
+            match read.unwrap_or(Read::Whole(Input::End)) {
+                Read::Part(part) => self.begun += &part,
+                // As in a shell, Ctrl-D does not leave a line that was begun; here a second one does.
+                Read::Whole(Input::End) if !self.begun.is_empty() && !self.was_ended => {
+                    self.was_ended = true;
+                }
+                Read::Whole(input) => {
+                    self.was_ended = false;
+                    let begun = mem::take(&mut self.begun);
+                    return Poll::Ready(match input {
+                        Input::Line(line) => Input::Line(begun + &line),
+                        input => input,
+                    });
+                }
+            }
+        }
     }
 
-    /// Takes up what a person has begun to type, where something is to be shown below it.
+    /// Takes up what a person has begun to type, where something is to be shown below it. What they have entered comes
+    /// before that.
     pub(super) fn take_up(&mut self) {
         let reading = self.reading.try_lock();
-        if self.typed && reading.is_ok() {
-            self.begun.push_str(&String::from_utf8_lossy(&take_begun()));
+        if !self.typed || reading.is_err() || !self.lines.is_empty() {
+            return;
+        }
+        self.begun.push_str(&String::from_utf8_lossy(&take_begun()));
+        while let Some((line, rest)) = self.begun.split_once('\n') {
+            self.pasted.push_back(line.to_owned());
+            self.begun = rest.to_owned();
         }
     }
 
@@ -153,6 +183,7 @@ impl Lines {
         while self.pasted.pop_front().is_some() || self.lines.try_recv().is_ok() {
             was_any = true;
         }
+        self.was_ended = false;
         was_any
     }
 
@@ -256,7 +287,7 @@ fn is_line_there(patience: Patience) -> bool {
 }
 
 /// Reads lines. Those of a terminal are read once they are there, so that `reading` is held for no longer than that.
-fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
+fn read(sender: &mpsc::Sender<Read>, reading: &Mutex<()>, typed: bool) {
     let mut stdin = io::stdin().lock();
     loop {
         let _reading = match typed {
@@ -272,15 +303,15 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
             }
             false => None,
         };
-        let mut input = line(&mut stdin);
+        let mut read = line(&mut stdin, typed);
         let mut after = None;
-        if let (Input::Line(pasted), true) = (&mut input, typed) {
+        if let (Read::Whole(Input::Line(pasted)), true) = (&mut read, typed) {
             let mut lines = 1_usize;
             while is_line_there(Patience::Paste) {
-                match line(&mut stdin) {
+                match line(&mut stdin, typed) {
                     // Of one that is not taken no more is kept than what tells that it is too long.
-                    Input::Line(_) if lines > PASTE => {}
-                    Input::Line(next) => pasted.extend(["\n", &next]),
+                    Read::Whole(Input::Line(_)) if lines > PASTE => {}
+                    Read::Whole(Input::Line(next)) => pasted.extend(["\n", &next]),
                     end => {
                         after = Some(end);
                         break;
@@ -289,25 +320,44 @@ fn read(sender: &mpsc::Sender<Input>, reading: &Mutex<()>, typed: bool) {
                 lines = lines.saturating_add(1);
             }
         }
-        for input in [Some(input), after].into_iter().flatten() {
+        for read in [Some(read), after].into_iter().flatten() {
             // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
-            let last = input == Input::End && !typed;
-            if sender.blocking_send(input).is_err() || last {
+            let last = read == Read::Whole(Input::End) && !typed;
+            if sender.blocking_send(read).is_err() || last {
                 return;
             }
         }
     }
 }
 
-/// The next line of the input, or its end.
-fn line(stdin: &mut impl BufRead) -> Input {
+/// The next line of the input, or its end. A terminal gives each line at once, and a part of one where that has ended by
+/// Ctrl-D.
+fn line(stdin: &mut impl BufRead, typed: bool) -> Read {
     let mut line = Vec::new();
-    match stdin.read_until(b'\n', &mut line) {
-        Ok(0) | Err(_) => Input::End,
+    let read = match typed {
+        true => stdin.fill_buf().map(|read| {
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let read = &read[..end.map_or(read.len(), |end| end.saturating_add(1))];
+            line.extend(read);
+            read.len()
+        }),
+        false => stdin.read_until(b'\n', &mut line),
+    };
+    if typed {
+        stdin.consume(line.len());
+    }
+    match read {
+        Ok(0) | Err(_) => Read::Whole(Input::End),
         Ok(_) => {
             let line = String::from_utf8_lossy(&line);
-            let line = line.strip_suffix('\n').unwrap_or(&line);
-            Input::Line(line.strip_suffix('\r').unwrap_or(line).to_owned())
+            match line.strip_suffix('\n') {
+                None if typed => Read::Part(line.into_owned()),
+                whole => {
+                    let line = whole.unwrap_or(&line);
+                    let line = line.strip_suffix('\r').unwrap_or(line);
+                    Read::Whole(Input::Line(line.to_owned()))
+                }
+            }
         }
     }
 }
@@ -324,6 +374,7 @@ mod tests {
                 pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
                 begun: String::new(),
+                was_ended: false,
                 reading: Arc::default(),
                 typed,
             }
