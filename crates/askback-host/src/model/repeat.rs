@@ -51,7 +51,7 @@ impl Repeats {
         !self.given.is_empty()
     }
 
-    /// What the person sent last for the same form in this call, where it is asked again with more words: the server
+    /// The answer that the person sent last for the same form in this call, where it is asked again with more words: the server
     /// says in them why it could not use that.
     pub(super) fn sent(&self, question: &Question) -> Option<&Content> {
         let Ask::Form { message, schema } = &question.ask else {

@@ -94,7 +94,7 @@ enum Line {
     /// A link without the gutter, to be copied.
     Copy(Link),
     Prompt(Words),
-    /// What the person has written so far behind it.
+    /// The words that the person has written so far behind it.
     Begun(Words),
 }
 
@@ -240,7 +240,7 @@ impl Page {
         self.lines.push(Line::Prompt(to.into()));
     }
 
-    /// What the person has written so far behind the prompt.
+    /// The words that the person has written so far behind the prompt.
     pub fn begun(&mut self, text: Given) {
         self.lines.push(Line::Begun(text.into()));
     }

@@ -58,7 +58,7 @@ pub(super) struct Lines {
     typed: bool,
 }
 
-/// What was read at once.
+/// The outcome of one reading.
 #[derive(Debug, PartialEq, Eq)]
 enum Read {
     /// An input.
