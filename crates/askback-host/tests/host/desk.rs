@@ -458,8 +458,9 @@ fn a_form_that_is_asked_again_with_more_words_has_what_was_sent() {
             panic!("{:?}", desk.front());
         };
         let expected = expected.iter();
-        let expected = expected.map(|&(name, value)| (name.to_owned(), value.into()));
-        assert_eq!(draft.content(), expected.collect());
+        let expected =
+            expected.map(|&(name, value)| (name.to_owned(), serde_json::Value::from(value)));
+        assert_eq!(draft.content(), expected.collect::<Content>());
         assert_eq!(told, !draft.content().contains_key("by"));
     }
     let empty = [("by", "train")];
