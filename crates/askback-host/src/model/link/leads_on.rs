@@ -89,7 +89,7 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
             let alone = name.map(|name| hosts_alone(name, &value));
             for address in found.into_iter().chain(alone.into_iter().flatten()) {
                 let host = address.host_str().unwrap_or_default();
-                let host = host.trim_start_matches('.');
+                let host = host.trim_matches('.');
                 if !host.is_empty()
                     && site(host) != here
                     && !hosts.iter().any(|known| known == host)
@@ -225,8 +225,9 @@ fn host_alone(value: &str, goes_on: bool) -> Option<Url> {
     }
     let address = Url::parse(&format!("https://{value}")).ok()?;
     let is_host = match address.host()? {
-        Host::Domain("localhost") => goes_on,
+        Host::Domain("localhost" | "localhost.") => goes_on,
         Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
             name.contains('.') && ends_as_site(name) && (goes_on || is_site(name))
         }
         // A number alone is no address.
@@ -444,6 +445,16 @@ mod tests {
         check(&format!("https://example.com/?a={json}"), &["evil.com"]);
         check("https://example.com/?a=https://u,x@evil.app", &["evil.app"]);
         check("https://example.com/?a=//.evil.app", &["evil.app"]);
+        // The dot of the root.
+        check(
+            "https://example.com/?a=evil.com.&next=localhost.",
+            &["evil.com", "localhost"],
+        );
+        check(
+            "https://example.com/?a=evil.com&b=https://evil.com./",
+            &["evil.com"],
+        );
+        check("https://example.com/?a=https://example.com./", &[]);
         // A browser drops tabs and line breaks.
         check(
             "https://example.com/?a=x%20ht%09tps://evil.com",
