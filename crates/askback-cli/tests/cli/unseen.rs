@@ -11,11 +11,19 @@ use crate::{
 
 const CTRL_Z: &str = "\x1a";
 
-/// A server of 2025-11-25 whose tool `login` asks for a password and an age. It ends the program that started it once
-/// there is something in the pipe `go`.
+/// A server of 2025-11-25 whose tool `login` asks for a password and an age. Once `end` is in the pipe `go`, it ends the
+/// program that started it; with `withdraw`, it takes its question back and answers the call.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
-( read -r _ < go && kill -TERM $PPID ) &
+(
+    read -r word < go
+    case $word in
+    end) kill -TERM $PPID ;;
+    withdraw)
+        printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask"}}\n'
+        printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"never mind"}]}}\n' "$(cat call)" ;;
+    esac
+) &
 while IFS= read -r line; do
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
     case $line in
@@ -25,6 +33,7 @@ while IFS= read -r line; do
         printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"login","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
     *'"method":"tools/call"'*)
         call=$id
+        printf '%s' "$id" > call
         printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"message":"Sign in.","requestedSchema":{"type":"object","properties":{"password":{"type":"string","title":"Password"},"age":{"type":"integer","title":"Age"}}}}}\n' ;;
     *'"action"'*)
         case $line in
@@ -36,6 +45,9 @@ while IFS= read -r line; do
 done
 "#;
 
+/// The command in the script of a shell.
+const RUN: &str = "\"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"";
+
 /// The end of the shell's script: it says whether the terminal shows what is typed.
 const ECHO: &str = "stty -a | grep -o -- '-\\?echo\\b'";
 
@@ -44,8 +56,7 @@ const ECHO: &str = "stty -a | grep -o -- '-\\?echo\\b'";
 fn asked(scratch: &Scratch) -> Terminal {
     asked_in(
         scratch,
-        "trap : INT; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; \
-        echo ended with $?;",
+        &format!("trap : INT; {RUN}; echo ended with $?; {ECHO}"),
     )
 }
 
@@ -53,9 +64,8 @@ fn asked(scratch: &Scratch) -> Terminal {
 fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
     let server = scratch.file("server.sh", SERVER);
     scratch.pipe("go");
-    let script = format!("{script} {ECHO}");
     let command = Command::new("sh")
-        .args(["-c", &script])
+        .args(["-c", script])
         .env("PROGRAM", ASKBACK)
         .env("SERVER", server)
         .env("XDG_STATE_HOME", scratch.path("state"))
@@ -114,18 +124,32 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     terminal.until("ended with 0").until("\necho");
     assert!(!terminal.wrote("hun"));
 
+    // What was typed of the secret is nothing for the shell.
     let scratch = Scratch::new("unseen-killed");
-    let mut terminal = asked(&scratch);
-    fs::write(scratch.path("go"), "\n").expect("it is ours");
+    let script = format!("{RUN}; echo ended with $?; {ECHO}; read -r rest; echo \"read: $rest.\"");
+    let mut terminal = asked_in(&scratch, &script);
+    terminal.press("hun");
+    fs::write(scratch.path("go"), "end\n").expect("it is ours");
     terminal.until("ended with 143").until("\necho");
+    terminal.press("on").press(ENTER).until("read: on.");
+}
+
+#[test]
+fn a_secret_is_not_shown_whose_question_goes_away() {
+    let scratch = Scratch::new("unseen-withdrawn");
+    let mut terminal = asked(&scratch);
+    terminal.press("hun");
+    fs::write(scratch.path("go"), "withdraw\n").expect("it is ours");
+    terminal.until("withdrew its question").press("ter2");
+    terminal.until_wanted("zoo>").press("/help");
+    terminal.until("zoo> /help");
+    assert!(!terminal.wrote("ter2"));
 }
 
 #[test]
 fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
     let scratch = Scratch::new("unseen-stopped");
-    let script = format!(
-        "set -m; \"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"; {ECHO}; read -r _; fg;"
-    );
+    let script = format!("set -m; {RUN}; {ECHO}; read -r _; fg; {ECHO}");
     let mut terminal = asked_in(&scratch, &script);
     terminal.press("hun").press(CTRL_Z).until("> echo");
     terminal.press("visible").until("visible").press(ENTER);

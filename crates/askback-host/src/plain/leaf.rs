@@ -37,8 +37,10 @@ pub struct Plain {
     settling: Settling,
     /// Whether a line was not taken for that.
     was_early: bool,
-    /// Whether a secret is asked for, which is not shown.
+    /// Whether a secret is asked for.
     is_secret: bool,
+    /// Whether what is typed is not shown.
+    is_hiding: bool,
 }
 
 impl Plain {
@@ -55,6 +57,7 @@ impl Plain {
             settling: Settling::default(),
             was_early: false,
             is_secret: false,
+            is_hiding: false,
         }
     }
 
@@ -217,7 +220,9 @@ impl Leaf for Plain {
         }
         self.dialog.show(desk, self.settling.goes_on());
         self.is_secret = self.dialog.asks_for_secret(desk);
-        self.lines.hide(self.is_secret);
+        // What is typed while a secret goes away is a part of it.
+        self.is_hiding = self.is_secret || self.is_hiding && self.settling.goes_on();
+        self.lines.hide(self.is_hiding);
         let is_prompted = self.is_prompted || self.settling.goes_on();
         if let (Some(prompt), None, false) = (prompt, desk.front(), is_prompted) {
             let begun = self.lines.begun();

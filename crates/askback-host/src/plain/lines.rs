@@ -84,7 +84,7 @@ impl Lines {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // Nobody took the last one: whatever goes on does not listen.
                 if pressed.try_send(()).is_err() {
-                    unseen::show();
+                    unseen::leave();
                     std::process::exit(130);
                 }
             }
@@ -222,13 +222,13 @@ async fn end_when_closed() {
     };
     closed.recv().await;
     sleep(CLOSING).await;
-    unseen::show();
+    unseen::leave();
     std::process::exit(128_i32.saturating_add(SignalKind::hangup().as_raw_value()));
 }
 
 impl Drop for Lines {
     fn drop(&mut self) {
-        unseen::show();
+        unseen::leave();
     }
 }
 

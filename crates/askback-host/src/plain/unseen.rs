@@ -38,10 +38,22 @@ pub(super) fn hide() {
 /// Has the terminal show what is typed, as before [`hide`].
 #[cfg(unix)]
 pub(super) fn show() {
+    restore(OptionalActions::Now);
+}
+
+/// The same where the program leaves the terminal to another, which would read what was typed of the secret: that is
+/// dropped.
+#[cfg(unix)]
+pub(super) fn leave() {
+    restore(OptionalActions::Flush);
+}
+
+#[cfg(unix)]
+fn restore(actions: OptionalActions) {
     let before = held().take();
     if let Some(before) = before {
         // One that cannot be told to has nobody before it.
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        let _ = tcsetattr(io::stdin(), actions, &before);
     }
 }
 
@@ -50,6 +62,9 @@ pub(super) fn hide() {}
 
 #[cfg(not(unix))]
 pub(super) fn show() {}
+
+#[cfg(not(unix))]
+pub(super) fn leave() {}
 
 #[cfg(unix)]
 fn held() -> MutexGuard<'static, Option<Termios>> {
@@ -65,7 +80,7 @@ fn shown_at_the_end() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            show();
+            leave();
             before(panic);
         }));
         // A window that is closed is told of by the lines themselves.
@@ -75,7 +90,7 @@ fn shown_at_the_end() {
             };
             tokio::spawn(async move {
                 ended.recv().await;
-                show();
+                leave();
                 std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
             });
         }
@@ -83,7 +98,7 @@ fn shown_at_the_end() {
             tokio::spawn(async move {
                 while stopped.recv().await.is_some() {
                     let is_hiding = held().is_some();
-                    show();
+                    leave();
                     // It goes on here once the shell has it go on.
                     let _ = kill_process(getpid(), Signal::STOP);
                     if is_hiding {
