@@ -136,6 +136,16 @@ pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Whether a word has the shape of an argument with a name.
+pub fn names_one(word: &str) -> bool {
+    let key = word.split_once('=').map(|(key, _)| key);
+    let key = key.map(|key| key.strip_suffix(':').unwrap_or(key));
+    key.is_some_and(|key| {
+        let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        !key.is_empty() && key.chars().all(is_part)
+    })
+}
+
 fn parse_one(word: &str) -> Result<Argument, Error> {
     let Some((key, value)) = word.split_once('=') else {
         let error = Error::usage(words!("`{}` is no argument", given(word)));

@@ -100,6 +100,18 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     }
 }
 
+/// Says which of the arguments given the prompt does not have. They are sent all the same: it is the server that decides.
+pub fn tell_unknown(host: &mut Host, prompt: &Prompt, given: &BTreeMap<String, String>) {
+    let knows = |name: &str| {
+        let mut known = prompt.arguments.iter().flatten();
+        known.any(|argument| argument.name == name)
+    };
+    for name in given.keys().filter(|name| !knows(name)) {
+        let words = "sent, though the prompt has no argument ";
+        host.page().quote_line(words, name);
+    }
+}
+
 /// Has the person fill in the arguments of a prompt that are not given, with values that the server
 /// suggests, if one that it needs is among them; with `asks_all`, whichever are. None if the person cancels.
 pub async fn for_prompt(

@@ -60,6 +60,7 @@ async fn get(
     let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
     let prompt = lookup::prompt(&prompts, &args.prompt)?;
     let mut arguments = args::for_prompt(arguments);
+    missing::tell_unknown(host, prompt, &arguments);
     let needed = prompt.arguments.iter().flatten();
     let missing: Vec<_> = needed
         .filter(|argument| argument.required == Some(true))

@@ -24,6 +24,7 @@ impl Repl<'_> {
         };
         self.keep_typed(!has_secret);
         let given = given?;
+        missing::tell_unknown(&mut self.session.host, prompt, &given);
         let before = given.clone();
         let Session { client, host, .. } = &mut *self.session;
         let filled = missing::for_prompt(client, host, prompt, given, words.is_empty()).await;
@@ -38,7 +39,7 @@ impl Repl<'_> {
 }
 
 /// The arguments that the words behind a prompt give; those without the name of one are given to
-/// the arguments in their order.
+/// the arguments in their order. Where one is given by its name, `name=value` names one, whether the prompt has it or not.
 ///
 /// # Errors
 ///
@@ -53,7 +54,11 @@ fn named(
             .map(|(name, _)| name.trim_end_matches(':'));
         name.is_some_and(|name| arguments.iter().any(|argument| argument.name == name))
     };
-    let (named, others): (Vec<_>, Vec<_>) = words.iter().cloned().partition(is_named);
+    let has_named = words.iter().any(is_named);
+    let (named, others): (Vec<_>, Vec<_>) = words
+        .iter()
+        .cloned()
+        .partition(|word| is_named(word) || has_named && args::names_one(word));
     let mut given = args::for_prompt(args::parse(&named)?);
     let mut others = others.into_iter().peekable();
     for argument in arguments {
@@ -90,7 +95,9 @@ mod tests {
         check(&["Rome"], &[("to", "Rome")]);
         check(&["Rome", "7"], &[("to", "Rome"), ("days", "7")]);
         check(&["days=7", "Rome"], &[("days", "7"), ("to", "Rome")]);
-        check(&["days:=7", "a=b"], &[("days", "7"), ("to", "a=b")]);
+        check(&["a=b"], &[("to", "a=b")]);
+        check(&["days:=7", "a b=c"], &[("days", "7"), ("to", "a b=c")]);
+        check(&["dasy=7", "to=Rome"], &[("dasy", "7"), ("to", "Rome")]);
         check(
             &["Rome", "7", "more=1"],
             &[("to", "Rome"), ("days", "7"), ("more", "1")],

@@ -307,6 +307,17 @@ fn a_prompt_is_printed() {
         .on_travel()
         .expect(2)
         .says("destination=…");
+    let misspelt = [&words[..], &["intrests=food"]].concat();
+    Run::new("prompt-misspelt", &misspelt)
+        .on_travel()
+        .expect(1)
+        .says("sent, though the prompt has no argument | intrests");
+    let lines = "/plan_vacation days=7 destnation=Rome\n/quit\n";
+    Run::new("prompt-misspelt-in-a-line", &["open"])
+        .input(lines)
+        .on_travel()
+        .expect(0)
+        .says("sent, though the prompt has no argument | destnation");
     Run::new("prompt-unknown", &["prompt", "plan"])
         .on_travel()
         .expect(2)
