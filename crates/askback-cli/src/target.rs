@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
 use askback::{
@@ -114,13 +114,20 @@ impl Target {
         })
     }
 
-    /// The server as the user configured it, in a file name or a key: its name, and how it is reached.
-    /// The name that the server gives itself is left out, and so is every secret.
+    /// The server as the user configured it, in a file name or a key: its name, how it is reached, and in which folder a
+    /// command starts it, whose words are another server elsewhere. The name that the server gives itself is left out, and so
+    /// is every secret.
     pub fn digest(&self) -> String {
-        let file = self.file.as_ref().map(|file| file.display().to_string());
-        let parts = [self.name.clone(), self.shown(), file.unwrap_or_default()];
+        let folder = match &self.reach {
+            Reach::Start(command) => Some(whole(command.cwd.as_deref().unwrap_or(Path::new(".")))),
+            Reach::Address(_) => None,
+        };
+        let file = self.file.as_deref().map(whole);
+        let paths = [folder, file].map(Option::unwrap_or_default);
+        let paths = paths.iter().map(|path| path.as_os_str().as_encoded_bytes());
+        let words = [self.name.clone(), self.shown()];
         let mut digest = Sha256::new();
-        for part in parts {
+        for part in words.iter().map(String::as_bytes).chain(paths) {
             digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             digest.update(part);
         }
@@ -132,6 +139,12 @@ impl Target {
     pub fn shown(&self) -> String {
         self.written.as_ref().unwrap_or(&self.reach).shown()
     }
+}
+
+/// The whole path of a file, as far as there is one.
+fn whole(file: &Path) -> PathBuf {
+    let whole = file.canonicalize().or_else(|_| path::absolute(file));
+    whole.unwrap_or_else(|_| file.to_owned())
 }
 
 impl Reach {
@@ -285,6 +298,29 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_words_are_another_server_in_another_folder() {
+        let of = |cwd: Option<&str>, file: Option<&str>| {
+            let mut target = Target::child("python3", &["server.py".to_owned()]);
+            if let Reach::Start(command) = &mut target.reach {
+                command.cwd = cwd.map(PathBuf::from);
+            }
+            target.file = file.map(PathBuf::from);
+            target.digest()
+        };
+        let here = std::env::current_dir().expect("a folder");
+        let here = here.to_str().expect("it is UTF-8");
+        assert_eq!(of(None, None), of(Some(here), None));
+        assert_eq!(of(None, None), of(Some("src/.."), None));
+        assert_ne!(of(None, None), of(Some("src"), None));
+        let file = format!("{here}/mcp.json");
+        assert_eq!(of(None, Some("mcp.json")), of(None, Some(&file)));
+        assert_ne!(of(None, Some("mcp.json")), of(None, Some("src/mcp.json")));
+        let at = |url: &str| Target::address(url).expect("it is a URL").digest();
+        assert_eq!(at("https://a.test/"), at("https://a.test/"));
+        assert_ne!(at("https://a.test/"), at("https://a.test/mcp"));
+    }
 
     #[test]
     fn a_server_is_known_by_its_url_whoever_asks() {
