@@ -21,7 +21,7 @@ use askback_host::{
 };
 use proptest::prelude::*;
 
-use crate::{desk, form, roots, safety, sign_in, travel};
+use crate::{desk, form, full::sampling, link, roots, safety, sign_in, travel};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -363,19 +363,26 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
     talk.update(call_of(ids[0]));
     talk.update(stopped.clone());
     assert_eq!(ask(&mut talk, 1, of_no_call()), [told(), cancelled(1)]);
-    assert_eq!(ask(&mut talk, 2, of_no_call()), [cancelled(2)]);
+    for (id, question) in (2..).zip([form("Sure?", "", ""), link("https://a.test/"), sampling()]) {
+        let of_no_call = Question {
+            call: None,
+            ..question
+        };
+        assert_eq!(ask(&mut talk, id, of_no_call), [cancelled(id)]);
+    }
     // Folders are asked for at any time, and so is what names its call.
-    assert_eq!(ask(&mut talk, 3, roots()), []);
-    assert_eq!(ask(&mut talk, 4, form("Sure?", "", "")), []);
+    assert_eq!(ask(&mut talk, 5, roots()), []);
+    assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
     assert_eq!(talk.server(ids[0]).desk().ended(), Ended::Answered);
     let others = [
         call_of(ids[0]),
         Change::Entered(vec!["/begin t".to_owned()]),
     ];
-    for (id, other) in (5..).zip(others) {
+    for (id, other) in (7..).step_by(2).zip(others) {
         talk.update(stopped.clone());
+        assert_eq!(ask(&mut talk, id, of_no_call()), [told(), cancelled(id)]);
         talk.update(other);
-        assert_eq!(ask(&mut talk, id, of_no_call()), []);
+        assert_eq!(ask(&mut talk, id + 1, of_no_call()), []);
     }
 }
 

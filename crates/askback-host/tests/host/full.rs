@@ -277,7 +277,7 @@ fn everything() -> Question {
     )
 }
 
-fn sampling() -> Question {
+pub(crate) fn sampling() -> Question {
     Question {
         call: Some(Call::Tool("find_best_flight".to_owned())),
         key: None,
@@ -920,7 +920,7 @@ fn the_site_of_a_link_stands_out() {
     let mut seat = Seat::new(80);
     seat.happen(Event::Asked(
         1,
-        link("https://paypal.com.login.evil.example/a"),
+        link("https://paypal.com.login.evil.example/?to=https://a.example"),
     ));
     let frame = seat.frame();
     let cells = (0..frame.height()).flat_map(|row| frame.cells(row));
@@ -936,6 +936,10 @@ fn the_site_of_a_link_stands_out() {
         (Style::Strong, "evil.example"),
     ];
     assert_eq!(seen, expected);
+    let cells = (0..frame.height()).flat_map(|row| frame.cells(row));
+    let leads_on = cells.filter(|cell| cell.text.contains("May send you on"));
+    let styles: Vec<_> = leads_on.map(|cell| cell.style).collect();
+    assert_eq!(styles, [Style::Warning]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback::client::{CallTarget, Event, HostQuestion};
+use askback::client::{CallId, CallTarget, Event, HostQuestion};
 use askback_core::{
     limits::Limits,
     protocol::{ElicitFormParams, Root},
@@ -223,6 +223,20 @@ fn ctrl_c_stops_the_call_at_the_next_question_of_it() {
     check(&[("b", true), ("b", true)], false);
     check(&[("a", false), ("a", false)], false);
     check(&[("a", true), ("b", true), ("a", true)], false);
+}
+
+#[tokio::test]
+async fn progress_without_words_names_its_server() {
+    let (mut host, _relay, other, _) = two(0);
+    other.event(Event::Progress {
+        call: CallId(1),
+        target: None,
+        progress: 1.0,
+        total: Some(4.0),
+        message: None,
+    });
+    assert_eq!(host.attend(async {}).await, Ok(()));
+    assert_eq!(host.page().take().to_string(), "b: 1 of 4\n");
 }
 
 #[tokio::test]

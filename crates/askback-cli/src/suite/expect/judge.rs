@@ -476,6 +476,15 @@ mod tests {
             good(),
             &[],
         );
+        // The second of two.
+        check(
+            "{result: {'$.structuredContent.*': {not: [a]}, '$..total': 3000}}",
+            good(),
+            &[(
+                "result $['structuredContent']['tags']: not [\"a\"]",
+                "[\"a\"]",
+            )],
+        );
         check(
             "{structured: {'$.*': 3000, '$.tags[*]': {present: false}, '$..x': 1}}",
             good(),
