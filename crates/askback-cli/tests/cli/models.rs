@@ -55,7 +55,7 @@ const CALL: [&str; 4] = [
     "wishes=early",
 ];
 
-/// A conversation with the agency in lines, of a person whose state is kept in this folder.
+/// A conversation with the agency in lines, in the folder of this name, of a person whose state is kept in that one.
 fn conversation(name: &str, state: &'static str, address: &str, lines: &str) -> Run {
     let words = ["open", "--model", "ollama/qwen3", "--model-url", address];
     let run = Run::new(&format!("models-{name}"), &words).set("XDG_STATE_HOME", state);
@@ -68,11 +68,11 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
     let kept = Scratch::new("models-state");
     let state: &'static str = Box::leak(kept.path("state").display().to_string().into_boxed_str());
     let open = |name: &str, lines: &str| conversation(name, state, &address, lines).on_travel();
-    let ran = open("asked", "CALL\n\n/edit\nReply by hand.\n.\n\n").expect(0);
+    let ran = open("here", "CALL\n\n/edit\nReply by hand.\n.\n\n").expect(0);
     ran.says("it runs on ollama/qwen3.")
         .says("| Reply 0.")
         .prints("Reply by hand.");
-    let ran = open("always", "CALL\n/always\nCALL\n").expect(0);
+    let ran = open("here", "CALL\n/always\nCALL\n").expect(0);
     ran.prints("Reply 1.").prints("Reply 2.");
     // Also where nobody is there to be asked.
     let words = [
@@ -82,12 +82,15 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
     ]
     .concat();
     let alone = || {
-        Run::new("models-alone", &words)
+        Run::new("models-here", &words)
             .set("XDG_STATE_HOME", state)
             .on_travel()
     };
     alone().expect(0).prints("Reply 3.");
-    open("never", "/sampling\n/sampling ask\nCALL\n/never\n")
+    // The same words start another server in another folder.
+    let ran = open("elsewhere", "/sampling\nCALL\n/cancel\n");
+    ran.says("it runs on ollama/qwen3.");
+    open("here", "/sampling\n/sampling ask\nCALL\n/never\n")
         .expect(3)
         .says("run without asking, also in later conversations.")
         .says("Each of its requests to a model is shown to you first.")
