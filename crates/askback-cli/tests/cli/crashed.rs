@@ -1,30 +1,21 @@
 //! A server over HTTP that crashes in the middle of a call whose stream can be resumed.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::Write,
     net::TcpListener,
     process::{Command, Stdio},
     thread,
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
+
+use crate::run::{json_response, message};
 
 /// Answers up to the call, begins to answer that, and is gone.
 fn crash(listener: &TcpListener) -> std::io::Result<()> {
     loop {
         let (mut stream, _) = listener.accept()?;
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let (mut length, mut line) = (0, String::new());
-        while reader.read_line(&mut line)? > 2 {
-            let header = line.trim_end().to_ascii_lowercase();
-            if let Some(value) = header.strip_prefix("content-length: ") {
-                length = value.parse().unwrap_or_default();
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let asked = message(&stream)?;
         let result = match asked["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
@@ -52,13 +43,8 @@ fn crash(listener: &TcpListener) -> std::io::Result<()> {
                 continue;
             }
         };
-        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();
-        write!(
-            stream,
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\
-             Content-Length: {}\r\n\r\n{answer}",
-            answer.len()
-        )?;
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+        write!(stream, "HTTP/1.1 {}", json_response("200 OK", &answer))?;
     }
 }
 

@@ -1,51 +1,24 @@
 //! A model replies where a server wants a text of one, as far as the person lets it.
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
-    thread,
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
 
 use crate::{
-    run::{ASKBACK, Run},
+    run::{ASKBACK, Run, json_response, served},
     scratch::Scratch,
 };
 
 /// A provider on this machine: its address. It counts its replies, and says nothing of the prompt.
 pub(crate) fn provider() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it listens");
-    thread::spawn(move || {
-        for (count, stream) in listener.incoming().enumerate() {
-            let mut stream = BufReader::new(stream.expect("it is connected to"));
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                stream.read_line(&mut line).expect("it is sent");
-                let line = line.trim().to_lowercase();
-                if let Some(said) = line.strip_prefix("content-length: ") {
-                    length = said.parse().expect("it is a length");
-                }
-                if line.is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).expect("it is sent");
-            let reply = format!(
-                r#"{{"model":"qwen3","message":{{"role":"assistant","content":"Reply {count}."}},"done_reason":"stop"}}"#
-            );
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                reply.len()
-            );
-            let stream = stream.get_mut();
-            stream
-                .write_all((head + &reply).as_bytes())
-                .expect("it is read");
-        }
+    let replies = AtomicUsize::new(0);
+    let url = served(move |_| {
+        let count = replies.fetch_add(1, Ordering::Relaxed);
+        let message = json!({"role": "assistant", "content": format!("Reply {count}.")});
+        let reply = json!({"model": "qwen3", "message": message, "done_reason": "stop"});
+        json_response("200 OK", &reply)
     });
-    format!("http://{address}")
+    url.trim_end_matches("/mcp").to_owned()
 }
 
 const CALL: [&str; 4] = [

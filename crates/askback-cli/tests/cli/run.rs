@@ -146,6 +146,12 @@ pub(crate) fn served(respond: impl Fn(&Value) -> String + Send + 'static) -> Str
 }
 
 fn responded(mut stream: TcpStream, respond: impl Fn(&Value) -> String) -> std::io::Result<()> {
+    let message = message(&stream)?;
+    write!(stream, "HTTP/1.1 {}", respond(&message))
+}
+
+/// The message that a request brings; null where it brings none.
+pub(crate) fn message(stream: &TcpStream) -> std::io::Result<Value> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut length, mut line) = (0, String::new());
     while reader.read_line(&mut line)? > 2 {
@@ -155,8 +161,7 @@ fn responded(mut stream: TcpStream, respond: impl Fn(&Value) -> String) -> std::
         }
         line.clear();
     }
-    let message: Value = serde_json::from_reader(reader.take(length)).unwrap_or_default();
-    write!(stream, "HTTP/1.1 {}", respond(&message))
+    Ok(serde_json::from_reader(reader.take(length)).unwrap_or_default())
 }
 
 /// A response with this JSON, behind which the connection ends.
