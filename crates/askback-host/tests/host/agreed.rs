@@ -1,4 +1,4 @@
-//! What a person agreed to and wrote, followed beside a desk: what it opens, shares and holds is compared with that.
+//! The agreements and the words of a person, followed beside a desk. Whatever it opens, shares and holds has to be among them.
 
 use std::collections::BTreeMap;
 
