@@ -178,16 +178,18 @@ fn words(name: &str) -> Vec<String> {
 /// shorter, or has no digit, is a word.
 pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let parts = parts(text).map(|part| part.trim_end_matches('.'));
-    let tokens = parts.filter(|part| {
-        let begins = |all: &[&str]| all.iter().any(|begin| part.starts_with(begin));
-        is_long(part) && (begins(&BEGINNINGS) || begins(&WORDY))
-    });
+    let tokens =
+        parts.filter(|part| is_long(part) && (begins(part, &BEGINNINGS) || begins(part, &WORDY)));
     let named = named(text, is_name).filter_map(named_value);
     tokens
         .chain(named)
         .chain(behind_schemes(text))
         .chain(users(text))
         .chain(private_keys(text))
+}
+
+fn begins(part: &str, known: &[&str]) -> bool {
+    known.iter().any(|begin| part.starts_with(begin))
 }
 
 /// Whether what begins as a token is no word.
@@ -296,8 +298,7 @@ fn has_token(text: &str) -> bool {
             && has(char::is_ascii_lowercase)
             && has(char::is_ascii_uppercase)
             && has(char::is_ascii_digit);
-        let begins = |all: &[&str]| all.iter().any(|begin| part.starts_with(begin));
-        is_random || begins(&BEGINNINGS) || is_long(part) && begins(&WORDY)
+        is_random || begins(part, &BEGINNINGS) || is_long(part) && begins(part, &WORDY)
     })
 }
 

@@ -9,9 +9,9 @@ use super::domain;
 const DECODED: usize = 3;
 
 /// The parts of the names of parameters that say where to go on: any host may stand alone in those.
-const GOES_ON: [&str; 13] = [
-    "back", "callback", "continue", "dest", "forward", "goto", "jump", "landing", "location",
-    "logout", "next", "redir", "return",
+const GOES_ON: [&str; 12] = [
+    "back", "continue", "dest", "forward", "goto", "jump", "landing", "location", "logout", "next",
+    "redir", "return",
 ];
 
 /// The names of parameters that say where to go on, too short to be looked for within others.
@@ -31,8 +31,8 @@ const GOES_ON_WHOLE: [&str; 25] = [
     "out",
     "page",
     "r",
-    "ru",
     "relaystate",
+    "ru",
     "server",
     "service",
     "site",
