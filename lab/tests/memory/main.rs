@@ -44,6 +44,14 @@ async fn asks(ctx: Ctx, _: Json<Value>) -> Result<String> {
     Ok(seat.window.to_string())
 }
 
+async fn repeats(ctx: Ctx, arguments: Json<Value>) -> Result<String> {
+    let seat: Seat = ctx
+        .elicit(format!("{}?", arguments.value["text"]))
+        .await?
+        .accepted()?;
+    Ok(seat.window.to_string())
+}
+
 async fn works(_: Json<Value>) -> Result<String> {
     std::future::pending().await
 }
@@ -188,6 +196,8 @@ enum Kind {
     WithheldQuestions,
     OpenQuestions,
     LargeArguments,
+    /// Calls whose question repeats their arguments, as `Delete {path}?` does.
+    SuspendedCalls,
     Tasks,
     Results,
     Bodies,
@@ -221,6 +231,7 @@ impl Kind {
             Self::TalkativeSessions => 3,
             Self::WithheldQuestions | Self::OpenQuestions => 100,
             Self::LargeArguments | Self::Tasks | Self::Results => 200,
+            Self::SuspendedCalls => 45,
             Self::Bodies => 40,
             Self::ListensAfterLargeRequests
             | Self::UnreadAnswers
@@ -244,6 +255,10 @@ impl Kind {
             }
             Self::LargeArguments => {
                 let params = json!({"name": "asks", "arguments": {"text": text()}});
+                call("tools/call", params)
+            }
+            Self::SuspendedCalls => {
+                let params = json!({"name": "repeats", "arguments": {"text": "x".repeat(65_000)}});
                 call("tools/call", params)
             }
             Self::Tasks => {
@@ -289,7 +304,7 @@ impl Kind {
                 let said = connection.until("\n\n").await;
                 assert!(!said.contains("elicitation/create"), "{said}");
             }
-            Self::OpenQuestions | Self::LargeArguments => {
+            Self::OpenQuestions | Self::LargeArguments | Self::SuspendedCalls => {
                 let Some(session) = asked_session(addr).await else {
                     return;
                 };
@@ -361,6 +376,7 @@ async fn assert_bounded(kind: Kind) {
     let task = TaskSupport::Optional;
     let server = Server::new("memory", "1")
         .tool(Tool::new("asks", asks))
+        .tool(Tool::new("repeats", repeats))
         .tool(Tool::new("works", works).task(task))
         .tool(Tool::new("makes", makes).task(task))
         .tool(Tool::new("says", says))
@@ -387,6 +403,10 @@ async fn assert_bounded(kind: Kind) {
     assert!(kept <= MOST, "{kind:?}: {kept}");
     // The number that the server gives may be a little too small, or far too large.
     let allowed = kept + kept / 4 + open.len() * CONNECTION + STRAY;
+    eprintln!(
+        "{kind:?}: held {held}, kept {kept}, per {}",
+        held / kind.count()
+    );
     assert!(
         held <= allowed,
         "{kind:?}: {held} bytes are held, and {kept} said to be"
@@ -405,6 +425,7 @@ fn what_is_held_is_what_is_said_to_be_kept() {
         Kind::WithheldQuestions,
         Kind::OpenQuestions,
         Kind::LargeArguments,
+        Kind::SuspendedCalls,
         Kind::Tasks,
         Kind::Results,
         Kind::Bodies,

@@ -110,11 +110,13 @@ impl CheckedRequest {
     /// [`AskError::BadForm`] for a form that breaks the rules of forms or asks for a secret,
     /// [`AskError::BadRequest`] for a link that is no absolute https URL (http is for this machine
     /// alone), and for a conversation in which uses of tools and their results do not match.
-    pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
-        match &request {
+    pub fn new(mut request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
+        match &mut request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 check_form(&form.requested_schema, &form.message, limits)
                     .map_err(AskError::BadForm)?;
+                // A formatted text has up to twice the capacity it needs, and waits for days.
+                form.message.shrink_to_fit();
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
             InputRequest::Sample(params) => {
@@ -123,6 +125,18 @@ impl CheckedRequest {
             InputRequest::Roots(_) => {}
         }
         Ok(Self(request))
+    }
+
+    /// The memory of the texts in the request, in bytes. A form's schema is shared between calls and not counted.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        match &self.0 {
+            InputRequest::Elicit(ElicitParams::Form(form)) => form.message.len(),
+            InputRequest::Elicit(ElicitParams::Url(link)) => link.message.len() + link.url.len(),
+            InputRequest::Sample(params) => {
+                RawJson::new(params).map_or(0, |json| json.as_str().len())
+            }
+            InputRequest::Roots(_) => 0,
+        }
     }
 
     /// The request that is sent.

@@ -14,7 +14,7 @@ use crate::ask::{
 /// The memory of a record beside its texts, in bytes.
 const RECORD_BYTES: usize = 128;
 
-/// The memory of an open slot, in bytes. Most is the question, which the server wrote itself.
+/// The memory of an open slot beside the texts of its question, in bytes.
 const SLOT_BYTES: usize = 1024;
 
 impl Flow {
@@ -29,7 +29,11 @@ impl Flow {
             };
             RECORD_BYTES + record.entry.key.len() + outcome
         });
-        self.slots.len() * SLOT_BYTES + recorded.sum::<usize>()
+        let asked = self.slots.values().map(|slot| match &slot.wait {
+            Wait::Question(asked) | Wait::Held(asked, _) => asked.question.request.kept_bytes(),
+            _ => 0,
+        });
+        self.slots.len() * SLOT_BYTES + asked.sum::<usize>() + recorded.sum::<usize>()
     }
 
     /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
