@@ -6,6 +6,7 @@ use crate::error::Error;
 ///
 /// A no is an answer like any other: declining ("I will not") and cancelling ("not now") are kept
 /// apart, and neither is an error until the author says so with [`Answer::accepted`].
+#[must_use = "the person may have said no: add `.accepted()?` to end the call then"]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer<T> {
     /// The person answered.

@@ -148,6 +148,8 @@ pub mod __private {
     #[cfg(feature = "server")]
     pub use crate::error::Cause;
     #[cfg(feature = "server")]
-    pub use crate::handler::{NoForm, Probe, Worded, Words, handling, is_asked, is_parameter};
+    pub use crate::handler::{
+        NoForm, Probe, Worded, Words, handling, handling_result, is_asked, is_parameter,
+    };
     pub use askback_core::forms;
 }

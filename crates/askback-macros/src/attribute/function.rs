@@ -3,7 +3,7 @@
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Attribute, Error, FnArg, Ident, Result, ReturnType, Safety, Signature, Visibility,
+    Attribute, Error, FnArg, Ident, Result, ReturnType, Safety, Signature, Type, Visibility,
     ext::IdentExt,
     parse::{Parse, ParseStream},
     spanned::Spanned,
@@ -177,9 +177,26 @@ impl Function {
             token
         });
         let krate: TokenStream = krate.collect();
+        let handling = if self.returns_result() {
+            Ident::new("handling_result", ident.span())
+        } else {
+            Ident::new("handling", ident.span())
+        };
         quote_spanned! {ident.span()=>
-            |#(#declared),*| #krate::__private::handling(#ident::call(#(#passed),*))
+            |#(#declared),*| #krate::__private::#handling(#ident::call(#(#passed),*))
         }
+    }
+
+    /// Whether it returns a `Result` by name. Its error may be of any type that `?` converts.
+    fn returns_result(&self) -> bool {
+        let ReturnType::Type(_, ty) = &self.item.signature.output else {
+            return false;
+        };
+        let Type::Path(path) = &**ty else {
+            return false;
+        };
+        let last = path.path.segments.last();
+        last.is_some_and(|last| last.ident == "Result")
     }
 
     /// Returns the checks of each parameter by itself, so that the compiler tells which one is
@@ -258,8 +275,5 @@ fn check_signature(signature: &Signature, what: &str) -> Result<()> {
     if let Some(abi) = &signature.abi {
         return refuse(abi, "is called from Rust alone");
     }
-    match &signature.output {
-        ReturnType::Default => refuse(name, "returns `askback::Result<_>`"),
-        ReturnType::Type(..) => Ok(()),
-    }
+    Ok(())
 }

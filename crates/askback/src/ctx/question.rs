@@ -27,7 +27,7 @@ use crate::{
 use askback_core::forms::Elicitable;
 
 /// A form for the person, on its way: see [`Ctx::elicit`], [`Ctx::choose`] and [`Ctx::elicit_form`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Elicit<T> {
     asking: Asking,
     /// Reads the answer; taken when it has come.
@@ -38,23 +38,23 @@ pub struct Elicit<T> {
 type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
 
 /// A yes or no, on its way: see [`Ctx::confirm`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Confirm(pub(super) Elicit<bool>);
 
 /// A link for the person, on its way: see [`Ctx::elicit_url`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ElicitUrl(pub(super) Asking);
 
 /// A link for the person and what is behind it, on its way: see [`ElicitUrl::until`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct LinkDone(Page);
 
 /// A completion by the client's model, on its way: see [`Ctx::sample`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Sample(pub(super) Asking);
 
 /// The client's roots, on their way: see [`Ctx::roots`].
-#[must_use = "a question is asked when it is awaited"]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ListRoots {
     pub(super) asking: Asking,
     pub(super) place: Place,

@@ -15,7 +15,7 @@ use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
 use crate::error::{Error, Place, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
-#[must_use = "a step runs when it is awaited"]
+#[must_use = "nothing is done until it is awaited: add `.await?`"]
 pub struct Step<T> {
     cell: Arc<Cell>,
     state: State<T>,

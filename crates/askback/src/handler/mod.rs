@@ -29,13 +29,12 @@ use crate::{
     flow::BoxFuture,
 };
 
-/// An async function of up to six parameters, each of which can be [extracted](Extract), and a
-/// [`Result`].
+/// An async function of up to six parameters, each of which can be [extracted](Extract).
 ///
 /// `Marker` tells functions of different parameters apart and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
-    note = "a handler is an `async fn` that returns `askback::Result<_>`; its parameters are \
+    note = "a handler is an `async fn`; its parameters are \
             `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Serde<_>`, `Ask<_>` or `State<_>`",
     note = "it owns its parameters: none is a reference; a plain one such as a `String` is for functions \
             under `#[tool]`, `#[prompt]` or `#[resource]`",
@@ -58,12 +57,41 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
 
 /// Hands on the future of a handler. What the future must be is said here alone: what comes out is
 /// that by its type, so that nothing else fails where it is not.
-pub fn handling<R, F>(future: F) -> impl Future<Output = Result<R>> + Send + 'static
+pub fn handling<R, F>(future: F) -> impl Future<Output = R> + Send + 'static
 where
-    F: Future<Output = Result<R>> + Send + 'static,
+    F: Future<Output = R> + Send + 'static,
     R: 'static,
 {
     future
+}
+
+/// Hands on the future of a handler that returns a `Result`, and converts its error.
+pub fn handling_result<R, E, F>(future: F) -> impl Future<Output = Result<R>> + Send + 'static
+where
+    F: Future<Output = Result<R, E>> + Send + 'static,
+    R: 'static,
+    E: HandlerError,
+{
+    async move { future.await.map_err(HandlerError::into_error) }
+}
+
+/// An error that a function under `#[tool]` and the like may return: one that `?` converts.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return an error of the type `{Self}`",
+    label = "no error of a handler",
+    note = "the error is `askback::Error` or implements `std::error::Error`; with the feature `anyhow` of askback \
+            it may be `anyhow::Error`, too"
+)]
+pub trait HandlerError: 'static {
+    /// The error that the call ends with.
+    fn into_error(self) -> Error;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Error> + 'static> HandlerError for E {
+    fn into_error(self) -> Error {
+        self.into()
+    }
 }
 
 /// A handler with its types forgotten.
@@ -120,7 +148,7 @@ macro_rules! handler {
         impl<F, Fut, R, $($parameter),*> Handler<fn($($parameter),*) -> R> for F
         where
             F: Fn($($parameter),*) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output = Result<R>> + Send + 'static,
+            Fut: Future<Output = R> + Send + 'static,
             R: Send + 'static,
             $($parameter: Extract + 'static),*
         {
@@ -157,7 +185,7 @@ macro_rules! handler {
                         ready
                     })
                     .await?;
-                    convert(handler($($value.take()?),*).await?)
+                    convert(handler($($value.take()?),*).await)
                 })
             }
         }

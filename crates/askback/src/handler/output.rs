@@ -10,11 +10,13 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A type that a tool may return.
+/// A type that a tool may return, by itself or in a [`Result`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a tool can return",
-    note = "a tool returns `()`, a text, a `ContentBlock` or several, `Json<_>` of a type with \
-            `Serialize` and `JsonSchema`, `Serde<_>`, `CallToolResult`, or an `Outcome` of it"
+    message = "a tool cannot return `{Self}`",
+    note = "a tool returns `()`, a text, a number, a `ContentBlock` or several, `Json<_>` of a type with \
+            `Serialize` and `JsonSchema`, `Serde<_>`, `CallToolResult`, or an `Outcome` of it",
+    note = "each by itself or in an `askback::Result<_>`; take an `Answer<_>` apart with `.accepted()?`, and wait for \
+            a question or a step with `.await?`"
 )]
 pub trait IntoToolResult {
     /// Returns the schema of the structured content, where the type has one: the output schema of tools
@@ -30,38 +32,80 @@ pub trait IntoToolResult {
     ///
     /// # Errors
     ///
-    /// Fails where the value cannot be written as JSON.
+    /// The handler's own error; a value that cannot be written as JSON.
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>>;
 }
 
-/// A type that a prompt may return.
+/// A type that a prompt may return, by itself or in a [`Result`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a prompt can return",
-    note = "a prompt returns a text, a `PromptMessage` or several, `GetPromptResult`, or an `Outcome` of it"
+    message = "a prompt cannot return `{Self}`",
+    note = "a prompt returns a text, a `PromptMessage` or several, `GetPromptResult`, or an `Outcome` of it",
+    note = "each by itself or in an `askback::Result<_>`; take an `Answer<_>` apart with `.accepted()?`, and wait for \
+            a question or a step with `.await?`"
 )]
 pub trait IntoPromptResult {
     /// The result, or the questions that come first.
     ///
     /// # Errors
     ///
-    /// None of the types of this crate fails.
+    /// The handler's own error.
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>>;
 }
 
-/// A type that reading a resource may return. An empty URI or media type is filled in with that of
-/// the resource.
+/// A type that reading a resource may return, by itself or in a [`Result`]. An empty URI or media type is
+/// replaced by the one of the resource.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a resource can return",
-    note = "a resource returns a text, `ResourceContents` or several, `ReadResourceResult`, or an `Outcome` of it"
+    message = "a resource cannot return `{Self}`",
+    note = "a resource returns a text, `Json<_>` of a type with `Serialize`, `ResourceContents` or several, \
+            `ReadResourceResult`, or an `Outcome` of it",
+    note = "each by itself or in an `askback::Result<_>`; take an `Answer<_>` apart with `.accepted()?`, and wait for \
+            a question or a step with `.await?`"
 )]
 pub trait IntoReadResult {
     /// The result, or the questions that come first.
     ///
     /// # Errors
     ///
-    /// None of the types of this crate fails.
+    /// The handler's own error.
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>>;
 }
+
+impl<R: IntoToolResult> IntoToolResult for Result<R> {
+    fn output_schema() -> Option<Schema> {
+        R::output_schema()
+    }
+
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        self?.into_tool_result()
+    }
+}
+
+impl<R: IntoPromptResult> IntoPromptResult for Result<R> {
+    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
+        self?.into_prompt_result()
+    }
+}
+
+impl<R: IntoReadResult> IntoReadResult for Result<R> {
+    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
+        self?.into_read_result()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl IntoToolResult for $number {
+            fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+                self.to_string().into_tool_result()
+            }
+        }
+    )*};
+}
+
+numbers!(
+    bool, f32, f64, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize
+);
 
 #[diagnostic::do_not_recommend]
 impl IntoToolResult for () {
