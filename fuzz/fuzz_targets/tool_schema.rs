@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use askback::{Result, Serde, Server, Tool, protocol::Schema, testing::Wire};
+use askback::{Result, PlainJson, Server, Tool, protocol::Schema, testing::Wire};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
@@ -34,8 +34,8 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Says what it was given.
-async fn taken(arguments: Serde<Value>) -> Result<String> {
-    Ok(arguments.value.to_string())
+async fn taken(arguments: PlainJson<Value>) -> Result<String> {
+    Ok(arguments.0.to_string())
 }
 
 async fn called(server: &Server, arguments: &Value) -> Value {

@@ -99,7 +99,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// | `title = "Book a holiday"` | what people read instead of the name |
 /// | `description = "…"` | instead of the doc comment |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | hints about what it does; each may also be denied: `destructive = false` |
-/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where they are `Serde<_>`; one of the structured result |
+/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where they are `PlainJson<_>`; one of the structured result |
 /// | `unchecked` | arguments and results are not checked by their schemas: `Tool::unchecked` |
 /// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler says so; `"required"` refuses it where the client takes no tasks |
 /// | `crate = "my_askback"` | where askback is, if it goes by another name |

@@ -131,7 +131,7 @@ pub use error::{Error, Result};
 #[cfg(all(feature = "schemars", feature = "server"))]
 pub use handler::Json;
 #[cfg(feature = "server")]
-pub use handler::{Serde, State};
+pub use handler::{PlainJson, State};
 #[cfg(feature = "schemars")]
 pub use schemars;
 #[cfg(feature = "http-server")]

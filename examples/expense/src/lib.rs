@@ -103,9 +103,8 @@ struct Filing {
 async fn file_expenses(
     ctx: Ctx,
     State(claims): State<Claims>,
-    bill: Json<Bill>,
+    Json(Bill { purpose, items }): Json<Bill>,
 ) -> Result<Json<Claim>> {
-    let Bill { purpose, items } = bill.value;
     let mut claim = Claim {
         number: None,
         title: purpose,
@@ -124,7 +123,7 @@ async fn file_expenses(
         let title = ctx.sample(CreateMessageParams::new(wanted, 50)).await?;
         claim.title = title.content.text();
     }
-    let nothing = Json::new(claim.clone()).with_text("Nothing was filed.");
+    let nothing = Json(claim.clone()).with_text("Nothing was filed.");
     let question = format!("File {} cents for {}?", claim.cents, claim.title);
     let filing: Filing = ctx.elicit(question).await?.accepted_or(nothing.clone())?;
     // The second form depends on the answer to the first.
@@ -144,7 +143,7 @@ async fn file_expenses(
     );
     let flow = ctx.clone();
     claim.number = Some(ctx.run("file", || claims.file(flow, row)).await?);
-    Ok(Json::new(claim))
+    Ok(Json(claim))
 }
 
 /// Names the owner of a claim. Over the standard streams the server knows nobody.

@@ -1,4 +1,4 @@
-use askback::{Ask, Ctx, Form, Serde, Result, prompt, tool};
+use askback::{Ask, Ctx, Form, PlainJson, Result, prompt, tool};
 
 #[derive(Form)]
 struct Trip {
@@ -39,7 +39,7 @@ async fn says_it_of_the_context(
 }
 
 #[tool]
-async fn says_it_of_json(#[arg] all: Serde<Trip>) -> Result<()> {}
+async fn says_it_of_json(#[arg] all: PlainJson<Trip>) -> Result<()> {}
 
 #[tool]
 async fn asks_for_an_argument(#[ask("How many?")] #[arg] nights: u8) -> Result<()> {}

@@ -26,9 +26,6 @@ async unsafe fn dare() -> Result<()> {}
 #[tool]
 async extern "C" fn call() -> Result<()> {}
 
-#[prompt]
-async fn say() {}
-
 #[tool]
 async fn ask(a: A, b: B, c: C, d: D, e: E, f: F, g: G) -> Result<()> {}
 

@@ -1,4 +1,4 @@
-use askback::{Ctx, Form, Prompt, Resource, Result, Tool, prompt, resource, tool};
+use askback::{Answer, Ctx, Form, Prompt, Resource, Result, Tool, ctx::Confirm, prompt, resource, tool};
 
 struct Trip;
 
@@ -20,14 +20,22 @@ async fn returns_a_struct() -> Result<Booking> {
 }
 
 #[tool]
-async fn returns_no_result() -> String {
-    String::new()
+async fn returns_an_answer(ctx: Ctx) -> Result<Answer<String>> {
+    Ok(ctx.elicit("Where to?").await?)
+}
+
+#[tool]
+async fn returns_a_question(ctx: Ctx) -> Result<Confirm> {
+    Ok(ctx.confirm("Sure?"))
+}
+
+#[tool]
+async fn fails_with_a_text() -> Result<(), String> {
+    Ok(())
 }
 
 #[prompt]
-async fn returns_nothing() -> Result<()> {
-    Ok(())
-}
+async fn returns_nothing() {}
 
 #[resource(uri = "travel://all")]
 async fn returns_a_number() -> Result<u8> {
@@ -44,10 +52,12 @@ async fn plain() -> Result<()> {
 }
 
 fn main() {
-    let _: [Tool; 4] = [
+    let _: [Tool; 6] = [
         takes_a_struct(),
         returns_a_struct(),
-        returns_no_result(),
+        returns_an_answer(),
+        returns_a_question(),
+        fails_with_a_text(),
         asks_for_arguments(),
     ];
     let _: (Prompt, Resource) = (returns_nothing(), returns_a_number());

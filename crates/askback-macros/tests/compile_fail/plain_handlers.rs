@@ -1,4 +1,4 @@
-use askback::{Form, Result, Tool};
+use askback::{Answer, Ctx, Form, Result, Tool};
 
 #[derive(Form)]
 struct Trip {
@@ -13,8 +13,8 @@ async fn takes_a_plain_argument(city: String) -> Result<String> {
     Ok(city)
 }
 
-async fn returns_no_result(trip: Trip) -> String {
-    trip.city
+async fn returns_an_answer(ctx: Ctx) -> Result<Answer<String>> {
+    Ok(ctx.elicit("Where to?").await?)
 }
 
 fn is_not_async(trip: Trip) -> Result<String> {
@@ -24,6 +24,6 @@ fn is_not_async(trip: Trip) -> Result<String> {
 fn main() {
     let _ = Tool::new("borrows", borrows);
     let _ = Tool::new("takes_a_plain_argument", takes_a_plain_argument);
-    let _ = Tool::new("returns_no_result", returns_no_result);
+    let _ = Tool::new("returns_an_answer", returns_an_answer);
     let _ = Tool::new("is_not_async", is_not_async);
 }

@@ -18,14 +18,14 @@ use crate::{
 /// | [`Ctx`] | the way back to the caller |
 /// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
 /// | `Json<T>` | the arguments, read with serde, described and checked by the schema of their type (feature `schemars`) |
-/// | [`Serde<T>`](crate::Serde) | the arguments, read with serde; the tool gives their schema itself |
+/// | [`PlainJson<T>`](crate::PlainJson) | the arguments, read with serde; the tool gives their schema itself |
 /// | [`Ask<T>`] | a form the person fills in before the handler runs, or one value |
 /// | [`State<T>`](crate::State) | something of the server's own, such as a database |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",
     note = "parameters are `Ctx`, a type with `#[derive(Form)]`, `Json<_>` of a type with \
-            `Deserialize` and `JsonSchema`, `Serde<_>`, `Ask<_>`, or `State<_>` of a type that is `Clone`",
+            `Deserialize` and `JsonSchema`, `PlainJson<_>`, `Ask<_>`, or `State<_>` of a type that is `Clone`",
     note = "under `#[tool]`, `#[prompt]` and `#[resource]` also `String`, numbers, `bool` and other values; mark a choice with `#[arg]`"
 )]
 pub trait Extract: Sized + Send {

@@ -2,12 +2,15 @@
 
 #[cfg(feature = "schemars")]
 use askback_core::protocol::Schema;
-use askback_core::protocol::{CallToolResult, ContentBlock, Outcome, RawJson};
+use askback_core::protocol::{
+    CallToolResult, ContentBlock, Outcome, RawJson, ReadResourceResult, ResourceContents,
+    TextResourceContents,
+};
 #[cfg(feature = "schemars")]
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Extract, Extraction, IntoToolResult};
+use super::{Extract, Extraction, IntoReadResult, IntoToolResult};
 #[cfg(feature = "schemars")]
 use crate::schema;
 use crate::{
@@ -42,9 +45,9 @@ use crate::{
 ///     total: f64,
 /// }
 ///
-/// async fn add_up(expense: Json<Expense>) -> Result<Json<Total>> {
-///     let total = expense.value.items.iter().map(|item| item.amount).sum();
-///     Ok(Json::new(Total { total }))
+/// async fn add_up(Json(Expense { items }): Json<Expense>) -> Result<Json<Total>> {
+///     let total = items.iter().map(|item| item.amount).sum();
+///     Ok(Json(Total { total }))
 /// }
 ///
 /// let tool = Tool::new("add_up", add_up);
@@ -54,11 +57,7 @@ use crate::{
 /// [`Json::with_text`] says it in words instead.
 #[cfg(feature = "schemars")]
 #[derive(Debug, Clone)]
-pub struct Json<T> {
-    /// The value.
-    pub value: T,
-    text: Option<String>,
-}
+pub struct Json<T>(pub T);
 
 /// The arguments of a tool, or its structured result, of whose type nothing is known but how serde reads
 /// and writes it.
@@ -69,46 +68,63 @@ pub struct Json<T> {
 /// of the type.
 ///
 /// ```
-/// use askback::{Result, Serde};
+/// use askback::{PlainJson, Result, handler::WithText};
 /// use serde_json::{Value, json};
 ///
-/// async fn weather() -> Result<Serde<Value>> {
-///     Ok(Serde::new(json!({"celsius": 21})).with_text("21 °C"))
+/// async fn weather() -> Result<WithText<PlainJson<Value>>> {
+///     Ok(PlainJson(json!({"celsius": 21})).with_text("21 °C"))
 /// }
 /// ```
 ///
 /// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
-/// [`Serde::with_text`] says it in words instead.
+/// [`PlainJson::with_text`] says it in words instead.
 #[derive(Debug, Clone)]
-pub struct Serde<T> {
-    /// The value.
-    pub value: T,
-    text: Option<String>,
-}
+pub struct PlainJson<T>(pub T);
 
 macro_rules! structured {
     ($name:ident) => {
         impl<T> $name<T> {
-            /// Makes one of a value.
-            pub fn new(value: T) -> Self {
-                Self { value, text: None }
-            }
-
             /// Sets the text for clients that read no structured results.
-            #[must_use]
-            pub fn with_text(self, text: impl Into<String>) -> Self {
-                Self {
-                    text: Some(text.into()),
-                    ..self
+            pub fn with_text(self, text: impl Into<String>) -> WithText<Self> {
+                WithText {
+                    value: self,
+                    text: text.into(),
                 }
+            }
+        }
+
+        impl<T: Serialize> $name<T> {
+            fn write(&self) -> Result<RawJson> {
+                RawJson::new(&self.0)
+                    .map_err(|error| Error::new(format!("the result cannot be written: {error}")))
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<T: Serialize> IntoReadResult for $name<T> {
+            fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
+                let contents = TextResourceContents {
+                    text: self.write()?.as_str().to_owned(),
+                    mime_type: Some("application/json".to_owned()),
+                    ..TextResourceContents::default()
+                };
+                ResourceContents::Text(contents).into_read_result()
             }
         }
     };
 }
 
+/// A structured result with a text of its own: see [`Json::with_text`] and [`PlainJson::with_text`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct WithText<J> {
+    value: J,
+    text: String,
+}
+
 #[cfg(feature = "schemars")]
 structured!(Json);
-structured!(Serde);
+structured!(PlainJson);
 
 #[cfg(feature = "schemars")]
 #[diagnostic::do_not_recommend]
@@ -118,18 +134,18 @@ impl<T: DeserializeOwned + JsonSchema + Send> Extract for Json<T> {
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        Extraction::Ready(read_arguments(ctx).map(Self::new))
+        Extraction::Ready(read_arguments(ctx).map(Self))
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + Send> Extract for Serde<T> {
+impl<T: DeserializeOwned + Send> Extract for PlainJson<T> {
     fn describe(parameters: &mut Parameters) {
         parameters.undescribed = true;
     }
 
     fn extract(ctx: &Ctx) -> Extraction<Self> {
-        Extraction::Ready(read_arguments(ctx).map(Self::new))
+        Extraction::Ready(read_arguments(ctx).map(Self))
     }
 }
 
@@ -141,14 +157,14 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        write_result(&self.value, self.text)
+        structured(self.write()?, None)
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize> IntoToolResult for Serde<T> {
+impl<T: Serialize> IntoToolResult for PlainJson<T> {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        write_result(&self.value, self.text)
+        structured(self.write()?, None)
     }
 }
 
@@ -181,9 +197,26 @@ fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
     })
 }
 
-fn write_result<T: Serialize>(value: &T, text: Option<String>) -> Result<Outcome<CallToolResult>> {
-    let json = RawJson::new(value)
-        .map_err(|error| Error::new(format!("the result cannot be written: {error}")))?;
+#[diagnostic::do_not_recommend]
+#[cfg(feature = "schemars")]
+impl<T: Serialize + JsonSchema> IntoToolResult for WithText<Json<T>> {
+    fn output_schema() -> Option<Schema> {
+        Json::<T>::output_schema()
+    }
+
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        structured(self.value.write()?, Some(self.text))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> IntoToolResult for WithText<PlainJson<T>> {
+    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
+        structured(self.value.write()?, Some(self.text))
+    }
+}
+
+fn structured(json: RawJson, text: Option<String>) -> Result<Outcome<CallToolResult>> {
     let text = text.unwrap_or_else(|| json.as_str().to_owned());
     Ok(Outcome::Done(CallToolResult {
         content: vec![ContentBlock::text(text)],

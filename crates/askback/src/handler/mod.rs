@@ -17,7 +17,7 @@ pub use extract::{Extract, Extraction};
 pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};
 #[cfg(feature = "schemars")]
 pub use json::Json;
-pub use json::Serde;
+pub use json::{PlainJson, WithText};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 
@@ -35,7 +35,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn`; its parameters are \
-            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `Serde<_>`, `Ask<_>` or `State<_>`",
+            `Ctx`, a type with `#[derive(Form)]`, `Json<_>`, `PlainJson<_>`, `Ask<_>` or `State<_>`",
     note = "it owns its parameters: none is a reference; a plain one such as a `String` is for functions \
             under `#[tool]`, `#[prompt]` or `#[resource]`",
     note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"

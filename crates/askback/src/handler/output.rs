@@ -14,7 +14,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "a tool returns `()`, a text, a number, a `ContentBlock` or several, `Json<_>` of a type with \
-            `Serialize` and `JsonSchema`, `Serde<_>`, `CallToolResult`, or an `Outcome` of it",
+            `Serialize` and `JsonSchema`, `PlainJson<_>`, `CallToolResult`, or an `Outcome` of it",
     note = "each by itself or in an `askback::Result<_>`; take an `Answer<_>` apart with `.accepted()?`, and wait for \
             a question or a step with `.await?`"
 )]
@@ -278,7 +278,7 @@ impl<T> Answer<T> {
     /// output schema, whose clients want a value of it also where the person declined or cancelled.
     ///
     /// ```
-    /// # use askback::{Ctx, Form, Result, Serde};
+    /// # use askback::{Ctx, Form, PlainJson, Result, handler::WithText};
     /// # use serde_json::{Value, json};
     /// #[derive(Form)]
     /// struct Confirm {
@@ -286,11 +286,11 @@ impl<T> Answer<T> {
     ///     book: bool,
     /// }
     ///
-    /// async fn book(ctx: Ctx) -> Result<Serde<Value>> {
-    ///     let nothing = || Serde::new(json!({"reference": null})).with_text("Nothing was booked.");
+    /// async fn book(ctx: Ctx) -> Result<WithText<PlainJson<Value>>> {
+    ///     let nothing = || PlainJson(json!({"reference": null})).with_text("Nothing was booked.");
     ///     let confirm: Confirm = ctx.elicit("Book?").await?.accepted_or(nothing())?;
     ///     # let _ = confirm;
-    ///     Ok(Serde::new(json!({"reference": "TRV-1"})))
+    ///     Ok(PlainJson(json!({"reference": "TRV-1"})).with_text("Booked as TRV-1."))
     /// }
     /// ```
     ///

@@ -38,7 +38,7 @@ pub enum BuildError {
     },
     /// A tool reads arguments of which its clients are told nothing.
     #[error(
-        "the arguments of `{0}` have no schema: take `Json<_>` instead of `Serde<_>`, or set one with \
+        "the arguments of `{0}` have no schema: take `Json<_>` instead of `PlainJson<_>`, or set one with \
          `Tool::input_schema`"
     )]
     Undescribed(String),

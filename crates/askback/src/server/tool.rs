@@ -102,7 +102,7 @@ impl Tool {
         self
     }
 
-    /// Sets the schema of its arguments, for handlers that take [`Serde`](crate::Serde). Arguments that
+    /// Sets the schema of its arguments, for handlers that take [`PlainJson`](crate::PlainJson). Arguments that
     /// do not fit it are refused before the handler runs (feature `json-schema`).
     ///
     /// A property with an `x-mcp-header` is one that [`Tool::header`] has named a header for.

@@ -28,6 +28,7 @@ mod principal;
 mod proof;
 mod resources;
 #[cfg(all(feature = "http-client", feature = "http-server"))]
+mod returned;
 mod running;
 #[cfg(feature = "schemars")]
 mod schemas;

@@ -400,7 +400,7 @@ async fn a_structured_result_is_said_in_text_too() {
         let given = value.clone();
         let tool = Tool::new("quote", move || {
             let given = given.clone();
-            async move { Ok(Json::new(given)) }
+            async move { Ok(Json(given)) }
         });
         let server = Server::new("s", "1").tool(tool).build().unwrap();
         for revision in Revision::ALL {

@@ -1,6 +1,8 @@
 //! A booking: two questions in the middle of one call.
 
-use askback::{Changed, Ctx, Error, Form, Result, Serde, State, forms::Date, tool};
+use askback::{
+    Changed, Ctx, Error, Form, PlainJson, Result, State, forms::Date, handler::WithText, tool,
+};
 
 use crate::{
     bookings::{Booking, Bookings, Contact, Owner, Room, Seat, day},
@@ -44,7 +46,7 @@ pub(crate) async fn book_holiday(
     ctx: Ctx,
     State(bookings): State<Bookings>,
     trip: Trip,
-) -> Result<Serde<Booking>> {
+) -> Result<WithText<PlainJson<Booking>>> {
     let destination = Destination::named(&trip.destination)?;
     // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
     // who cannot book.
@@ -99,7 +101,7 @@ pub(crate) async fn book_holiday(
         "Booked: {holiday}, {} USD in all. The reference is {}; the tickets go to {}.",
         booking.total, booking.reference, booking.contact.email
     );
-    Ok(Serde::new(booking).with_text(text))
+    Ok(PlainJson(booking).with_text(text))
 }
 
 /// The reference belongs to the call, not to the attempt: it is the same however often the last

@@ -1,7 +1,8 @@
 //! Advice from the client's model, where it has one.
 
 use askback::{
-    Ctx, Form, Result, Serde,
+    Ctx, Form, PlainJson, Result,
+    handler::WithText,
     protocol::{CreateMessageParams, ModelPreferences},
     tool,
 };
@@ -39,7 +40,10 @@ pub(crate) struct Recommendation {
 
 /// Compares flights and recommends three, with the help of the client's model where it has one.
 #[tool(title = "Find the best flight", read_only)]
-pub(crate) async fn find_best_flight(ctx: Ctx, wanted: Search) -> Result<Serde<Recommendation>> {
+pub(crate) async fn find_best_flight(
+    ctx: Ctx,
+    wanted: Search,
+) -> Result<WithText<PlainJson<Recommendation>>> {
     let Search {
         destination,
         month,
@@ -60,7 +64,7 @@ pub(crate) async fn find_best_flight(ctx: Ctx, wanted: Search) -> Result<Serde<R
         by_ourselves(flights)
     };
     let text = in_words(destination, month, &recommendation);
-    Ok(Serde::new(recommendation).with_text(text))
+    Ok(PlainJson(recommendation).with_text(text))
 }
 
 fn question(

@@ -1,8 +1,9 @@
 //! One form with every kind of field there is.
 
 use askback::{
-    Ctx, Form, Result, Serde,
+    Ctx, Form, PlainJson, Result,
     forms::{Content, Date, Timestamp},
+    handler::WithText,
     protocol::Schema,
     tool,
 };
@@ -110,7 +111,7 @@ pub(crate) struct Tailored {
 
 /// Asks the person how they would like to travel, and gives back what they said.
 #[tool(title = "Tailor a trip", read_only, output_schema = tailored(), unchecked)]
-pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored>> {
+pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<WithText<PlainJson<Tailored>>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
         .elicit(format!("How would you like to travel to {destination}?"))
@@ -125,7 +126,7 @@ pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<Serde<Tailored
         destination,
         preferences,
     };
-    Ok(Serde::new(tailored).with_text(text))
+    Ok(PlainJson(tailored).with_text(text))
 }
 
 /// The schema of what the person asked for. It is written by hand, so that the agency builds without

@@ -1,6 +1,6 @@
 //! Tools whose arguments are described by a JSON schema instead of a form.
 
-use askback::{Result, Serde, protocol::Schema, tool};
+use askback::{PlainJson, Result, protocol::Schema, tool};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -11,14 +11,16 @@ pub(super) struct Custom {
 
 /// Tool with JSON Schema 2020-12 features
 #[tool(input_schema = contact_schema())]
-pub(super) async fn json_schema_2020_12_tool(contact: Serde<Map<String, Value>>) -> Result<String> {
-    Ok(Value::Object(contact.value).to_string())
+pub(super) async fn json_schema_2020_12_tool(
+    contact: PlainJson<Map<String, Value>>,
+) -> Result<String> {
+    Ok(Value::Object(contact.0).to_string())
 }
 
 /// Says what came, once beside the request and once in it.
 #[tool(input_schema = custom_schema())]
-pub(super) async fn test_custom_header(custom: Serde<Custom>) -> Result<String> {
-    Ok(custom.value.value.unwrap_or_default())
+pub(super) async fn test_custom_header(custom: PlainJson<Custom>) -> Result<String> {
+    Ok(custom.0.value.unwrap_or_default())
 }
 
 fn contact_schema() -> Schema {

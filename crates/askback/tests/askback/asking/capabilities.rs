@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::Seat;
 
 async fn form(ctx: Ctx) -> Result<()> {
-    ctx.elicit::<Seat>("A seat?").await?;
+    let _ = ctx.elicit::<Seat>("A seat?").await?;
     Ok(())
 }
 
 async fn link(ctx: Ctx) -> Result<()> {
     let url = "https://example.com/sign-in";
-    ctx.elicit_url("Sign in.", url).await?;
+    let _ = ctx.elicit_url("Sign in.", url).await?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ async fn a_chosen_name_and_a_made_one_are_never_the_same() {
             ctx.elicit::<Seat>("three"),
             ctx.elicit::<Seat>("four").key("seat-2"),
         );
-        ctx.elicit_all(seats).await?;
+        let _ = ctx.elicit_all(seats).await?;
         Ok(format!("{first}{second}{third}"))
     }
     let run = everywhere(handler, by_the_window()).await;
@@ -86,7 +86,7 @@ async fn what_happens_in_a_step_does_not_count_for_the_handler() {
         let asked = ctx.elicit::<Seat>(format!("{outside}?"));
         let seat = ctx.timeout(Duration::from_secs(60), asked).await;
         let slept = ctx.sleep(Duration::from_secs(1));
-        join(slept, ctx.elicit::<Seat>("Sure?")).await.1?;
+        let _ = join(slept, ctx.elicit::<Seat>("Sure?")).await.1?;
         Ok(format!("{} {outside}", seat.is_ok()))
     }
     let run = everywhere(handler, by_the_window()).await;

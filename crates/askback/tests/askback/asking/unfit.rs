@@ -230,7 +230,7 @@ async fn links_are_required_only_of_a_client_that_opens_them() {
 #[tokio::test(start_paused = true)]
 async fn a_link_that_is_not_encrypted_is_an_error_of_the_author() {
     let asks = async |ctx: Ctx| -> Result<String> {
-        ctx.elicit_url("Open.", "http://example.com/").await?;
+        let _ = ctx.elicit_url("Open.", "http://example.com/").await?;
         Ok("opened".to_owned())
     };
     let server = Server::new("tests", "1")

@@ -102,7 +102,7 @@ async fn arguments_that_are_no_object_are_refused_and_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_result_is_read_as_text_or_as_a_type() {
     let server = Server::new("agency", "1")
-        .tool(Tool::new("price", async || Ok(Json::new(Price { usd: 3 }))))
+        .tool(Tool::new("price", async || Ok(Json(Price { usd: 3 }))))
         .tool(Tool::new("name", async || Ok("Oslo".to_owned())))
         .tool(Tool::new("full", async || -> Result<String> {
             Err(askback::Error::new("all seats are taken"))
@@ -133,10 +133,7 @@ async fn a_result_is_read_as_text_or_as_a_type() {
 /// Tells how far it has come as soon as both calls are there.
 async fn both(
     ctx: Ctx,
-    Json {
-        value: Price { usd },
-        ..
-    }: Json<Price>,
+    Json(Price { usd }): Json<Price>,
     State(at): State<Arc<Barrier>>,
 ) -> Result<String> {
     at.wait().await;

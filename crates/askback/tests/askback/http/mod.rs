@@ -58,7 +58,7 @@ impl Stage {
             .changing_resources()
             .tool(Tool::new("hello", async || Ok("Hello!")))
             .tool(Tool::new("echoes", async |text: Json<Value>| {
-                Ok(text.value.to_string())
+                Ok(text.0.to_string())
             }))
             .tool(Tool::new("fails", async || -> Result<String> {
                 Err(askback::Error::new("it failed"))
@@ -166,11 +166,11 @@ struct Flood {
 /// Says more than anybody wants to hear.
 async fn floods(ctx: Ctx, State(stage): State<Stage>, flood: Json<Flood>) -> Result<String> {
     let here = stage.enter();
-    let line = "x".repeat(flood.value.bytes);
-    for at in 0..flood.value.lines {
+    let line = "x".repeat(flood.0.bytes);
+    for at in 0..flood.0.lines {
         ctx.progress(at as f64, None, Some(&line));
         tokio::task::yield_now().await;
     }
     here.leave();
-    Ok("y".repeat(flood.value.result))
+    Ok("y".repeat(flood.0.result))
 }

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use askback::{Answer, Ctx, Error, Form, Result, Serde, Tool, protocol::Schema};
+use askback::{Answer, Ctx, Error, Form, PlainJson, Result, Tool, protocol::Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,8 +41,8 @@ struct Arguments {
 
 /// The tool that runs the program it is given.
 pub(super) fn tool(effects: Effects) -> Tool {
-    Tool::new("run", move |ctx: Ctx, arguments: Serde<Arguments>| {
-        let Program { keyed, body } = arguments.value.program;
+    Tool::new("run", move |ctx: Ctx, arguments: PlainJson<Arguments>| {
+        let Program { keyed, body } = arguments.0.program;
         let machine = Machine {
             ctx,
             effects: Arc::clone(&effects),

@@ -1,7 +1,7 @@
 //! Mistakes of an author that are found when the server is built.
 
 use askback::{
-    Answer, Ask, Form, Json, Limits, Prompt, Resource, ResourceTemplate, Result, Serde, Server,
+    Answer, Ask, Form, Json, Limits, PlainJson, Prompt, Resource, ResourceTemplate, Result, Server,
     ServerBuilder, Tool, prompt, server::BuildError, tool,
 };
 use serde_json::{Value, json};
@@ -20,7 +20,9 @@ fn wrong(builder: ServerBuilder) -> String {
 }
 
 fn takes_any() -> Tool {
-    Tool::new("takes", async |_: Serde<Value>| -> Result<()> { Ok(()) })
+    Tool::new("takes", async |_: PlainJson<Value>| -> Result<()> {
+        Ok(())
+    })
 }
 
 // Shows BA-31, BA-32, BA-34, BA-70, TO-10.
@@ -42,7 +44,7 @@ fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
     for (builder, expected) in [
         (
             builder().tool(takes_any()),
-            "the arguments of `takes` have no schema: take `Json<_>` instead of `Serde<_>`, or set one \
+            "the arguments of `takes` have no schema: take `Json<_>` instead of `PlainJson<_>`, or set one \
              with `Tool::input_schema`",
         ),
         (input(&json!({"type": "object"})), "nothing"),
@@ -96,12 +98,12 @@ fn elsewhere() -> Schema {
 }
 
 #[tool(input_schema = elsewhere(), unchecked)]
-async fn takes_unchecked(_: Serde<Value>) -> Result<()> {
+async fn takes_unchecked(_: PlainJson<Value>) -> Result<()> {
     Ok(())
 }
 
 #[tool(input_schema = elsewhere(), unchecked = false)]
-async fn takes_unchecked_not(_: Serde<Value>) -> Result<()> {
+async fn takes_unchecked_not(_: PlainJson<Value>) -> Result<()> {
     Ok(())
 }
 
@@ -136,7 +138,7 @@ fn arguments_are_described_once() {
         expected
     );
     // A parameter that only reads them publishes no schema.
-    let beside = async |place: Place, _: Serde<Value>| -> Result<String> { Ok(place.name) };
+    let beside = async |place: Place, _: PlainJson<Value>| -> Result<String> { Ok(place.name) };
     assert_eq!(
         wrong(builder().tool(Tool::new("beside", beside))),
         "nothing"
@@ -228,7 +230,7 @@ fn what_is_added_later_is_checked_as_what_was_there_before() {
         let refused = refused(Server::tools, |tools| tools.add(tool.clone()));
         assert!(refused.starts_with(expected), "{refused}");
     }
-    let reads = async |_: Serde<Value>| -> Result<String> { Ok(String::new()) };
+    let reads = async |_: PlainJson<Value>| -> Result<String> { Ok(String::new()) };
     let prompt = Prompt::new("reads", reads);
     let refused_prompt = refused(Server::prompts, |prompts| prompts.add(prompt.clone()));
     assert!(refused_prompt.starts_with("the arguments of `reads`: clients are told"));

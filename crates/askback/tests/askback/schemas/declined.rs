@@ -1,24 +1,24 @@
 //! A person's no, where clients want a value.
 
-use askback::{Ctx, Json, Prompt, Result, Revision, Server, Tool};
+use askback::{Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::WithText};
 use serde_json::json;
 
 use super::{Seat, Total, ask, call, server, text};
 
-async fn refuses(ctx: Ctx) -> Result<Json<Total>> {
+async fn refuses(ctx: Ctx) -> Result<WithText<Json<Total>>> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted()?;
     Ok(nothing())
 }
 
 async fn gives_nothing(ctx: Ctx) -> Result<Json<Total>> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted_or(nothing())?;
-    Ok(Json::new(Total {
+    Ok(Json(Total {
         total: 1.0,
         by: Vec::new(),
     }))
 }
 
-async fn gives_another_type(ctx: Ctx) -> Result<Json<Total>> {
+async fn gives_another_type(ctx: Ctx) -> Result<WithText<Json<Total>>> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted_or("Nothing.")?;
     Ok(nothing())
 }
@@ -28,12 +28,12 @@ async fn in_words(ctx: Ctx) -> Result<String> {
     Ok("Booked.".to_owned())
 }
 
-fn nothing() -> Json<Total> {
+fn nothing() -> WithText<Json<Total>> {
     let total = Total {
         total: 0.0,
         by: Vec::new(),
     };
-    Json::new(total).with_text("Nothing was booked.")
+    Json(total).with_text("Nothing was booked.")
 }
 
 /// The revisions in which a person can be asked.

@@ -6,7 +6,7 @@ mod client;
 mod declined;
 
 use askback::{
-    Ctx, Error, Form, Json, Result, Revision, Serde, Server, Tool,
+    Ctx, Error, Form, Json, PlainJson, Result, Revision, Server, Tool,
     protocol::{CallToolResult, ContentBlock, RawJson, Schema, TaskSupport},
     schemars::{self, JsonSchema},
     testing::Wire,
@@ -53,8 +53,7 @@ pub(crate) struct Part {
     amount: f64,
 }
 
-async fn add_up(expense: Json<Expense>) -> Result<Json<Total>> {
-    let Expense { items, note } = expense.value;
+async fn add_up(Json(Expense { items, note }): Json<Expense>) -> Result<Json<Total>> {
     if note.as_deref() == Some("private") {
         return Err(Error::new("private expenses are not paid"));
     }
@@ -63,7 +62,7 @@ async fn add_up(expense: Json<Expense>) -> Result<Json<Total>> {
         amount: item.amount,
     });
     let total = items.iter().map(|item| item.amount).sum();
-    Ok(Json::new(Total {
+    Ok(Json(Total {
         total,
         by: parts.collect(),
     }))
@@ -185,13 +184,13 @@ async fn a_schema_says_of_an_object_that_it_is_one() {
         Ok(())
     }
     async fn gives(_: Ctx) -> Result<Json<Vec<Wish>>> {
-        Ok(Json::new(vec![Wish::Window]))
+        Ok(Json(vec![Wish::Window]))
     }
     async fn gives_one(_: Ctx) -> Result<Json<Wish>> {
-        Ok(Json::new(Wish::Row { number: 7 }))
+        Ok(Json(Wish::Row { number: 7 }))
     }
     async fn gives_any(_: Ctx) -> Result<Json<Value>> {
-        Ok(Json::new(Value::Null))
+        Ok(Json(Value::Null))
     }
     for tool in [
         Tool::new("t", takes::<Wish>),
@@ -225,7 +224,7 @@ async fn a_schema_says_of_an_object_that_it_is_one() {
 
 /// A tool that would tell if its handler ran.
 fn by_hand(input: &Value) -> Tool {
-    let ran = async |_: Serde<Value>| -> Result<&'static str> { Ok("It ran.") };
+    let ran = async |_: PlainJson<Value>| -> Result<&'static str> { Ok("It ran.") };
     Tool::new("by_hand", ran).input_schema(schema(input))
 }
 
@@ -295,8 +294,8 @@ async fn what_serde_cannot_read_is_named_by_its_path() {
     struct Room {
         nights: u8,
     }
-    let nights = async |rooms: Serde<Rooms>| -> Result<String> {
-        Ok(rooms.value.rooms[0].nights.to_string())
+    let nights = async |PlainJson(stay): PlainJson<Rooms>| -> Result<String> {
+        Ok(stay.rooms[0].nights.to_string())
     };
     let tool = Tool::new("nights", nights).input_schema(Schema::default());
     for (arguments, expected) in [

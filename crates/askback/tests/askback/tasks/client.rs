@@ -269,7 +269,7 @@ async fn a_task_that_was_taken_up_is_cancelled_where_it_is_dropped() {
 #[tokio::test(start_paused = true)]
 async fn the_result_of_a_task_that_was_taken_up_is_checked() {
     async fn typed() -> Result<askback::Json<std::collections::BTreeMap<String, String>>> {
-        Ok(askback::Json::new([].into()))
+        Ok(askback::Json([].into()))
     }
     let server = builder().tool(Tool::new("typed", typed)).build().unwrap();
     let task = leave_asking(&server, "reserve").await;
