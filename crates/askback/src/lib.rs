@@ -65,6 +65,7 @@
 //! |---|---|
 //! | `macros`, `server`, `stdio` | the default features: `#[tool]` and its like, servers, standard streams |
 //! | `client` | clients; with `stdio`, of servers that they start |
+//! | `anyhow` | handlers may fail with `anyhow::Error` |
 //! | `dates`, `pattern` | forms with dates and times, and with patterns of text |
 //! | `http-server`, `http-client` | HTTP, for each side |
 //! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |

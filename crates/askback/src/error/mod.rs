@@ -1,11 +1,13 @@
 //! The error of a call.
 
+#[cfg(feature = "anyhow")]
+mod anyhow;
 #[cfg(feature = "server")]
 mod handled;
 #[cfg(feature = "server")]
 mod recorded;
 
-use std::{any::Any, error::Error as StdError, fmt, io};
+use std::{error::Error as StdError, fmt, io};
 
 #[cfg(feature = "server")]
 use askback_core::protocol::{ClientCapabilities, ElicitUrlParams, UrlElicitationRequired};
@@ -36,8 +38,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a handler ended without its result.
 ///
 /// Any `std::error::Error` becomes one through `?`, and so does a person's no through
-/// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, an
-/// `anyhow::Error` or a boxed error with `.map_err(Error::internal)?`. What the client sees depends on what was called:
+/// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, a
+/// boxed error with `.map_err(Error::internal)?`, and an `anyhow::Error` through `?` with the feature `anyhow`: the
+/// client then reads its outermost words, and the causes are logged. What the client sees depends on what was called:
 ///
 /// | the error | a tool answers | a prompt or resource answers |
 /// |---|---|---|
@@ -99,7 +102,7 @@ impl Error {
 
     /// Makes an error whose words only the operator reads: they are logged, with those of its sources, and
     /// the client is told that the server failed. For errors that do not implement `std::error::Error` or
-    /// that were not written for clients: `anyhow::Error`, a boxed error.
+    /// that were not written for clients, such as a boxed error.
     ///
     /// ```
     /// use askback::{Error, Result};
@@ -220,6 +223,29 @@ impl Error {
         ErrorObject::new(code, self.message)
     }
 
+    /// The error of a call that failed for this reason.
+    fn from_source(source: Box<dyn StdError + Send + Sync>) -> Self {
+        let message = match told(&*source) {
+            Some(told) => {
+                tracing::error!(cause = %source, "what the server runs on failed");
+                told.to_owned()
+            }
+            None => source.to_string(),
+        };
+        let kind = if let Some(ask) = source.downcast_ref::<AskError>() {
+            Kind::Ask(ask.clone())
+        } else if source.is::<Issues>() {
+            Kind::InvalidParams
+        } else {
+            Kind::Failed
+        };
+        Self {
+            kind,
+            message,
+            source: Some(source),
+        }
+    }
+
     fn of(kind: Kind, message: String) -> Self {
         Self {
             kind,
@@ -246,30 +272,11 @@ impl<E: Cause> From<E> for Error {
     }
 }
 
+#[cfg(not(feature = "anyhow"))]
 #[diagnostic::do_not_recommend]
 impl<E: StdError + Send + Sync + 'static> Cause for E {
     fn into_error(self) -> Error {
-        let error = self;
-        let any: &dyn Any = &error;
-        let message = match told(any) {
-            Some(told) => {
-                tracing::error!(cause = %error, "what the server runs on failed");
-                told.to_owned()
-            }
-            None => error.to_string(),
-        };
-        let kind = if let Some(ask) = any.downcast_ref::<AskError>() {
-            Kind::Ask(ask.clone())
-        } else if any.is::<Issues>() {
-            Kind::InvalidParams
-        } else {
-            Kind::Failed
-        };
-        Error {
-            kind,
-            message,
-            source: Some(Box::new(error)),
-        }
+        Error::from_source(Box::new(self))
     }
 }
 
@@ -287,7 +294,7 @@ fn chain(error: &dyn StdError) -> String {
 
 /// Returns the message for the client, where the error comes from the machine under the server;
 /// `None` for any other, whose words are the author's.
-fn told(error: &dyn Any) -> Option<&'static str> {
+fn told(error: &(dyn StdError + 'static)) -> Option<&'static str> {
     #[cfg(feature = "server")]
     match error.downcast_ref::<StoreError>() {
         // What its client can do something about.

@@ -1,0 +1,65 @@
+//! Errors of `anyhow`, in both directions.
+
+use std::{any::Any, error::Error as StdError, fmt};
+
+use askback_core::{ask::AskError, forms::Issues};
+
+use super::{Cause, Error, Kind, chain, told};
+
+/// An [`Error`] on its way through `anyhow`, which takes only what implements `std::error::Error`.
+#[derive(Debug)]
+struct Carried(Error);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Carried {}
+
+impl From<Error> for anyhow::Error {
+    fn from(error: Error) -> Self {
+        Self::new(Carried(error))
+    }
+}
+
+// `anyhow::Error` implements no trait that would do in place of `Into`, and the compiler does not take an
+// implementation for it beside one for all of `std::error::Error`.
+#[diagnostic::do_not_recommend]
+impl<E: Into<Box<dyn StdError + Send + Sync>> + 'static> Cause for E {
+    fn into_error(self) -> Error {
+        let mut this = Some(self);
+        match (&mut this as &mut dyn Any).downcast_mut::<Option<anyhow::Error>>() {
+            Some(error) => error.take().map(from_anyhow),
+            None => this.map(|error| Error::from_source(error.into())),
+        }
+        .unwrap_or_else(|| Error::new("a failure without an error"))
+    }
+}
+
+/// The client reads the outermost words alone; all that is below them is logged.
+fn from_anyhow(error: anyhow::Error) -> Error {
+    let error = match error.downcast::<Carried>() {
+        Ok(carried) => return carried.0,
+        Err(error) => error,
+    };
+    let kind = if let Some(ask) = error.downcast_ref::<AskError>() {
+        Kind::Ask(ask.clone())
+    } else if error.is::<Issues>() {
+        Kind::InvalidParams
+    } else {
+        Kind::Failed
+    };
+    let outermost: &(dyn StdError + 'static) = &*error;
+    let told = told(outermost);
+    if told.is_some() || outermost.source().is_some() {
+        tracing::error!(cause = chain(outermost), "a handler failed");
+    }
+    let message = told.map_or_else(|| outermost.to_string(), str::to_owned);
+    Error {
+        kind,
+        message,
+        source: Some(error.into()),
+    }
+}
