@@ -58,6 +58,9 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// `#[form(...)]` says of a field ([`macro@Form`]), and its doc comment is its description; both also
 /// make an argument of a type that the macro does not know, such as a choice: `#[arg] seat: Seat`.
 ///
+/// With the feature `schemars`, a list, a map, a set, a tuple or a `PathBuf` is an argument of a tool, too, and so is any
+/// type with `Deserialize` and `JsonSchema` that is marked `#[arg(json)]`.
+///
 /// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
 /// the person is asked, instead of the form's own message.
 ///

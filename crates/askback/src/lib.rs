@@ -148,9 +148,32 @@ pub use server::{
 pub mod __private {
     #[cfg(feature = "server")]
     pub use crate::error::Cause;
+    #[cfg(feature = "schemars")]
+    pub use crate::handler::{Gathered, Members, Nested, ObjectSchema};
     #[cfg(feature = "server")]
     pub use crate::handler::{
         NoForm, Probe, Worded, Words, handling, handling_result, is_asked, is_parameter,
     };
     pub use askback_core::forms;
+
+    /// Hands on the code of a tool that has a list, a map, a path or a struct as an argument.
+    #[cfg(feature = "schemars")]
+    #[macro_export]
+    #[doc(hidden)]
+    macro_rules! __nested {
+        ($($code:tt)*) => { $($code)* };
+    }
+
+    #[cfg(not(feature = "schemars"))]
+    #[macro_export]
+    #[doc(hidden)]
+    macro_rules! __nested {
+        ($($code:tt)*) => {
+            ::core::compile_error!(
+                "lists, maps, paths and structs are arguments with the feature `schemars` of askback"
+            )
+        };
+    }
+
+    pub use __nested as nested;
 }

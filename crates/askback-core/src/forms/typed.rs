@@ -52,7 +52,8 @@ pub trait Form: Sized + Send + 'static {
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "cannot be asked in a form",
     note = "a field is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of one of these",
-    note = "in place of a struct, the form has the fields of that struct; or it is asked for as a form of its own"
+    note = "in place of a struct, the form has the fields of that struct; or it is asked for as a form of its own",
+    note = "an argument of a tool may be nested: mark it `#[arg(json)]`"
 )]
 pub trait FormField: Sized {
     /// The sort of the field; the derive macro checks its attributes against it.

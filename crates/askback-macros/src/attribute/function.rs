@@ -56,7 +56,7 @@ impl Function {
         }
         let (arguments, extracted): (Vec<_>, Vec<_>) = parameters
             .iter()
-            .partition(|parameter| matches!(parameter, Parameter::Argument { .. }));
+            .partition(|parameter| !matches!(parameter, Parameter::Extracted { .. }));
         if extracted.len() + usize::from(!arguments.is_empty()) > PARAMETERS {
             let message = format!(
                 "`{name}`: {what} has at most {PARAMETERS} parameters; gather its arguments in \
@@ -98,6 +98,10 @@ impl Function {
             signature,
             body,
         } = &self.item;
+        let mut body_of_target = quote!(#checks #words #form #made);
+        if self.has_nested() {
+            body_of_target = quote!(#krate::__private::nested! { #body_of_target });
+        }
         let are = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
         // What decides whether the function is there decides so for all that is made of it.
         let conditions: Vec<_> = attributes.iter().filter(are("cfg")).collect();
@@ -116,10 +120,7 @@ impl Function {
             #(#docs)*
             #[must_use]
             #visibility fn #ident() -> #krate::#target {
-                #checks
-                #words
-                #form
-                #made
+                #body_of_target
             }
 
             #(#conditions)*
@@ -145,12 +146,20 @@ impl Function {
         let mut declared = Vec::new();
         let mut passed = Vec::new();
         let mut has_arguments = false;
+        let form_of = if self.has_nested() {
+            quote!(#arguments.form)
+        } else {
+            quote!(#arguments)
+        };
         for (at, parameter) in self.parameters.iter().enumerate() {
             let value = local(&format!("parameter_{at}"));
             match parameter {
                 Parameter::Argument { ident, .. } => {
                     has_arguments = true;
-                    passed.push(quote!(#arguments.#ident));
+                    passed.push(quote!(#form_of.#ident));
+                }
+                Parameter::Nested { ident, .. } => {
+                    passed.push(quote!(#arguments.nested.#ident));
                 }
                 Parameter::Extracted { ty, message: None } => {
                     declared.push(quote!(#value: #ty));
@@ -168,7 +177,10 @@ impl Function {
                 }
             }
         }
-        if has_arguments {
+        if self.has_nested() {
+            let nested = parameter::nested_name();
+            declared.push(quote!(#arguments: #krate::__private::Gathered<#form, #nested>));
+        } else if has_arguments {
             declared.push(quote!(#arguments: #form));
         }
         // At one place, the compiler says what is wrong only once.
@@ -185,6 +197,12 @@ impl Function {
         quote_spanned! {ident.span()=>
             |#(#declared),*| #krate::__private::#handling(#ident::call(#(#passed),*))
         }
+    }
+
+    /// Whether serde reads some of its arguments.
+    fn has_nested(&self) -> bool {
+        let is_nested = |parameter: &Parameter| matches!(parameter, Parameter::Nested { .. });
+        self.parameters.iter().any(is_nested)
     }
 
     /// Whether it returns a `Result` by name. Its error may be of any type that `?` converts.

@@ -1,13 +1,13 @@
 //! The parameters of the function on which an attribute stands.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Attribute, DeriveInput, Error, Ident, LitStr, Meta, Pat, PatType, Result, Type, parse_quote,
-    parse_quote_spanned, spanned::Spanned,
+    Attribute, DeriveInput, Error, Ident, LitStr, Meta, MetaList, Pat, PatType, Result, Type,
+    ext::IdentExt, parse_quote, parse_quote_spanned, spanned::Spanned,
 };
 
-use crate::form;
+use crate::{doc::doc_comment, form};
 
 /// The source of a parameter.
 pub(super) enum Parameter {
@@ -23,6 +23,15 @@ pub(super) enum Parameter {
         ty: Type,
         /// The attributes of the field.
         attributes: Vec<Attribute>,
+    },
+    /// One argument of the call that no form can ask for: serde reads it.
+    Nested {
+        ident: Ident,
+        ty: Type,
+        /// The name under which clients give it.
+        name: String,
+        title: Option<String>,
+        description: Option<String>,
     },
 }
 
@@ -42,28 +51,56 @@ impl Parameter {
                 refuse_said(said, &ty, message.is_some())?;
                 true
             }
-            None => message.is_none() && form::is_field(&ty),
+            None => message.is_none() && (form::is_field(&ty) || form::is_nested(&ty)),
         };
         if !is_argument {
             return Ok(Self::Extracted { ty, message });
         }
-        if let Some(refused) = form::refusal(&ty) {
+        let is_json = attributes.as_ref().is_some_and(|said| said.is_json);
+        let is_nested = what == "a tool" && (is_json || form::is_nested(&ty));
+        if !is_nested && let Some(refused) = form::refusal(&ty) {
             let argument = input.pat.to_token_stream();
             let message = format!("argument `{argument}`: {}", refused.of_argument());
             return Err(Error::new_spanned(ty, message));
         }
         let attributes = attributes.map_or_else(Vec::new, |said| said.attributes);
-        match &*input.pat {
-            Pat::Ident(pat) if pat.subpat.is_none() && pat.by_ref.is_none() => Ok(Self::Argument {
-                ident: pat.ident.clone(),
-                ty,
-                attributes,
-            }),
-            pat => Err(Error::new_spanned(
-                pat,
-                format!("`{name}`: an argument has a plain name, under which clients give it"),
-            )),
+        let ident = match &*input.pat {
+            Pat::Ident(pat) if pat.subpat.is_none() && pat.by_ref.is_none() => pat.ident.clone(),
+            pat => {
+                let message =
+                    format!("`{name}`: an argument has a plain name, under which clients give it");
+                return Err(Error::new_spanned(pat, message));
+            }
+        };
+        if is_nested {
+            return Self::nested(ident, ty, &attributes);
         }
+        Ok(Self::Argument {
+            ident,
+            ty,
+            attributes,
+        })
+    }
+
+    fn nested(ident: Ident, ty: Type, attributes: &[Attribute]) -> Result<Self> {
+        let read = form::FieldAttributes::read(attributes)?;
+        let refused = read.constraints.first().map(|constraint| constraint.span);
+        let refused = refused.or(read.default.map(|default| default.span()));
+        if let Some(span) = refused {
+            let message = format!(
+                "argument `{ident}`: what serde reads takes `title`, `description` and `rename`; set bounds and defaults \
+                 in a struct that derives `JsonSchema`, or check in the function"
+            );
+            return Err(Error::new(span, message));
+        }
+        let text = |given: Option<LitStr>| given.map(|text| text.value());
+        Ok(Self::Nested {
+            name: text(read.rename).unwrap_or_else(|| ident.unraw().to_string()),
+            title: text(read.title),
+            description: text(read.description).or_else(|| doc_comment(attributes)),
+            ident,
+            ty,
+        })
     }
 }
 
@@ -73,6 +110,8 @@ struct Said {
     attributes: Vec<Attribute>,
     /// One of them, for messages.
     at: TokenStream,
+    /// Serde reads it: `#[arg(json)]`.
+    is_json: bool,
 }
 
 /// Takes `#[arg(…)]` and doc comments from the attributes of a parameter.
@@ -87,11 +126,15 @@ fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<Said>> {
         return Ok(None);
     };
     let mut fields = Vec::with_capacity(said.len());
+    let mut is_json = false;
     for mut attribute in said {
         let span = attribute.path().span();
         match &mut attribute.meta {
             Meta::Path(_) => continue,
-            Meta::List(list) => list.path = parse_quote_spanned!(span=> form),
+            Meta::List(list) => {
+                is_json |= take_json(list);
+                list.path = parse_quote_spanned!(span=> form);
+            }
             Meta::NameValue(value) if value.path.is_ident("doc") => {}
             Meta::NameValue(_) => {
                 let message = "what is said of an argument is a list: `#[arg(min = 1)]`";
@@ -103,7 +146,23 @@ fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<Said>> {
     Ok(Some(Said {
         attributes: fields,
         at,
+        is_json,
     }))
+}
+
+/// Takes `json` from the beginning of `#[arg(json, …)]`.
+fn take_json(list: &mut MetaList) -> bool {
+    let mut tokens = list.tokens.clone().into_iter();
+    let is_json = matches!(tokens.next(), Some(TokenTree::Ident(word)) if word == "json");
+    match tokens.next() {
+        None => {}
+        Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => {}
+        _ => return false,
+    }
+    if is_json {
+        list.tokens = tokens.collect();
+    }
+    is_json
 }
 
 /// Refuses to make an argument of what is something else already.
@@ -140,10 +199,11 @@ pub(super) fn gathered(
                 ty,
                 attributes,
             } => Some(quote!(#(#attributes)* #ident: #ty)),
-            Parameter::Extracted { .. } => None,
+            _ => None,
         })
         .collect();
-    if fields.is_empty() {
+    let nested = nested(parameters, krate);
+    if fields.is_empty() && nested.is_none() {
         return Ok(None);
     }
     let name = form_name();
@@ -155,7 +215,7 @@ pub(super) fn gathered(
     let derived = form::derive(&input)?;
     let fields = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::Argument { ident, ty, .. } => Some(quote!(#ident: #ty)),
-        Parameter::Extracted { .. } => None,
+        _ => None,
     });
     let alone = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::Extracted { ty, message: None } => Some(quote_spanned! {ty.span()=>
@@ -172,8 +232,59 @@ pub(super) fn gathered(
     Ok(Some(quote! {
         struct #name { #(#fields),* }
         #derived
+        #nested
         #(#alone)*
     }))
+}
+
+/// The struct of the arguments that serde reads, and how it is read; nothing if there is none.
+fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> {
+    let mut fields = Vec::new();
+    let mut described = Vec::new();
+    let mut read = Vec::new();
+    for parameter in parameters {
+        let Parameter::Nested {
+            ident,
+            ty,
+            name,
+            title,
+            description,
+        } = parameter
+        else {
+            continue;
+        };
+        let is_required = !form::is_named(ty, "Option");
+        let [title, description] = [title, description].map(|text| match text {
+            Some(text) => quote!(::core::option::Option::Some(#text)),
+            None => quote!(::core::option::Option::None),
+        });
+        fields.push(quote!(#ident: #ty));
+        described.push(quote_spanned! {ty.span()=>
+            schema.property::<#ty>(#name, #title, #description, #is_required);
+        });
+        read.push(quote!(#ident: arguments.take(#name)?));
+    }
+    let name = nested_name();
+    (!fields.is_empty()).then(|| {
+        quote! {
+            struct #name { #(#fields),* }
+
+            impl #krate::__private::Nested for #name {
+                fn describe(schema: &mut #krate::__private::ObjectSchema) {
+                    #(#described)*
+                }
+
+                fn read(arguments: &mut #krate::__private::Members) -> #krate::Result<Self> {
+                    ::core::result::Result::Ok(Self { #(#read),* })
+                }
+            }
+        }
+    })
+}
+
+/// The name of the type of the arguments that serde reads.
+pub(super) fn nested_name() -> Ident {
+    format_ident!("__Nested")
 }
 
 /// The name of the type of that form. It stands in a function of its own, beside types of the

@@ -25,12 +25,12 @@ pub(super) struct Container {
 
 /// The attributes of a field.
 #[derive(Default)]
-pub(super) struct Field {
-    pub(super) title: Option<LitStr>,
-    pub(super) description: Option<LitStr>,
-    pub(super) rename: Option<LitStr>,
-    pub(super) default: Option<Expr>,
-    pub(super) constraints: Vec<Constraint>,
+pub(crate) struct Field {
+    pub(crate) title: Option<LitStr>,
+    pub(crate) description: Option<LitStr>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) default: Option<Expr>,
+    pub(crate) constraints: Vec<Constraint>,
 }
 
 /// The attributes of a variant.
@@ -42,10 +42,10 @@ pub(super) struct Variant {
 
 /// An attribute that suits fields of some sorts only. The sort is a matter of the type, which a
 /// macro cannot see, so the compiler is given an assertion to check.
-pub(super) struct Constraint {
+pub(crate) struct Constraint {
     /// The attribute, and the name of the setter that it calls.
-    pub(super) name: &'static str,
-    pub(super) span: Span,
+    pub(crate) name: &'static str,
+    pub(crate) span: Span,
     /// The argument of the setter.
     pub(super) value: TokenStream,
     /// The sorts of fields it suits.
@@ -106,7 +106,7 @@ impl Container {
 }
 
 impl Field {
-    pub(super) fn read(attributes: &[Attribute]) -> Result<Self> {
+    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut field = Self::default();
         each(attributes, |name, meta| match name {
             "title" => once(&mut field.title, &meta, text(&meta)?),

@@ -9,7 +9,10 @@ use quote::quote;
 use syn::{Data, DeriveInput, Error, Result};
 
 use self::attributes::Container;
-pub(crate) use self::record::{is_field, refusal};
+pub(crate) use self::{
+    attributes::Field as FieldAttributes,
+    record::{is_field, is_named, is_nested, refusal},
+};
 
 /// The implementation for a struct or an enum.
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {

@@ -256,6 +256,20 @@ fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     }
 }
 
+/// Whether a type is known by its name to be one that serde and schemars read and a form cannot ask for: a list of
+/// free values, a map, a set, a tuple, a path.
+pub(crate) fn is_nested(ty: &Type) -> bool {
+    if matches!(refusal(ty), Some(Refusal::Kind(..))) {
+        return true;
+    }
+    let Type::Path(path) = ty else { return false };
+    let Some(last) = path.path.segments.last() else {
+        return false;
+    };
+    let holds = last.ident == "Option" || last.ident == "Vec";
+    last.ident == "PathBuf" || holds && first_argument(&last.arguments).is_some_and(is_nested)
+}
+
 /// Whether a type is known by its name to be that of a field, or to be refused as one.
 pub(crate) fn is_field(ty: &Type) -> bool {
     is_plain(ty) || is_named(ty, "Option") || is_named(ty, "Vec") || refusal(ty).is_some()
@@ -285,10 +299,7 @@ impl Refusal {
 
     pub(crate) fn of_argument(&self) -> String {
         match self {
-            Self::Kind(kind, _) => format!(
-                "{kind} is no plain argument; take all arguments as `Json<_>` of a struct that has it \
-                 (feature `schemars`)"
-            ),
+            Self::Kind(kind, _) => format!("{kind} cannot be an argument of a prompt or resource"),
             Self::Use(other) => (*other).to_owned(),
         }
     }
@@ -362,7 +373,7 @@ fn is_plain(ty: &Type) -> bool {
     PLAIN.iter().any(|plain| is_named(ty, plain))
 }
 
-fn is_named(ty: &Type, name: &str) -> bool {
+pub(crate) fn is_named(ty: &Type, name: &str) -> bool {
     let Type::Path(path) = ty else { return false };
     let last = path.path.segments.last();
     last.is_some_and(|last| last.ident == name)

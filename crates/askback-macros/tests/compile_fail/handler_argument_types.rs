@@ -38,8 +38,18 @@ async fn takes_what_is_unknown(#[arg] _unknown: Unknown) -> Result<()> {
 }
 
 #[tool]
-async fn takes_a_list(names: Vec<String>) -> Result<String> {
+async fn takes_a_list_without_the_feature(names: Vec<String>) -> Result<String> {
     Ok(names.concat())
+}
+
+#[prompt]
+async fn prompts_with_a_list(names: Vec<String>) -> Result<String> {
+    Ok(names.concat())
+}
+
+#[tool]
+async fn bounds_a_list(#[arg(max = 9)] rows: Vec<u8>) -> Result<u8> {
+    Ok(rows[0])
 }
 
 #[tool]

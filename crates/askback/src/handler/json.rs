@@ -184,17 +184,29 @@ fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
             serde_path_to_error::deserialize(object)
         }
     };
-    read.map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        let why = inner.to_string();
-        let place = format!(" at line {} column {}", inner.line(), inner.column());
-        let why = why.strip_suffix(&place).unwrap_or(&why);
-        match path.as_str() {
-            "." => Error::invalid_params(format!("the arguments do not fit: {why}")),
-            path => Error::invalid_params(format!("the arguments do not fit: {path}: {why}")),
-        }
-    })
+    read.map_err(|error| misfit("", error))
+}
+
+/// Reads one argument.
+#[cfg(feature = "schemars")]
+pub(super) fn read_value<T: DeserializeOwned>(value: serde_json::Value, name: &str) -> Result<T> {
+    serde_path_to_error::deserialize(value).map_err(|error| misfit(name, error))
+}
+
+fn misfit(name: &str, error: serde_path_to_error::Error<serde_json::Error>) -> Error {
+    let path = error.path().to_string();
+    let inner = error.into_inner();
+    let why = inner.to_string();
+    let place = format!(" at line {} column {}", inner.line(), inner.column());
+    let why = why.strip_suffix(&place).unwrap_or(&why);
+    let path = match (name, path.as_str()) {
+        ("", ".") => return Error::invalid_params(format!("the arguments do not fit: {why}")),
+        ("", path) => path.to_owned(),
+        (name, ".") => name.to_owned(),
+        (name, path) if path.starts_with('[') => format!("{name}{path}"),
+        (name, path) => format!("{name}.{path}"),
+    };
+    Error::invalid_params(format!("the arguments do not fit: {path}: {why}"))
 }
 
 #[diagnostic::do_not_recommend]

@@ -7,6 +7,8 @@
 mod blocking;
 mod extract;
 mod json;
+#[cfg(feature = "schemars")]
+mod nested;
 mod output;
 mod state;
 
@@ -18,6 +20,9 @@ pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};
 #[cfg(feature = "schemars")]
 pub use json::Json;
 pub use json::{PlainJson, WithText};
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+pub use nested::{Gathered, Members, Nested, ObjectSchema};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::misfit::Misfit;
 #[cfg(all(feature = "schemars", feature = "server"))]
-pub(crate) use self::of_type::{of_arguments, of_result};
+pub(crate) use self::of_type::{generator, of_arguments, of_result};
 use self::{
     shape::{Extent, Shape},
     unique::UniqueItems,

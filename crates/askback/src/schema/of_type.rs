@@ -1,7 +1,7 @@
 //! Schemas of types, by `schemars`.
 
 use askback_core::protocol;
-use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 /// The schema of arguments that are read as this type: that of an object, which arguments are.
@@ -32,6 +32,11 @@ pub(crate) fn of_result<T: JsonSchema>() -> Option<protocol::Schema> {
         schema.insert("type".to_owned(), "object".into());
     }
     protocol::Schema::new(&schema).ok()
+}
+
+/// Makes the schemas of the types of single arguments.
+pub(crate) fn generator() -> SchemaGenerator {
+    settings().for_deserialize().into_generator()
 }
 
 /// 2020-12, which needs not be said.

@@ -21,6 +21,7 @@ mod middleware;
 #[cfg(feature = "http-server")]
 mod mirrored;
 mod mounted;
+mod nested;
 mod observability;
 mod offered;
 #[cfg(feature = "http-server")]

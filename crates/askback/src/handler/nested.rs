@@ -1,0 +1,125 @@
+//! Arguments that are parameters and that no form can ask for: lists, maps, paths and structs.
+//!
+//! Forms are flat and arguments are not. The macros put the arguments of plain types into a form, which fills in
+//! defaults and checks bounds, and leave the others to serde.
+
+use askback_core::{
+    forms::{Content, Form},
+    protocol,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{Extract, Extraction, extract::read_content, json::read_value};
+use crate::{
+    ctx::{Arguments, Ctx, Parameters},
+    error::{Error, Result},
+    schema,
+};
+
+/// The arguments that serde reads; the macros implement it.
+pub trait Nested: Sized + Send + 'static {
+    /// Adds their properties to the schema of the arguments.
+    fn describe(schema: &mut ObjectSchema);
+
+    /// Takes them out of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not fit its type.
+    fn read(arguments: &mut Members) -> Result<Self>;
+}
+
+/// All arguments of a call: a form, and what no form can ask for.
+pub struct Gathered<F, N> {
+    /// The arguments of plain types.
+    pub form: F,
+    /// The others.
+    pub nested: N,
+}
+
+/// The schema of an object, which is made a property at a time.
+pub struct ObjectSchema {
+    generator: schemars::SchemaGenerator,
+    members: Map<String, Value>,
+}
+
+/// The members of an object that are not yet taken.
+pub struct Members(Map<String, Value>);
+
+impl ObjectSchema {
+    /// Adds a property.
+    pub fn property<T: JsonSchema>(
+        &mut self,
+        name: &str,
+        title: Option<&str>,
+        description: Option<&str>,
+        is_required: bool,
+    ) {
+        let mut property = self.generator.subschema_for::<T>();
+        for (keyword, text) in [("title", title), ("description", description)] {
+            if let Some(text) = text {
+                property.insert(keyword.to_owned(), text.into());
+            }
+        }
+        let members = &mut self.members;
+        members.entry("properties").or_insert_with(|| json!({}))[name] = property.into();
+        if is_required
+            && let Value::Array(required) = members.entry("required").or_insert_with(|| json!([]))
+        {
+            required.push(name.into());
+        }
+    }
+}
+
+impl Members {
+    /// Takes a member and reads it; one that is missing is read as null.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit the type.
+    pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
+        read_value(self.0.remove(name).unwrap_or_default(), name)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<F: Form, N: Nested> Extract for Gathered<F, N> {
+    fn describe(parameters: &mut Parameters) {
+        let form = serde_json::from_str(&F::schema().to_json()).unwrap_or_default();
+        let mut schema = ObjectSchema {
+            generator: schema::generator(),
+            members: form,
+        };
+        N::describe(&mut schema);
+        let ObjectSchema {
+            mut generator,
+            mut members,
+        } = schema;
+        let definitions = generator.take_definitions(true);
+        if !definitions.is_empty() {
+            members.insert("$defs".to_owned(), definitions.into());
+        }
+        let schema = protocol::Schema::new(&members).unwrap_or_default();
+        parameters.describe_by_schema(schema);
+    }
+
+    fn extract(ctx: &Ctx) -> Extraction<Self> {
+        Extraction::Ready(read(ctx))
+    }
+}
+
+fn read<F: Form, N: Nested>(ctx: &Ctx) -> Result<Gathered<F, N>> {
+    let Arguments::Object(object) = ctx.incoming().arguments() else {
+        return Err(Error::invalid_params("the arguments are no object"));
+    };
+    let members: Content = object
+        .decode()
+        .map_err(|error| Error::invalid_params(format!("the arguments cannot be read: {error}")))?;
+    let mut members = Members(members);
+    Ok(Gathered {
+        nested: N::read(&mut members)?,
+        form: read_content(ctx, &F::schema(), members.0)?,
+    })
+}
