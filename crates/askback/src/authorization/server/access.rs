@@ -147,6 +147,13 @@ impl Access {
     }
 }
 
+/// The rights of a token without scopes that does not expire.
+impl From<Principal> for Access {
+    fn from(principal: Principal) -> Self {
+        Self::new(principal, Scopes::new())
+    }
+}
+
 impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
     fn issuers(&self) -> Vec<String> {
         (**self).issuers()

@@ -24,7 +24,7 @@
 //!
 //! A [`TokenVerifier`] tells the rights of a token: [`JwtVerifier`] for signed tokens (RFC 9068),
 //! [`Introspection`] for those only their issuer can read (RFC 7662), [`DevelopmentTokens`] while
-//! there is no authorization server yet, or one of your own. A [`Protection`] puts it in front of
+//! there is no authorization server yet, or one of your own; [`Protection::verify_with`] takes a function. A [`Protection`] puts it in front of
 //! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and which scopes
 //! they need.
 //!

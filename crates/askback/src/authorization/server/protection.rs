@@ -1,15 +1,19 @@
 //! The protection of an endpoint by tokens.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    future::Future,
+    sync::{Arc, Mutex},
+};
 
 use askback_core::{
     ask::Millis,
     auth::{BadScopes, ProtectedResource, Scopes},
+    future::BoxFuture,
 };
 use tokio::time::Instant;
 
 use super::{
-    access::TokenVerifier,
+    access::{Access, PresentedToken, Rejected, TokenVerifier},
     dpop::Proofs,
     fetch::{UnusableUrl, usable},
     hierarchy::Hierarchy,
@@ -56,6 +60,23 @@ pub enum BadProtection {
     Entropy(String),
 }
 
+/// A verifier that is a function.
+struct VerifyFn<F>(F);
+
+impl<F, Fut> TokenVerifier for VerifyFn<F>
+where
+    F: Fn(String) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Access, Rejected>> + Send + 'static,
+{
+    fn issuers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+        Box::pin((self.0)(token.reveal().to_owned()))
+    }
+}
+
 impl Protection {
     /// The protection of the server that clients reach by this URL, such as
     /// `https://mcp.example.com/mcp`. Tokens must have been issued for exactly this URL.
@@ -71,7 +92,64 @@ impl Protection {
         resource: impl Into<String>,
         verifier: impl TokenVerifier,
     ) -> Result<Self, BadProtection> {
-        let resource = resource.into();
+        let issuers = verifier.issuers();
+        if issuers.is_empty() {
+            tracing::warn!("clients cannot find out where tokens come from: there is no issuer");
+        }
+        Self::build(resource.into(), issuers, Arc::new(verifier))
+    }
+
+    /// The protection of the server at this URL by tokens that the function knows, such as keys in a database.
+    ///
+    /// ```
+    /// use std::{collections::HashMap, sync::Arc};
+    ///
+    /// use askback::{
+    ///     Principal, Server,
+    ///     authorization::server::{Access, Protection, Rejected},
+    /// };
+    ///
+    /// # fn protect(server: Server) -> Result<(), Box<dyn std::error::Error>> {
+    /// let users: Arc<HashMap<&str, &str>> = Arc::new([("alices-token", "alice")].into());
+    /// let protection = Protection::verify_with("https://mcp.example.com/mcp", move |token| {
+    ///     let users = Arc::clone(&users);
+    ///     async move {
+    ///         let user = users.get(&*token).copied();
+    ///         let user = user.ok_or_else(|| Rejected::Invalid("no such token".to_owned()))?;
+    ///         Ok(Access::from(Principal::new(user)))
+    ///     }
+    /// })?;
+    /// let endpoint = server.http().protect(protection);
+    /// # let _ = endpoint;
+    /// # Ok(())
+    /// # }
+    /// # protect(Server::new("a", "1").build().unwrap()).unwrap();
+    /// ```
+    ///
+    /// Clients are told of no issuer: their users paste a token into their configuration. The function must know
+    /// only tokens that are for this server. It must not keep the token or send it to another server. If it
+    /// compares texts itself, it should compare their hashes: how long a comparison takes tells an attacker how
+    /// much of a guess is right.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protection::new`].
+    pub fn verify_with<F, Fut>(
+        resource: impl Into<String>,
+        verify: F,
+    ) -> Result<Self, BadProtection>
+    where
+        F: Fn(String) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Access, Rejected>> + Send + 'static,
+    {
+        Self::build(resource.into(), Vec::new(), Arc::new(VerifyFn(verify)))
+    }
+
+    fn build(
+        resource: String,
+        issuers: Vec<String>,
+        verifier: Arc<dyn TokenVerifier>,
+    ) -> Result<Self, BadProtection> {
         let url = usable(&resource)?;
         if resource.ends_with('/') || url.query().is_some() {
             return Err(BadProtection::Resource(resource));
@@ -80,12 +158,8 @@ impl Protection {
             ProtectedResource::well_known(&resource).map_err(|_| UnusableUrl(resource.clone()))?;
         let metadata_url = places.into_iter().next().unwrap_or_default();
         let metadata_path = usable(&metadata_url)?.path().to_owned();
-        let issuers = verifier.issuers();
         for issuer in &issuers {
             usable(issuer)?;
-        }
-        if issuers.is_empty() {
-            tracing::warn!("clients cannot find out where tokens come from: there is no issuer");
         }
         let mut document = ProtectedResource::new(resource, issuers);
         let algorithms = Proofs::algorithms().map(str::to_owned);
@@ -96,7 +170,7 @@ impl Protection {
             metadata_path,
             required: Scopes::new(),
             hierarchy: Hierarchy::default(),
-            verifier: Arc::new(verifier),
+            verifier,
             proofs: Arc::new(Proofs::new(url)),
             bound_only: false,
             complained: Arc::default(),

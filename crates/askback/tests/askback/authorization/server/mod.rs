@@ -2,6 +2,7 @@
 
 mod development;
 mod dpop;
+mod function;
 mod introspection;
 mod issuer;
 mod jwt;
