@@ -36,7 +36,7 @@ pub(super) enum Parameter {
 }
 
 /// The types that are made from the call as a whole, by their names.
-const EXTRACTED: [&str; 5] = ["Ctx", "Json", "PlainJson", "Ask", "State"];
+const EXTRACTED: [&str; 6] = ["Ctx", "Json", "PlainJson", "Ask", "State", "Extension"];
 
 impl Parameter {
     /// Reads a parameter and takes from it the attributes that are for the macro; `what` says what

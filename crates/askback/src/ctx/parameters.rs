@@ -37,6 +37,8 @@ pub struct Parameters {
     pub(crate) asks: Vec<(SharedForm, &'static str)>,
     /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
+    /// A parameter takes something of the HTTP request.
+    pub(crate) extensions: bool,
     /// The states of the server that they take.
     pub(crate) states: Vec<StateType>,
 }

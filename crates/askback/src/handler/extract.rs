@@ -21,6 +21,7 @@ use crate::{
 /// | [`PlainJson<T>`](crate::PlainJson) | the arguments, read with serde; the tool gives their schema itself |
 /// | [`Ask<T>`] | a form the person fills in before the handler runs, or one value |
 /// | [`State<T>`](crate::State) | something of the server's own, such as a database |
+/// | `Extension<T>` | something that a layer in front of the endpoint inserted into the HTTP request (feature `http-server`) |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",

@@ -5,6 +5,8 @@
 
 #[cfg(debug_assertions)]
 mod blocking;
+#[cfg(feature = "http-server")]
+mod extension;
 mod extract;
 mod json;
 #[cfg(feature = "schemars")]
@@ -14,6 +16,8 @@ mod state;
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
+#[cfg(feature = "http-server")]
+pub use extension::Extension;
 pub use extract::{Extract, Extraction};
 #[doc(hidden)]
 pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};

@@ -41,6 +41,8 @@ pub(super) struct Catalog {
     pub(super) lists_of_each: bool,
     /// Whether anything has ever needed more of a token than every request does.
     pub(super) needs_scopes: bool,
+    /// Whether a handler has ever taken something of its HTTP request.
+    pub(super) takes_extensions: bool,
     /// Whether anything has ever had a name in which something is encoded.
     pub(super) has_encoded_names: bool,
     /// The pages of its lists that were written.

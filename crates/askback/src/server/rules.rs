@@ -20,6 +20,12 @@ impl Catalog {
     /// kind keeps the order in which they were added.
     pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
+        let completers = item.completers().into_iter();
+        let mut parameters = completers
+            .flat_map(Completers::parameters)
+            .chain([item.parameters()]);
+        let takes_extensions = parameters.any(|parameters| parameters.extensions);
+        drop(parameters);
         let is_encoded = item.name().contains('%');
         let thing = Thing::new(T::KIND, item.name());
         let added = T::registry_mut(self).add(item, home, thing);
@@ -28,6 +34,7 @@ impl Catalog {
             name: item.name().to_owned(),
         })?;
         self.needs_scopes |= needs_scopes;
+        self.takes_extensions |= takes_extensions;
         self.has_encoded_names |= is_encoded;
         Ok(())
     }

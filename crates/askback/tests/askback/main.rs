@@ -7,6 +7,7 @@ mod blocking;
 mod changing;
 mod client;
 mod errors;
+mod extension;
 mod extensions;
 #[cfg(feature = "http-server")]
 mod http;

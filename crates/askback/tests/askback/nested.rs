@@ -20,7 +20,7 @@ enum Seat {
     Aisle,
 }
 
-#[derive(Deserialize, JsonSchema, Debug)]
+#[derive(Deserialize, JsonSchema)]
 struct Item {
     /// What was bought.
     what: String,
@@ -41,6 +41,9 @@ async fn pack(
     #[arg(json)] items: Vec<Item>,
     #[arg(json, description = "The first.")] first: Option<Item>,
 ) -> String {
+    let say = |item: &Item| format!("{} for {}", item.what, item.cents);
+    let items: Vec<_> = items.iter().map(say).collect();
+    let first = first.as_ref().map(say);
     format!("{city} {bags} {seat:?} {names:?} {tags:?} {path:?} {items:?} {first:?}")
 }
 
@@ -68,7 +71,7 @@ async fn arguments_may_be_lists_maps_paths_and_structs() {
         "labels": {"red": 1}, "path": "/tmp/a", "items": [{"what": "pen", "cents": 90}],
         "first": {"what": "cup", "cents": 5},
     });
-    let said = r#"Rome 3 Window ["Ada", "Bob"] Some({"red": 1}) Some("/tmp/a") [Item { what: "pen", cents: 90 }] Some(Item { what: "cup", cents: 5 })"#;
+    let said = r#"Rome 3 Window ["Ada", "Bob"] Some({"red": 1}) Some("/tmp/a") ["pen for 90"] Some("cup for 5")"#;
     check("pack", whole, false, said).await;
     let least = json!({"city": "Rome", "names": [], "items": []});
     check("pack", least, false, "Rome 2 Aisle [] None None [] None").await;

@@ -290,6 +290,7 @@ fn initialize(
         principal: sender.principal.cloned(),
         place: sender.place,
         trace: None,
+        attachment: None,
     };
     let open = Open {
         origin_bytes: origin.kept_bytes(),

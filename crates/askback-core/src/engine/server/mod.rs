@@ -16,6 +16,7 @@ use alloc::{
     sync::Arc,
     vec::Vec,
 };
+use core::any::Any;
 
 pub use call::Call;
 pub use known::KnownClient;
@@ -87,6 +88,8 @@ pub struct Origin {
     pub place: Place,
     /// Where the request stands in a trace, where it says so.
     pub trace: Option<Box<TraceContext>>,
+    /// What the transport hands on to the handler. The protocol does not read it.
+    pub attachment: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Where a client is, as far as its transport knows.

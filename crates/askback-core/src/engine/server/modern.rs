@@ -135,6 +135,7 @@ fn origin_of(
         principal,
         place,
         trace: TraceContext::of(meta).map(Box::new),
+        attachment: None,
     })
 }
 

@@ -14,12 +14,19 @@ use askback_core::{
     protocol::ClientRequest,
     revision::Kind,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
+use http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue,
+    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION},
+    request::Parts,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::heads::Heads;
+use super::{heads::Heads, response::SESSION_ID};
 use crate::server::Shared;
+
+/// The extensions of a request.
+pub(super) type Attachment = Arc<Extensions>;
 
 /// Opens a session.
 pub(super) const INITIALIZE: &str = "initialize";
@@ -28,6 +35,37 @@ pub(super) const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL
 /// Returns the principal that the layer before this service inserted.
 pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<Principal>().cloned().map(Arc::new)
+}
+
+/// Returns what handlers may take of a request, if one of them does: not the headers and extensions that prove
+/// who asks.
+pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
+    const PROOFS: [HeaderName; 5] = [
+        AUTHORIZATION,
+        PROXY_AUTHORIZATION,
+        COOKIE,
+        HeaderName::from_static("dpop"),
+        SESSION_ID,
+    ];
+    if !shared.catalog.load().takes_extensions {
+        return None;
+    }
+    let mut extensions = parts.extensions.clone();
+    // Handlers ask their context, which notes that they did.
+    extensions.remove::<Principal>();
+    let headers = parts.headers.iter();
+    let harmless = headers.filter(|(name, value)| !PROOFS.contains(name) && !value.is_sensitive());
+    let harmless = harmless.map(|(name, value)| (name.clone(), value.clone()));
+    extensions.insert(HeaderMap::from_iter(harmless));
+    Some(Arc::new(extensions))
+}
+
+/// Gives a call what its handler may take of its request.
+pub(super) fn attach(call: &mut Call, attachment: Option<&Attachment>) {
+    if let Some(attachment) = attachment {
+        let attachment = Arc::clone(attachment);
+        Arc::make_mut(&mut call.origin).attachment = Some(attachment);
+    }
 }
 
 /// Admits a request, or says the first thing that is wrong: headers before the revision, the

@@ -33,7 +33,7 @@ use http::{
 
 use self::route::Route;
 use super::{
-    admission::{admit, judge, principal},
+    admission::{admit, attach, attachment, judge, principal},
     body::{Body, Outgoing},
     heads::Heads,
     known::KnownClients,
@@ -274,7 +274,10 @@ impl Inner {
                 Stateless::Answered(response) => response,
             },
             Route::New => self.initialize(parts, received),
-            Route::Session(session) => self.message(session, accept, received).await,
+            Route::Session(session) => {
+                let attachment = attachment(&self.shared, parts);
+                self.message(session, accept, received, attachment).await
+            }
             Route::Nowhere(refusal) => refusal,
         }
     }
@@ -308,9 +311,12 @@ impl Inner {
             }
         };
         match admitted {
-            Ok(call) => match self.answer_at_once(&call, accept) {
+            Ok(mut call) => match self.answer_at_once(&call, accept) {
                 Some(answered) => Stateless::Answered(answered),
-                None => Stateless::Call(call),
+                None => {
+                    attach(&mut call, attachment(&self.shared, parts).as_ref());
+                    Stateless::Call(call)
+                }
             },
             Err(error) => {
                 let status = response::status(error.code);

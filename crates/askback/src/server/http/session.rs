@@ -21,6 +21,7 @@ use tokio::{sync::oneshot, time::Instant};
 use self::room::{may_watch, room_of};
 pub(super) use self::work::Work;
 use super::{
+    admission::{Attachment, attach},
     body::Outgoing,
     stream::{EventId, Found, OWN, Stream},
 };
@@ -162,7 +163,11 @@ impl Session {
     }
 
     /// Takes a message, or a batch of them.
-    pub(super) fn take(self: &Arc<Self>, received: ReceivedMessage) -> Taken {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        received: ReceivedMessage,
+        attachment: Option<&Attachment>,
+    ) -> Taken {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();
@@ -189,7 +194,11 @@ impl Session {
             state.next_stream()
         };
         let work = calls.into_iter();
-        let work = work.map(|call| state.begin(self, call, stream)).collect();
+        let work = work.map(|mut call| {
+            attach(&mut call, attachment);
+            state.begin(self, call, stream)
+        });
+        let work = work.collect();
         for answer in answers {
             state.push(stream, answer);
         }

@@ -15,7 +15,7 @@ use super::{
     stopping,
 };
 use crate::server::http::{
-    admission::{VERSION, principal, single},
+    admission::{Attachment, VERSION, principal, single},
     body::{Body, Outgoing},
     heads::Heads,
     reading::{First, Reading},
@@ -58,6 +58,7 @@ impl Inner {
         session: Arc<Session>,
         accept: Accepted,
         received: ReceivedMessage,
+        attachment: Option<Attachment>,
     ) -> Response<Body> {
         if !session.paired && !accept.event_stream {
             let why = "accept text/event-stream: a session asks and tells on streams";
@@ -71,7 +72,7 @@ impl Inner {
             let why = "read the stream of this session first: it is full";
             return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
-        match session.take(received) {
+        match session.take(received, attachment.as_ref()) {
             Taken::Refused(received, why) => self.no_room(id_of(&received), why),
             Taken::Nothing => response::accepted(),
             Taken::Answered(answer) if session.paired => match session.tell(answer) {
