@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
-use super::MINUTE;
+use serde::Deserialize;
+
+use super::{MINUTE, seconds};
 
 /// The bounds on questions, on the calls that ask them, and on what is kept of both.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AskingLimits {
     /// The longest answer of a model that is read, in bytes of JSON; a longer one is refused. An
@@ -26,14 +29,19 @@ pub struct AskingLimits {
     pub rounds_warned: u32,
     /// How long a question of a handshake revision waits for its answer, and after a link was opened
     /// for what is behind it.
+    #[serde(deserialize_with = "seconds")]
     pub answer: Duration,
     /// How long a retry waits for what is behind a link before the link is the answer again.
+    #[serde(deserialize_with = "seconds")]
     pub page: Duration,
     /// How long one `ctx.run` or `ctx.commit` may take.
+    #[serde(deserialize_with = "seconds")]
     pub run: Duration,
     /// How long a sealed `requestState` can be answered: a person's time for one round.
+    #[serde(deserialize_with = "seconds")]
     pub round_ttl: Duration,
     /// How long a flow may last in all.
+    #[serde(deserialize_with = "seconds")]
     pub flow_ttl: Duration,
     /// The longest `requestState`, in characters.
     pub state_bytes: usize,

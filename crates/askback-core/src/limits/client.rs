@@ -2,21 +2,27 @@
 
 use core::time::Duration;
 
-use super::MINUTE;
+use serde::Deserialize;
+
+use super::{MINUTE, seconds};
 
 /// The bounds on what a client takes from a server, keeps of it, and does for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ClientLimits {
     /// How long a client lets a server work on one call in all, whatever progress it reports.
+    #[serde(deserialize_with = "seconds")]
     pub request_in_all: Duration,
     /// How long a client waits for the answer to its era probe before it takes the server for one
     /// of a handshake revision.
+    #[serde(deserialize_with = "seconds")]
     pub probe: Duration,
     /// How often a server may ask within [`asks_window`](Self::asks_window) before a client
     /// refuses.
     pub asks: u32,
     /// The window of [`asks`](Self::asks).
+    #[serde(deserialize_with = "seconds")]
     pub asks_window: Duration,
     /// The most bytes a client keeps of one server's questions, those with the host and those behind.
     pub question_bytes: usize,
@@ -32,13 +38,16 @@ pub struct ClientLimits {
     pub list_items: usize,
     /// How long a client waits before it sends again a request whose result asked nothing; the
     /// pause doubles from round to round.
+    #[serde(deserialize_with = "seconds")]
     pub round_pause: Duration,
     /// The longest such pause.
+    #[serde(deserialize_with = "seconds")]
     pub round_pause_most: Duration,
     /// How often a client starts a crashed server again within
     /// [`restarts_window`](Self::restarts_window).
     pub restarts: u32,
     /// The window of [`restarts`](Self::restarts).
+    #[serde(deserialize_with = "seconds")]
     pub restarts_window: Duration,
     /// How many unreadable messages, errors without an id and refused questions of one server a
     /// client reports.
@@ -47,6 +56,7 @@ pub struct ClientLimits {
     pub links: usize,
     /// How long a server's process may take to end once its input is closed, and again once it was
     /// asked to terminate; then it is killed.
+    #[serde(deserialize_with = "seconds")]
     pub exit: Duration,
     /// The longest line of a server's standard error that is shown whole, in bytes.
     pub stderr_line_bytes: usize,

@@ -1,7 +1,10 @@
 //! The bounds on forms and schemas.
 
+use serde::Deserialize;
+
 /// The bounds on forms, on the schemas of tools, and on what is checked by them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FormLimits {
     /// The most fields in a form.

@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
-use super::MINUTE;
+use serde::Deserialize;
+
+use super::{MINUTE, seconds};
 
 /// The bounds on what a host shows of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HostLimits {
     /// The most questions that wait behind the one a person is answering; a host cancels more.
@@ -19,8 +22,10 @@ pub struct HostLimits {
     pub refusals: usize,
     /// How long a link that came in an error (2025-11-25) waits for the server to say that its page is
     /// done, where no person is asked; then the call is sent again all the same.
+    #[serde(deserialize_with = "seconds")]
     pub link: Duration,
     /// How long a model may take to reply.
+    #[serde(deserialize_with = "seconds")]
     pub model: Duration,
     /// The longest reply of a model that is read, in bytes of JSON.
     pub model_bytes: usize,
@@ -29,6 +34,7 @@ pub struct HostLimits {
     /// more there were is told in one line.
     pub remarks: u32,
     /// The window of [`remarks`](Self::remarks).
+    #[serde(deserialize_with = "seconds")]
     pub remarks_window: Duration,
     /// The most bytes that a host keeps of the messages of one session, to show them later; the
     /// oldest go first.

@@ -20,6 +20,10 @@ pub use sign_in::SignInLimits;
 pub use tasks::TaskLimits;
 pub use wire::WireLimits;
 
+use core::time::Duration;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
 /// Seconds in a minute.
 const MINUTE: u64 = 60;
 
@@ -40,7 +44,18 @@ const MINUTE: u64 = 60;
 /// limits.asking.round_ttl = Duration::from_secs(3600);
 /// limits.http.sessions = 1000;
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A configuration file sets what it names. A time is a number of seconds:
+///
+/// ```
+/// use askback_core::limits::Limits;
+///
+/// let limits: Limits = serde_json::from_str(r#"{"asking": {"run": 300}, "http": {"sessions": 1000}}"#)?;
+/// assert_eq!(limits.asking.run.as_secs(), 300);
+/// assert_eq!(limits.asking.rounds, Limits::default().asking.rounds);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Messages and requests.
@@ -61,4 +76,11 @@ pub struct Limits {
     pub http: HttpLimits,
     /// Signing in with OAuth.
     pub sign_in: SignInLimits,
+}
+
+/// Reads a time as a number of seconds.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| D::Error::custom(format_args!("expected a number of seconds, got {seconds}")))
 }

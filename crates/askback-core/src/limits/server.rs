@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
-use super::MINUTE;
+use serde::Deserialize;
+
+use super::{MINUTE, seconds};
 
 /// The bounds on what a server keeps and does for its clients, on every transport.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ServerLimits {
     /// The most bytes a server keeps for all its clients together: sessions, what their streams
@@ -35,6 +38,7 @@ pub struct ServerLimits {
     /// How often all callers who are not known may do so together.
     pub unknown_calls: u32,
     /// The window of [`calls`](Self::calls) and [`unknown_calls`](Self::unknown_calls).
+    #[serde(deserialize_with = "seconds")]
     pub calls_window: Duration,
     /// For how many pairs of a caller and what it calls the rate is counted at a time; for others it is
     /// counted together.
@@ -46,13 +50,16 @@ pub struct ServerLimits {
     /// How long changes gather that more than 64 clients watch over HTTP. Then each client is told of each
     /// once, and those who are many in slices, after each of which calls are answered for 15 times as long
     /// as it took.
+    #[serde(deserialize_with = "seconds")]
     pub change_delay: Duration,
     /// The most values in one completion (the specification's bound).
     pub completion_values: usize,
     /// How long a server that stops lets its calls, and the questions in them, go on.
+    #[serde(deserialize_with = "seconds")]
     pub shutdown: Duration,
     /// How long the calls of a stream, such as standard input and output, may go on when their client
     /// has closed its side: a client may do so right after its last request.
+    #[serde(deserialize_with = "seconds")]
     pub drain: Duration,
 }
 

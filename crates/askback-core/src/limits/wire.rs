@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
-use super::MINUTE;
+use serde::Deserialize;
+
+use super::{MINUTE, seconds};
 
 /// The bounds on what is read of a peer, message by message, and on the requests in progress.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WireLimits {
     /// The longest message read from a peer, in bytes.
@@ -25,6 +28,7 @@ pub struct WireLimits {
     pub requests_in_flight: usize,
     /// How long a request may work, the time a person is asked not counted. To a client each sign
     /// of progress gives a server that time anew.
+    #[serde(deserialize_with = "seconds")]
     pub request: Duration,
 }
 
