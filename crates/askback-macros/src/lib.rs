@@ -30,7 +30,7 @@ mod meta;
 /// | struct, enum | `rename_all = "camelCase"` | how names are written |
 /// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
 /// | enum, field | `enum_names` | titles are written as `enumNames` |
-/// | text, number | `not_secret` | no secret is asked for, although the words look like it |
+/// | text, number | `not_secret` | no secret is asked for, although the words look like it; without it, such a field does not compile |
 /// | field, variant | `title = "Full name"` | what a person reads instead of the name |
 /// | field, variant | `rename = "fullName"` | the name, or the value |
 /// | field | `description = "…"` | instead of the doc comment |
@@ -43,7 +43,7 @@ mod meta;
 #[proc_macro_derive(Form, attributes(form))]
 pub fn derive_form(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    finish(form::derive(&input))
+    finish(form::derive(&input, form::FilledBy::Person))
 }
 
 /// Makes a tool of an async function.

@@ -9,7 +9,7 @@ use serde_json::Number;
 
 use super::{
     Content, Field, FieldKind, FormChoice, FormField, FormSchema, Issues, Opt, SharedForm, Sort,
-    TextFormat, elicitable, number, typed,
+    TextFormat, elicitable, number, secret::is_secret_field, typed,
 };
 
 /// A form of these fields, which may be others the next time.
@@ -60,6 +60,11 @@ pub const fn field<T: FormField>(name: &'static str) -> FieldOf<T> {
         read: T::read,
         write: T::write,
     }
+}
+
+/// Whether a field seems to ask for a secret by its name, title and description.
+pub const fn is_secret<T>(field: &FieldOf<T>, title: &str, description: &str) -> bool {
+    is_secret_field(field.sort, [field.name, title], description)
 }
 
 impl<T> FieldOf<T> {

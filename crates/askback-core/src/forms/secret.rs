@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 
 use serde_json::Value;
 
-use super::{ANSWER, Field, FieldKind, FormSchema, TextField};
+use super::{ANSWER, Field, FieldKind, FormSchema, Sort, TextField};
 
 /// The words that name a secret anywhere. Lower case, separated by one space.
 const SECRETS: &[&str] = &[
@@ -79,6 +79,73 @@ const SPEECHLESS: &[&str] = &[
 
 /// Words of scripts that put no space between words, looked for anywhere.
 const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワード"];
+
+/// Whether a field of this sort seems to ask for a secret by what is written beside it: what
+/// [`Field::looks_secret`] says, as far as a constant can tell.
+pub(super) const fn is_secret_field(sort: Sort, names: [&str; 2], description: &str) -> bool {
+    let is_text = match sort {
+        Sort::Text => true,
+        Sort::Integer | Sort::Number => false,
+        _ => return false,
+    };
+    let [name, title] = names;
+    has_word(name, NUMERIC_SECRETS)
+        || has_word(title, NUMERIC_SECRETS)
+        || has_word(description, NUMERIC_SECRETS)
+        || has_word(name, SECRET_NAMES)
+        || has_word(title, SECRET_NAMES)
+        || is_text
+            && (has_word(name, SECRETS)
+                || has_word(title, SECRETS)
+                || has_word(description, SECRETS))
+}
+
+const fn has_word(text: &str, words: &[&str]) -> bool {
+    let text = text.as_bytes();
+    let mut at = 0;
+    while at < text.len() {
+        let mut word = 0;
+        while begins_word(text, at) && word < words.len() {
+            if is_word_at(text, at, words[word].as_bytes()) {
+                return true;
+            }
+            word += 1;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether a word stands here, in any case, its parts joined by anything but letters and digits or by capitals.
+const fn is_word_at(text: &[u8], mut at: usize, word: &[u8]) -> bool {
+    let mut next = 0;
+    while next < word.len() {
+        if word[next] == b' ' {
+            if at < text.len() && !is_part_of_word(text[at]) {
+                at += 1;
+            } else if at >= text.len() || !begins_word(text, at) {
+                return false;
+            }
+        } else {
+            if at >= text.len() || text[at].to_ascii_lowercase() != word[next] {
+                return false;
+            }
+            at += 1;
+        }
+        next += 1;
+    }
+    at == text.len() || !is_part_of_word(text[at]) || begins_word(text, at)
+}
+
+const fn begins_word(text: &[u8], at: usize) -> bool {
+    at == 0
+        || !is_part_of_word(text[at - 1])
+        || text[at].is_ascii_uppercase() && text[at - 1].is_ascii_lowercase()
+}
+
+const fn is_part_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii()
+}
 
 impl FormSchema {
     /// Fields that seem to ask for a secret. Where the form has one field, whose name says nothing, its

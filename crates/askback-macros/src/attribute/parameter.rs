@@ -212,7 +212,7 @@ pub(super) fn gathered(
         #[form(crate = #krate_path)]
         struct #name { #(#fields),* }
     };
-    let derived = form::derive(&input)?;
+    let derived = form::derive(&input, form::FilledBy::Model)?;
     let fields = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::Argument { ident, ty, .. } => Some(quote!(#ident: #ty)),
         _ => None,

@@ -14,15 +14,24 @@ pub(crate) use self::{
     record::{is_field, is_named, is_nested, refusal},
 };
 
+/// Who fills in a form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FilledBy {
+    /// A person, if the author asks one.
+    Person,
+    /// The model: the form is the arguments of a handler.
+    Model,
+}
+
 /// The implementation for a struct or an enum.
-pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+pub(crate) fn derive(input: &DeriveInput, by: FilledBy) -> Result<TokenStream> {
     if !input.generics.params.is_empty() {
         let message = "a form cannot be generic: what is asked must be known when it is written";
         return Err(Error::new_spanned(&input.generics, message));
     }
     let container = Container::read(input)?;
     match &input.data {
-        Data::Struct(data) => record::derive(input, data, &container),
+        Data::Struct(data) => record::derive(input, data, &container, by),
         Data::Enum(data) => choice::derive(input, data, &container),
         Data::Union(_) => Err(Error::new_spanned(&input.ident, "a union cannot be a form")),
     }

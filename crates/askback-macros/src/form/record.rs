@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    DataStruct, DeriveInput, Error, Expr, ExprLit, Fields, GenericArgument, Ident, Lit,
+    DataStruct, DeriveInput, Error, Expr, ExprLit, Fields, GenericArgument, Ident, Lit, LitStr,
     PathArguments, Result, Type, ext::IdentExt, spanned::Spanned,
 };
 
 use super::{
+    FilledBy,
     attributes::{self, Constraint, Container},
     setter,
 };
@@ -32,6 +33,7 @@ pub(super) fn derive(
     input: &DeriveInput,
     data: &DataStruct,
     container: &Container,
+    by: FilledBy,
 ) -> Result<TokenStream> {
     if let Some(span) = container.enum_names {
         return Err(Error::new(span, "`enum_names` is for enums and for fields"));
@@ -44,7 +46,7 @@ pub(super) fn derive(
     let forms = container.forms();
     let ident = &input.ident;
     let (key, message) = (container.key(input), container.message(input));
-    let declarations = fields.iter().map(|field| field.declaration(&forms));
+    let declarations = fields.iter().map(|field| field.declaration(&forms, by));
     let schema = schema(&fields, &forms);
     let read = read(&fields, &forms);
     let put = fields.iter().map(|field| {
@@ -83,7 +85,7 @@ pub(super) fn derive(
 
 impl Field<'_> {
     /// The constant that stands for the field, and what the compiler checks of its attributes.
-    fn declaration(&self, forms: &TokenStream) -> TokenStream {
+    fn declaration(&self, forms: &TokenStream, by: FilledBy) -> TokenStream {
         let Self {
             ty, name, handle, ..
         } = self;
@@ -104,10 +106,44 @@ impl Field<'_> {
                 );
             }
         });
+        let secret = (by == FilledBy::Person).then(|| self.secret_check(forms));
+        let secret = secret.flatten();
         quote! {
             const #handle: #forms::derive::FieldOf<#ty> = #forms::derive::field::<#ty>(#name);
             #(#constraints)*
+            #secret
         }
+    }
+
+    /// Refuses to ask a person for a secret (2026-07-28, client/elicitation, User Interaction Model).
+    fn secret_check(&self, forms: &TokenStream) -> Option<TokenStream> {
+        let Self {
+            ident,
+            name,
+            handle,
+            description,
+            attributes,
+            ..
+        } = self;
+        let mut constraints = attributes.constraints.iter();
+        // A text with a format is judged by more than its words, when the server is built.
+        if constraints.any(|constraint| ["not_secret", "format"].contains(&constraint.name)) {
+            return None;
+        }
+        let title = attributes.title.as_ref().map(LitStr::value);
+        let (title, description) = (title.unwrap_or_default(), description.as_deref());
+        let description = description.unwrap_or_default();
+        let message = format!(
+            "field `{name}` seems to ask a person for a secret, which a form must not do: ask for it on a page \
+             of yours with `ctx.elicit_url`, or mark it `#[form(not_secret)]` if it is no secret or no person \
+             is asked for it"
+        );
+        Some(quote_spanned! {ident.span()=>
+            const _: () = ::core::assert!(
+                !#forms::derive::is_secret(&#handle, #title, #description),
+                #message,
+            );
+        })
     }
 
     /// The expression that builds the field's schema.

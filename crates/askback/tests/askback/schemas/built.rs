@@ -150,17 +150,18 @@ fn a_form_that_must_not_be_asked_is_found_before_anybody_is() {
     #[derive(Form)]
     struct Login {
         user: String,
-        password: String,
+        // The macro knows no other letters that look like Latin ones.
+        #[form(title = "Passw\u{43e}rd")]
+        second: String,
     }
     #[derive(Form)]
     struct Cleared {
         #[form(not_secret)]
         token: String,
     }
-    let secret = "what `login` asks for: `password`: looks like a secret, which a form must not ask for; \
+    let secret = "what `login` asks for: `second`: looks like a secret, which a form must not ask for; \
                   ask for it behind a link, or say that it is none with `not_secret`";
-    let asks =
-        async |Ask(login): Ask<Login>| -> Result<String> { Ok(login.user + &login.password) };
+    let asks = async |Ask(login): Ask<Login>| -> Result<String> { Ok(login.user + &login.second) };
     assert_eq!(wrong(builder().tool(Tool::new("login", asks))), secret);
     let answered = async |_: Ask<Answer<Login>>| -> Result<String> { Ok(String::new()) };
     assert_eq!(wrong(builder().tool(Tool::new("login", answered))), secret);
