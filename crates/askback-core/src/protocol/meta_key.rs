@@ -37,9 +37,10 @@ pub(super) mod key {
     pub(in crate::protocol) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
     pub(in crate::protocol) const ASK_KEY: &str = "dev.askback/key";
     pub(in crate::protocol) const REASON: &str = "dev.askback/reason";
+    pub(in crate::protocol) const DECLINED: &str = "dev.askback/declined";
 
     /// Those that have a field, or are written beside an answer.
-    pub(in crate::protocol) const RESERVED: [&str; 10] = [
+    pub(in crate::protocol) const RESERVED: [&str; 11] = [
         PROGRESS_TOKEN,
         PROTOCOL_VERSION,
         CLIENT_INFO,
@@ -50,6 +51,7 @@ pub(super) mod key {
         RELATED_TASK,
         ASK_KEY,
         REASON,
+        DECLINED,
     ];
 }
 

@@ -128,6 +128,14 @@ impl Prompt {
 }
 
 impl GetPromptResult {
+    /// The result of a prompt with these messages.
+    pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
+        Self {
+            messages: messages.into(),
+            ..Self::default()
+        }
+    }
+
     /// Returns the text of all messages, one block a line, whoever speaks. Pictures and other content
     /// are left out.
     pub fn text(&self) -> String {

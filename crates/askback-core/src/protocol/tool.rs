@@ -9,10 +9,14 @@ use alloc::{
 };
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::{
     CacheScope, ContentBlock, Icon, InputResponses, Meta, RawJson, RawObject, Schema, TaskMetadata,
-    content::joined, meta::has_meta, raw,
+    content::joined,
+    meta::{HasMeta, has_meta},
+    meta_key::key,
+    raw,
 };
 
 /// A tool.
@@ -244,6 +248,21 @@ impl CallToolResult {
     /// Returns whether the tool failed.
     pub fn failed(&self) -> bool {
         self.is_error == Some(true)
+    }
+
+    /// Marks a result that says that nothing was done because a person declined or cancelled. The mark is
+    /// `"dev.askback/declined": true` in `_meta`.
+    #[must_use]
+    pub fn mark_declined(mut self) -> Self {
+        let extra = &mut self.meta_mut().extra;
+        extra.insert(key::DECLINED.into(), Value::Bool(true));
+        self
+    }
+
+    /// Returns whether nothing was done because a person declined or cancelled, as servers made with askback
+    /// mark it. In words such a result looks like a success.
+    pub fn declined(&self) -> bool {
+        self.meta_value(key::DECLINED) == Some(&Value::Bool(true))
     }
 
     /// Returns the text among the content, one block a line. Pictures and other content are left

@@ -24,7 +24,7 @@ impl Error {
     /// The error, where there is none.
     pub(crate) fn into_given_result(self) -> Result<CallToolResult> {
         match self.kind {
-            Kind::NotDone(Some(result)) => Ok(*result),
+            Kind::NotDone(Some(result)) => Ok(result.mark_declined()),
             _ => Err(self),
         }
     }

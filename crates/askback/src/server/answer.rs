@@ -82,8 +82,10 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
     let error = as_client_takes(origin, error);
     match error.kind() {
         // Clients want a value of a result that is no error.
-        Kind::NotDone(_) if is_structured => Ok(CallToolResult::error(error.message())),
-        Kind::NotDone(_) => Ok(CallToolResult::new(error.message())),
+        Kind::NotDone(_) if is_structured => {
+            Ok(CallToolResult::error(error.message()).mark_declined())
+        }
+        Kind::NotDone(_) => Ok(CallToolResult::new(error.message()).mark_declined()),
         Kind::Failed | Kind::InvalidParams | Kind::NotFound => {
             Ok(CallToolResult::error(error.message()))
         }

@@ -1,6 +1,8 @@
 //! A person's no, where clients want a value.
 
-use askback::{Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::WithText};
+use askback::{
+    Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::WithText, protocol::CallToolResult,
+};
 use serde_json::json;
 
 use super::{Seat, Total, ask, call, server, text};
@@ -89,4 +91,21 @@ async fn a_no_with_a_value_is_a_no_in_words_outside_of_tools() {
         let said = &got["messages"][0]["content"]["text"];
         assert_eq!(said, "Nothing was done: the person declined.", "{revision}");
     }
+}
+
+#[tokio::test]
+async fn a_no_is_marked() {
+    for revision in ASKING {
+        for tool in [
+            Tool::new("seat", refuses),
+            Tool::new("seat", in_words),
+            Tool::new("seat", gives_nothing),
+        ] {
+            let no = call(&server(tool), revision, json!({})).await;
+            assert_eq!(no["_meta"]["dev.askback/declined"], true, "{no}");
+            let no: CallToolResult = serde_json::from_value(no).unwrap();
+            assert!(no.declined());
+        }
+    }
+    assert!(!CallToolResult::new("Nothing was done: the person declined.").declined());
 }
