@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::{Ctx, Result, Server, ServerBuilder, State, tool};
+use askback::{Ctx, Result, Server, ServerBuilder, State, ctx::Progress, tool};
 use tokio::{sync::watch, time::timeout};
 
 /// Longer than any test waits.
@@ -47,7 +47,7 @@ impl Drop for UnderWay {
 #[tool]
 async fn progress(ctx: Ctx) -> Result<&'static str> {
     for step in [1.0, 2.0, 3.0] {
-        ctx.progress(step, Some(3.0), Some("a step"));
+        ctx.progress(Progress::of(step, 3.0).message("a step"));
         ctx.sleep(PAUSE).await;
     }
     Ok("done")
@@ -59,7 +59,7 @@ async fn slow(ctx: Ctx, State(stopped): State<Stopped>) -> Result<&'static str> 
     let mut call = UnderWay {
         stopped: Some(stopped),
     };
-    ctx.progress(1.0, None, Some("it begins"));
+    ctx.progress(Progress::at(1.0).message("it begins"));
     ctx.sleep(SLOW).await;
     call.stopped = None;
     Ok("it was slow")

@@ -11,6 +11,7 @@ use std::{
 
 use askback::{
     Changed, Ctx, Error, Form, Json, Principal, Result, Server, ServerBuilder, State,
+    ctx::Progress,
     protocol::{ContentBlock, CreateMessageParams, LoggingLevel},
     resource,
     schemars::{self, JsonSchema},
@@ -112,7 +113,7 @@ async fn file_expenses(
     };
     for (at, Item { what, cents }) in (1u32..).zip(&items) {
         let message = format!("Checking {what}");
-        ctx.progress(at.into(), Some(items.len() as f64), Some(&message));
+        ctx.progress(Progress::of(at, items.len() as f64).message(message));
         if *cents >= 50_000 {
             ctx.log(LoggingLevel::Notice, format!("{what} is much"));
         }
@@ -188,7 +189,7 @@ async fn audit(
     let _under_way = under_way.map_err(|_| Error::new("An audit is under way."))?;
     for second in 1..=20 {
         ctx.sleep(Duration::from_secs(1)).await;
-        ctx.progress(f64::from(second), Some(20.0), None);
+        ctx.progress(Progress::of(second, 20.0));
     }
     let claims = claims.find(None).await.map_err(Error::internal)?;
     Ok(format!("{} claims are right.", claims.len()))

@@ -108,6 +108,40 @@ pub(crate) struct Call {
     pub(crate) progressed: Mutex<f64>,
 }
 
+/// How far the work of a call has come: see [`Ctx::progress`].
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "pass it to `Ctx::progress`"]
+pub struct Progress {
+    done: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+impl Progress {
+    /// So much is done, and it is not known of how much. Numbers grow from one to the next.
+    pub fn at(done: impl Into<f64>) -> Self {
+        Self {
+            done: done.into(),
+            total: None,
+            message: None,
+        }
+    }
+
+    /// So much of a total is done.
+    pub fn of(done: impl Into<f64>, total: impl Into<f64>) -> Self {
+        Self {
+            total: Some(total.into()),
+            ..Self::at(done)
+        }
+    }
+
+    /// Sets the words that a person reads.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+}
+
 /// The error of [`Ctx::timeout`] when the time is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time is over")]
@@ -436,9 +470,24 @@ impl Ctx {
     /// Tells the client how far the work has come, if it asked to be told. Values that do not
     /// grow, and repeats of what a client was told before a question, are left out.
     ///
-    /// Of a task, the message is what it says of how it stands; where there is none, the values
-    /// are.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+    /// The message of a task's progress is the status of the task; without one, its numbers are.
+    ///
+    /// ```
+    /// use askback::{Ctx, ctx::Progress};
+    ///
+    /// # async fn import(ctx: Ctx) {
+    /// ctx.progress(Progress::of(2, 7).message("reading the second file"));
+    /// // If nobody knows how much there is to do:
+    /// ctx.progress(Progress::at(3).message("three rows"));
+    /// # }
+    /// ```
+    pub fn progress(&self, progress: Progress) {
+        let Progress {
+            done: progress,
+            total,
+            message,
+        } = progress;
+        let message = message.as_deref();
         let token = self.incoming().progress_token();
         if token.is_none() && !self.is_task() {
             return;

@@ -154,10 +154,10 @@ impl Tool {
     /// handshake revisions. [`TaskSupport::Forbidden`] is how a tool is anyway.
     ///
     /// ```
-    /// use askback::{Ctx, Result, Tool, protocol::TaskSupport};
+    /// use askback::{Ctx, Result, Tool, ctx::Progress, protocol::TaskSupport};
     ///
     /// async fn paint(ctx: Ctx) -> Result<&'static str> {
-    ///     ctx.progress(1.0, Some(2.0), Some("The first coat is on."));
+    ///     ctx.progress(Progress::of(1.0, 2.0).message("The first coat is on."));
     ///     ctx.sleep(std::time::Duration::from_secs(3600)).await;
     ///     Ok("Painted.")
     /// }

@@ -8,6 +8,7 @@ use std::{
 use askback::{
     Ctx, Error, Form, Json, Limits, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
     ServerBuilder, Tool,
+    ctx::Progress,
     protocol::{CacheScope, ContentBlock, ElicitUrlParams, PromptMessage, ResourceContents},
     server::{BuildError, Completing},
     testing::{self, Wire},
@@ -478,7 +479,7 @@ async fn progress_grows_and_ends_with_its_request() {
         let left = Arc::clone(&leaving);
         async move {
             for progress in [0.5, 0.5, 0.25, f64::NAN, 1.0, -1.0, 2.0] {
-                ctx.progress(progress, Some(4.0), Some("on the way"));
+                ctx.progress(Progress::of(progress, 4.0).message("on the way"));
             }
             *left.lock().unwrap() = Some(ctx);
             Ok("Told.")
@@ -503,7 +504,7 @@ async fn progress_grows_and_ends_with_its_request() {
             }
             // The request is over, whatever its handler has left behind.
             let ctx = left.lock().unwrap().take().unwrap();
-            ctx.progress(3.0, None, None);
+            ctx.progress(Progress::at(3.0));
             peer.result("tools/call", json!({"name": "map"})).await;
             assert_eq!(peer.heard, [] as [Value; 0], "{revision}");
         }

@@ -1,6 +1,6 @@
 //! Tools that ask the model or the person behind the call, in any revision.
 
-use askback::{Answer, Ctx, Form, Result, protocol::CreateMessageParams, tool};
+use askback::{Answer, Ctx, Form, Result, ctx::Progress, protocol::CreateMessageParams, tool};
 use serde_json::Value;
 
 #[derive(Form)]
@@ -131,7 +131,7 @@ pub(super) async fn test_missing_capability(ctx: Ctx) -> Result<String> {
 /// Asks the person in the middle of a streamed response.
 #[tool]
 pub(super) async fn test_streaming_elicitation(ctx: Ctx) -> Result<String> {
-    ctx.progress(0.5, Some(1.0), Some("about to ask"));
+    ctx.progress(Progress::of(0.5, 1.0).message("about to ask"));
     let answer: Answer<Confirmation> = ctx.elicit("Shall we go on?").await?;
     Ok(told(answer))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback::{Ctx, Result, protocol::LoggingLevel, tool};
+use askback::{Ctx, Result, ctx::Progress, protocol::LoggingLevel, tool};
 
 /// Long enough that what is told arrives one by one.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -21,11 +21,11 @@ pub(super) async fn test_tool_with_logging(ctx: Ctx) -> Result<&'static str> {
 /// Reports how far it has come.
 #[tool(read_only)]
 pub(super) async fn test_tool_with_progress(ctx: Ctx) -> Result<&'static str> {
-    ctx.progress(0.0, Some(100.0), None);
+    ctx.progress(Progress::of(0.0, 100.0));
     ctx.sleep(PAUSE).await;
-    ctx.progress(50.0, Some(100.0), None);
+    ctx.progress(Progress::of(50.0, 100.0));
     ctx.sleep(PAUSE).await;
-    ctx.progress(100.0, Some(100.0), None);
+    ctx.progress(Progress::of(100.0, 100.0));
     Ok("It is done.")
 }
 

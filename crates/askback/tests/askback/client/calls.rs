@@ -9,6 +9,7 @@ use std::{
 use askback::{
     Ctx, Json, Result, Server, State, Tool,
     client::{CallId, Client, ClientError, Event},
+    ctx::Progress,
     protocol::{CallToolParams, Outcome, RawJson, RawObject, ToolResultError},
     schemars, transport,
 };
@@ -137,7 +138,7 @@ async fn both(
     State(at): State<Arc<Barrier>>,
 ) -> Result<String> {
     at.wait().await;
-    ctx.progress(f64::from(usd), None, None);
+    ctx.progress(Progress::at(usd));
     at.wait().await;
     Ok(usd.to_string())
 }

@@ -21,6 +21,7 @@ use std::{sync::Arc, time::Duration};
 
 use askback::{
     Ctx, Json, Resource, Result, Server, ServerBuilder, State, Tool,
+    ctx::Progress,
     keys::{Key, KeyRing, KeySource},
     schemars,
 };
@@ -137,10 +138,10 @@ async fn waits(State(stage): State<Stage>) -> Result<&'static str> {
 /// Tells how far it is before it ends, and logs.
 async fn tells(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     let here = stage.enter();
-    ctx.progress(1.0, Some(2.0), Some("half of it"));
+    ctx.progress(Progress::of(1.0, 2.0).message("half of it"));
     ctx.log(askback::protocol::LoggingLevel::Info, "a line");
     stage.0.go_on.notified().await;
-    ctx.progress(2.0, Some(2.0), Some("all of it"));
+    ctx.progress(Progress::of(2.0, 2.0).message("all of it"));
     here.leave();
     Ok("Told.")
 }
@@ -148,10 +149,10 @@ async fn tells(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
 /// Has its client come back for what it ends with.
 async fn lets_go(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     let here = stage.enter();
-    ctx.progress(1.0, None, None);
+    ctx.progress(Progress::at(1.0));
     ctx.close_stream();
     stage.0.go_on.notified().await;
-    ctx.progress(2.0, None, None);
+    ctx.progress(Progress::at(2.0));
     here.leave();
     Ok("You came back.")
 }
@@ -168,7 +169,7 @@ async fn floods(ctx: Ctx, State(stage): State<Stage>, flood: Json<Flood>) -> Res
     let here = stage.enter();
     let line = "x".repeat(flood.0.bytes);
     for at in 0..flood.0.lines {
-        ctx.progress(at as f64, None, Some(&line));
+        ctx.progress(Progress::at(at as f64).message(&*line));
         tokio::task::yield_now().await;
     }
     here.leave();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use askback::{
     Ctx, Error, Form, Limits, Result, Server, ServerBuilder, Tool,
+    ctx::Progress,
     keys::{Key, KeyRing, KeySource},
     protocol::TaskSupport,
     testing::{TestClock, Wire},
@@ -26,9 +27,9 @@ pub(crate) struct Name {
 }
 
 async fn slow(ctx: Ctx) -> Result<String> {
-    ctx.progress(1.0, Some(2.0), Some("Half of it is done."));
+    ctx.progress(Progress::of(1.0, 2.0).message("Half of it is done."));
     ctx.sleep(WORK).await;
-    ctx.progress(2.0, Some(2.0), None);
+    ctx.progress(Progress::of(2.0, 2.0));
     ctx.sleep(WORK).await;
     Ok(format!("done, as a task: {}", ctx.is_task()))
 }
