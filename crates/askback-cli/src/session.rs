@@ -533,7 +533,7 @@ pub fn failed(error: ClientError) -> Error {
         | ClientError::Busy(_)
         | ClientError::Closed => Kind::Connection,
         ClientError::Authorization(_) => Kind::SignIn,
-        ClientError::Refused(_) => Kind::Refused,
+        ClientError::QuestionRefused(_) => Kind::Refused,
         _ => Kind::Protocol,
     };
     let (words, quoted) = told(&error);

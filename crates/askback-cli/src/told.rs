@@ -70,7 +70,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             ),
             None,
         ),
-        ClientError::Refused(error) => (
+        ClientError::QuestionRefused(error) => (
             "a question of the server was refused:".into(),
             quote(&error.message),
         ),

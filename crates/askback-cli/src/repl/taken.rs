@@ -34,7 +34,7 @@ impl Repl<'_> {
     fn take_up(&mut self, server: ServerId, client: &Client, kept: &KeptTasks) {
         let revision = client.revision();
         for task in kept.take(revision) {
-            let calling = client.take_up_task(&task.id, &task.tool);
+            let calling = client.resume_task(&task.id, &task.tool);
             let (id, tool) = (calling.id(), task.tool.clone());
             let number = self.session.tasks().begin(server, id, &tool);
             let words = words!("Task {} was begun earlier and goes on: ", number);

@@ -202,7 +202,7 @@ impl<T> PendingCall<T> {
 
 impl PendingCall<CallToolResult> {
     /// Stops waiting without having the server stop: if the call became a task, that goes on, and its
-    /// open questions wait for whoever [takes it up](Client::take_up_task). A call that is no task is
+    /// open questions wait for whoever [takes it up](Client::resume_task). A call that is no task is
     /// cancelled, as where it is dropped.
     ///
     /// [`Event::Task`](super::Event::Task) tells the id of the task.

@@ -238,7 +238,7 @@ impl Driver {
                         ClientRequest::CallTool(CallToolParams { name, .. }),
                     ) => {
                         self.engine
-                            .take_up_task(id, (*task_id).to_owned(), name, timeouts, now);
+                            .resume_task(id, (*task_id).to_owned(), name, timeouts, now);
                     }
                     (Manner::Round, request) => self.engine.call_round(id, request, timeouts, now),
                     (Manner::Whole | Manner::Task(_), request) => {

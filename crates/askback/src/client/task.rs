@@ -18,7 +18,7 @@ impl Client {
     /// ```
     /// # use askback::client::{Client, ClientError};
     /// # async fn resume(client: Client, kept: &str) -> Result<(), Box<dyn std::error::Error>> {
-    /// match client.take_up_task(kept, "search").await {
+    /// match client.resume_task(kept, "search").await {
     ///     Ok(result) => println!("{}", result.text()?),
     ///     Err(ClientError::TaskLost(_)) => println!("Its time is over."),
     ///     Err(error) => return Err(error.into()),
@@ -32,7 +32,7 @@ impl Client {
     /// [`ClientError::TaskLost`](super::ClientError::TaskLost) where the server does not know the task,
     /// any more or for this caller, and [`ClientError::Unsupported`](super::ClientError::Unsupported) where
     /// one of the sides has no tasks or the id is too long; else as [`Client::call_tool`].
-    pub fn take_up_task(&self, task_id: &str, tool: &str) -> PendingCall<CallToolResult> {
+    pub fn resume_task(&self, task_id: &str, tool: &str) -> PendingCall<CallToolResult> {
         let mut client = self.clone();
         client.manner = Manner::Task(task_id.into());
         let request = ClientRequest::CallTool(CallToolParams::new(tool));

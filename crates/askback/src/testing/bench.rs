@@ -12,7 +12,7 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::{Ended, Run, TestClock, Told, Trouble, Wire, person::Person};
+use super::{Ended, Notification, Run, TestClock, Trouble, Wire, person::Person};
 use crate::{
     keys::KeySource,
     server::{ServerBuilder, UNSAFE_REPLAY},
@@ -70,10 +70,10 @@ impl Run {
         Self {
             revision,
             trouble,
-            asked: Vec::new(),
+            questions: Vec::new(),
             rounds: 1,
-            ended: Ended::Left,
-            told: Vec::new(),
+            ended: Ended::Abandoned,
+            notifications: Vec::new(),
             findings: Vec::new(),
             effects: None,
         }
@@ -93,17 +93,17 @@ impl Run {
     pub(super) fn tell(&mut self, notification: &Value) {
         let params = &notification["params"];
         let told = match notification["method"].as_str() {
-            Some("notifications/message") => Told::Log(
+            Some("notifications/message") => Notification::Log(
                 params["level"].as_str().unwrap_or_default().to_owned(),
                 params["data"].clone(),
             ),
-            Some("notifications/progress") => Told::Progress(
+            Some("notifications/progress") => Notification::Progress(
                 params["progress"].as_f64().unwrap_or_default(),
                 params["message"].as_str().map(str::to_owned),
             ),
             _ => return,
         };
-        self.told.push(told);
+        self.notifications.push(told);
     }
 }
 

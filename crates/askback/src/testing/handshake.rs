@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Asked, Run, Trouble, Wire,
+    Question, Run, Trouble, Wire,
     bench::Bench,
     person::{Person, Reaction},
 };
@@ -69,7 +69,7 @@ async fn hear(
             thoughts.retain(|(_, answer)| answer["id"] != *withdrawn);
         }
         Some(method) if !message["id"].is_null() => {
-            let asked = Asked {
+            let asked = Question {
                 key: message["params"]["_meta"]["dev.askback/key"]
                     .as_str()
                     .unwrap_or_default()
@@ -94,11 +94,11 @@ async fn hear(
 fn answer(
     run: &mut Run,
     person: &mut Person,
-    asked: &Asked,
+    asked: &Question,
     id: &Value,
 ) -> Option<(Value, Instant)> {
     let reaction = person.react(asked);
-    run.asked.push(asked.clone());
+    run.questions.push(asked.clone());
     let Some((reaction, delay)) = reaction else {
         run.surprised(asked);
         let refused = json!({"code": -1, "message": "nobody knows an answer"});
@@ -117,7 +117,7 @@ fn answer(
 
 impl Run {
     /// Notes a question the script has nothing for.
-    pub(super) fn surprised(&mut self, asked: &Asked) {
+    pub(super) fn surprised(&mut self, asked: &Question) {
         let finding = format!(
             "asked {:?} under the key `{}`, to which the person has no answer",
             asked.message(),

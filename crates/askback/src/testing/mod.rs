@@ -72,7 +72,7 @@ pub use clock::TestClock;
 pub use contract::BrokenContract;
 pub use fixture::{Fixture, call, prompt, read};
 pub use person::Person;
-pub use report::{Asked, Ended, Report, Run, Told};
+pub use report::{Ended, Notification, Question, Report, Run};
 pub use store::check_store;
 pub use transport::check_transport;
 pub use trial::Trial;

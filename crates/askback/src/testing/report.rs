@@ -22,13 +22,13 @@ pub struct Run {
     /// The trouble that its client made.
     pub trouble: Trouble,
     /// The questions to the person, in order.
-    pub asked: Vec<Asked>,
+    pub questions: Vec<Question>,
     /// How often the client sent the call: once in the handshake revisions.
     pub rounds: u32,
     /// How it ended.
     pub ended: Ended,
     /// The notifications to the client.
-    pub told: Vec<Told>,
+    pub notifications: Vec<Notification>,
     /// The findings, in words: where the handler is not safe to run again, and questions that the
     /// script has no answer for.
     pub findings: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Run {
 
 /// A question, as the client got it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct Question {
     /// Its key.
     pub key: String,
     /// Its method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
@@ -63,12 +63,12 @@ pub enum Ended {
     },
     /// The client stayed away: its person said nothing, refused, or was asked what they have no
     /// answer for.
-    Left,
+    Abandoned,
 }
 
 /// A notification to the client during the call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum Notification {
     /// A log line: its level and what it says.
     Log(String, Value),
     /// How far the work has come, and in which words.
@@ -126,7 +126,7 @@ impl Run {
         match &self.ended {
             Ended::Result(result) => texts(result),
             Ended::Error { message, .. } => message.clone(),
-            Ended::Left => String::new(),
+            Ended::Abandoned => String::new(),
         }
     }
 
@@ -135,7 +135,7 @@ impl Run {
     pub fn result(&self) -> &Value {
         match &self.ended {
             Ended::Result(result) => result,
-            Ended::Error { .. } | Ended::Left => &Value::Null,
+            Ended::Error { .. } | Ended::Abandoned => &Value::Null,
         }
     }
 
@@ -145,24 +145,24 @@ impl Run {
         match &self.ended {
             Ended::Result(result) => result["isError"] == true,
             Ended::Error { .. } => true,
-            Ended::Left => false,
+            Ended::Abandoned => false,
         }
     }
 
     /// The keys of the questions, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<&str> {
-        self.asked.iter().map(|asked| &*asked.key).collect()
+        self.questions.iter().map(|asked| &*asked.key).collect()
     }
 
     /// The words of the questions, in order.
     #[must_use]
     pub fn messages(&self) -> Vec<&str> {
-        self.asked.iter().map(Asked::message).collect()
+        self.questions.iter().map(Question::message).collect()
     }
 
     fn sorts(&self) -> impl Iterator<Item = Sort> {
-        self.asked.iter().map(Asked::sort)
+        self.questions.iter().map(Question::sort)
     }
 
     /// Everything that should not have happened.
@@ -182,7 +182,7 @@ impl Run {
                  happen at most once belongs in `Ctx::commit` or `Ctx::commit_in`"
             );
         }
-        let (mine, others) = (self.questions(), other.questions());
+        let (mine, others) = (self.sorted_questions(), other.sorted_questions());
         assert!(
             mine == others,
             "{self} asked\n  {mine:?}\nand {other}\n  {others:?}"
@@ -196,9 +196,9 @@ impl Run {
 
     /// Keys and words of the questions, in an order of their own: in which order the questions of
     /// parallel branches come depends on how fast each is answered.
-    fn questions(&self) -> Vec<(&str, &str)> {
+    fn sorted_questions(&self) -> Vec<(&str, &str)> {
         let mut questions: Vec<_> = self
-            .asked
+            .questions
             .iter()
             .map(|asked| (&*asked.key, asked.message()))
             .collect();
@@ -216,7 +216,7 @@ impl fmt::Display for Run {
     }
 }
 
-impl Asked {
+impl Question {
     /// Its words.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -247,7 +247,7 @@ impl Ended {
             Self::Error { code, message, .. } => {
                 serde_json::json!({"code": code, "message": message})
             }
-            Self::Left => Value::Null,
+            Self::Abandoned => Value::Null,
         }
     }
 }

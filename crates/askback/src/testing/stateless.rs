@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Asked, Ended, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless};
+use super::{Ended, Question, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless};
 
 /// More rounds than a server may ask for.
 const ROUNDS: u32 = 32;
@@ -188,12 +188,12 @@ impl Client {
             longest = PAUSE;
         }
         for (key, request) in questions {
-            let asked = Asked {
+            let asked = Question {
                 key: key.clone(),
                 method: request["method"].as_str().unwrap_or_default().to_owned(),
                 params: request["params"].clone(),
             };
-            let before = self.run.asked.contains(&asked);
+            let before = self.run.questions.contains(&asked);
             match self.bench.person.react(&asked) {
                 Some((Reaction::Result(result), delay)) => {
                     longest = longest.max(delay);
@@ -209,7 +209,7 @@ impl Client {
                     left = true;
                 }
             }
-            self.run.asked.push(asked);
+            self.run.questions.push(asked);
         }
         if left {
             return Round::Left;

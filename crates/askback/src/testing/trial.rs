@@ -76,6 +76,9 @@ impl Trial {
 
     /// Makes the call in every revision and under every trouble.
     ///
+    /// It compares questions, results and the values of steps. An effect in plain code that happens twice is found
+    /// only if a [`Fixture`](super::Fixture) counts it.
+    ///
     /// # Panics
     ///
     /// If the server cannot be built.

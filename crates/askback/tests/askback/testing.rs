@@ -11,10 +11,11 @@ use std::{
 
 use askback::{
     Ctx, Form, Principal, Result, Revision, Server, ServerBuilder, State, Tool,
+    ctx::Progress,
     protocol::{
         CallToolResult, ElicitParams, InputRequest, InputRequiredResult, LoggingLevel, Outcome,
     },
-    testing::{self, Ended, Fixture, Person, Run, Told, Trouble},
+    testing::{self, Ended, Fixture, Notification, Person, Run, Trouble},
 };
 use serde_json::json;
 
@@ -40,7 +41,7 @@ async fn reserve(ctx: Ctx) -> Result<String> {
         .elicit(format!("A seat for {price}?"))
         .await?
         .accepted()?;
-    ctx.progress(0.5, None, Some("one answer"));
+    ctx.progress(Progress::at(0.5).message("one answer"));
     let guest: Guest = ctx.elicit("For whom?").await?.accepted()?;
     let number = ctx.random() % 1000;
     let place = if seat.window { "window" } else { "aisle" };
@@ -72,13 +73,13 @@ async fn a_call_goes_the_same_way_in_every_revision() {
     let repeats = |run: &&Run| matches!(run.trouble, Trouble::Twice | Trouble::Again);
     for run in report.runs[2..].iter().filter(|run| !repeats(run)) {
         let told = [
-            Told::Log("info".into(), json!("looking")),
-            Told::Progress(0.5, Some("one answer".into())),
+            Notification::Log("info".into(), json!("looking")),
+            Notification::Progress(0.5, Some("one answer".into())),
         ];
-        assert_eq!(run.told, told, "{run}");
+        assert_eq!(run.notifications, told, "{run}");
     }
     let old = report.in_revision(Revision::V2024_11_05);
-    assert!(old.is_error() && old.asked.is_empty(), "{old:?}");
+    assert!(old.is_error() && old.questions.is_empty(), "{old:?}");
 }
 
 // Shows EL-25.
@@ -159,7 +160,7 @@ async fn silence_ends_a_call_or_lets_a_timer_run_out() {
     let waited = trial.in_revision(Revision::LATEST_LEGACY).await;
     assert_eq!(waited.text(), "nobody answered in time");
     let left = trial.in_revision(Revision::LATEST).await;
-    assert_eq!(left.ended, Ended::Left);
+    assert_eq!(left.ended, Ended::Abandoned);
     assert_eq!(left.keys(), ["seat", "seat"]);
 }
 

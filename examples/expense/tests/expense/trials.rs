@@ -59,7 +59,7 @@ async fn the_second_form_depends_on_the_answer_to_the_first() {
             .await;
         report.assert_same();
         for run in report.runs.iter().filter(|run| has_forms(run.revision)) {
-            let form = &run.asked[2].params["requestedSchema"];
+            let form = &run.questions[2].params["requestedSchema"];
             assert_eq!(
                 form["properties"]["answer"]["enum"],
                 json!(projects),

@@ -95,7 +95,7 @@ pub enum ClientError {
     /// A question of the server was refused on this side: by a person, or because it asked too
     /// often.
     #[error("a question of the server was refused: {0}")]
-    Refused(ErrorObject),
+    QuestionRefused(ErrorObject),
     /// The host of this client gave an answer that must not be sent, or none.
     #[error("the host failed to answer the server: {0}")]
     Host(String),

@@ -27,7 +27,7 @@ pub enum Event {
         message: Option<String>,
     },
     /// How the task stands that a call became. With its id and the name of the tool it can be
-    /// [taken up](super::Connection::take_up_task) on another connection.
+    /// [taken up](super::Connection::resume_task) on another connection.
     Task {
         /// The call that became the task.
         call: CallId,

@@ -92,7 +92,7 @@ impl Connection {
             return;
         };
         if let Some(refused) = call.refused.take() {
-            return self.finish(id, Err(ClientError::Refused(refused)));
+            return self.finish(id, Err(ClientError::QuestionRefused(refused)));
         }
         if let Some(key) = Key::of(&call.request)
             && key.is_later_page()
@@ -177,11 +177,11 @@ impl Connection {
     ) -> Result<Asked, ClientError> {
         self.check_question(key, &mut request)?;
         if !self.asks.admit(now) {
-            return Err(ClientError::Refused(self.refuse_flood()));
+            return Err(ClientError::QuestionRefused(self.refuse_flood()));
         }
         let bytes = size(&request) + key.len();
         self.find_room(beside + bytes)
-            .map_err(ClientError::Refused)?;
+            .map_err(ClientError::QuestionRefused)?;
         Ok(Asked {
             id: self.next_question(),
             key: Some(key.to_owned()),
@@ -243,7 +243,7 @@ impl Connection {
     ) -> Result<(), ClientError> {
         self.count_round(id, links.len())?;
         self.find_room(links.iter().map(link_bytes).sum())
-            .map_err(ClientError::Refused)?;
+            .map_err(ClientError::QuestionRefused)?;
         let mut rest = links.into_iter();
         match rest.next() {
             Some(link) => self.ask_link(id, link, rest, now),
@@ -259,7 +259,7 @@ impl Connection {
         now: Duration,
     ) -> Result<(), ClientError> {
         if !self.asks.admit(now) {
-            return Err(ClientError::Refused(self.refuse_flood()));
+            return Err(ClientError::QuestionRefused(self.refuse_flood()));
         }
         self.remember_link(&link);
         let asked = Asked::link(self.next_question(), link);
@@ -361,7 +361,7 @@ impl Connection {
             Err(Refusal::NotOpened) => {
                 let why = "the person did not agree to open the link";
                 let error = ErrorObject::new(codes::USER_REJECTED, why);
-                self.refuse(id, question, ClientError::Refused(error));
+                self.refuse(id, question, ClientError::QuestionRefused(error));
             }
         }
     }
@@ -411,7 +411,7 @@ impl Connection {
 /// The error of a call whose question the host answered with an error.
 pub(super) fn refusal(error: ErrorObject) -> ClientError {
     if error.code == codes::USER_REJECTED {
-        ClientError::Refused(error)
+        ClientError::QuestionRefused(error)
     } else {
         ClientError::Host(error.message)
     }

@@ -19,7 +19,7 @@ impl Connection {
     ///
     /// The id comes from [`Event::Task`](super::Event::Task). It is as good as a key to the task
     /// where the server does not tell its callers apart.
-    pub fn take_up_task(
+    pub fn resume_task(
         &mut self,
         id: CallId,
         task_id: String,

@@ -226,7 +226,7 @@ impl Player {
                 let (task, tool) = more.split_once(' ').unwrap();
                 let (task, tool) = (task.to_owned(), tool.to_owned());
                 let id = CallId(word.parse().unwrap());
-                connection.take_up_task(id, task, tool, Timeouts::default(), *now);
+                connection.resume_task(id, task, tool, Timeouts::default(), *now);
             }
             "leave" => connection.leave_task(CallId(word.parse().unwrap()), *now),
             "cancel" => connection.cancel(CallId(word.parse().unwrap()), *now),

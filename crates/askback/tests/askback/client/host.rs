@@ -146,7 +146,7 @@ async fn an_error_of_a_function_says_who_ended_the_call() {
     }
     let refused = check(|| Error::not_done("not here")).await;
     assert!(
-        matches!(&refused, ClientError::Refused(error) if error.message == "not here"),
+        matches!(&refused, ClientError::QuestionRefused(error) if error.message == "not here"),
         "{refused:?}"
     );
     let failed = check(|| Error::new("no model is loaded")).await;

@@ -312,7 +312,10 @@ async fn one_question_that_fails_takes_the_others_of_its_round_with_it() {
     });
     let client = builder(None).host(host).connect(ours()).await.unwrap();
     let error = client.call_tool("both", ()).await.unwrap_err();
-    assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
+    assert!(
+        matches!(error, ClientError::QuestionRefused(_)),
+        "{error:?}"
+    );
     was_dropped.await.unwrap();
 }
 
@@ -358,7 +361,10 @@ async fn refused_roots_end_the_call() {
         .await
         .unwrap();
     let error = client.call_tool("roots", ()).await.unwrap_err();
-    assert!(matches!(error, ClientError::Refused(_)), "{error:?}");
+    assert!(
+        matches!(error, ClientError::QuestionRefused(_)),
+        "{error:?}"
+    );
     // On a session the server has the last word: here a tool error.
     let client = builder(Some(Revision::V2025_11_25))
         .host(host())

@@ -223,7 +223,7 @@ async fn a_task_that_was_left_is_taken_up_by_another_client() {
     let host = host(&asked);
     let client = connecting(None).host(host.clone());
     let client = client.connect(to(server)).await.unwrap();
-    let result = client.take_up_task(&task, "reserve").await.unwrap();
+    let result = client.resume_task(&task, "reserve").await.unwrap();
     assert_eq!(text(&result), "window: true");
     assert_eq!(*asked.lock().unwrap(), ["seat by a task"]);
     let heard = host.heard();
@@ -233,7 +233,7 @@ async fn a_task_that_was_left_is_taken_up_by_another_client() {
     };
     assert!(is_told(TaskStatus::InputRequired) && is_told(TaskStatus::Completed));
     // Whoever comes late finds the result, and nobody is asked again.
-    let again = client.take_up_task(&task, "reserve").await.unwrap();
+    let again = client.resume_task(&task, "reserve").await.unwrap();
     assert_eq!(text(&again), "window: true");
     assert_eq!(asked.lock().unwrap().len(), 1);
 }
@@ -244,13 +244,13 @@ async fn a_task_that_was_taken_up_is_cancelled_where_it_is_dropped() {
     let task = leave_asking(&server, "reserve").await;
     let client = connecting(None).host(absent(&Arc::default()));
     let client = client.connect(to(server.clone())).await.unwrap();
-    let taken = tokio::time::timeout(WORK, client.take_up_task(&task, "reserve"));
+    let taken = tokio::time::timeout(WORK, client.resume_task(&task, "reserve"));
     assert!(taken.await.is_err());
-    match client.take_up_task(&task, "reserve").await {
+    match client.resume_task(&task, "reserve").await {
         Err(ClientError::TaskCancelled(_)) => {}
         other => panic!("{other:?}"),
     }
-    match client.take_up_task("none", "reserve").await {
+    match client.resume_task("none", "reserve").await {
         Err(ClientError::TaskLost(_)) => {}
         other => panic!("{other:?}"),
     }
@@ -258,7 +258,7 @@ async fn a_task_that_was_taken_up_is_cancelled_where_it_is_dropped() {
     let older = connecting(Some(Revision::V2025_11_25));
     for connecting in [without, older] {
         let client = connecting.connect(to(server.clone())).await.unwrap();
-        match client.take_up_task(&task, "reserve").await {
+        match client.resume_task(&task, "reserve").await {
             Err(ClientError::Unsupported(_)) => {}
             other => panic!("{other:?}"),
         }
@@ -277,7 +277,7 @@ async fn the_result_of_a_task_that_was_taken_up_is_checked() {
     let client = client.connect(to(server)).await.unwrap();
     client.tools().await.unwrap();
     // The result is that of another tool, which has no structured content.
-    match client.take_up_task(&task, "typed").await {
+    match client.resume_task(&task, "typed").await {
         Err(ClientError::Output { tool, .. }) => assert_eq!(tool, "typed"),
         other => panic!("{other:?}"),
     }

@@ -270,7 +270,7 @@ async fn after_close(leaves: bool) -> std::result::Result<String, ClientError> {
     });
     let task = ids.next().unwrap();
     let client = connect(host()).await.unwrap();
-    let result = client.take_up_task(task, "later").await;
+    let result = client.resume_task(task, "later").await;
     client.close().await;
     Ok(result?.text()?)
 }
