@@ -11,7 +11,7 @@ use std::{
 use askback_core::{
     ask::{AskError, Checked},
     engine::server::Place,
-    forms::{Content, Issues},
+    forms::{ChoiceField, Content, Issues, Opt},
     protocol::{CreateMessageResult, ElicitAction, ElicitResult},
 };
 
@@ -32,6 +32,8 @@ pub struct Elicit<T> {
     asking: Asking,
     /// Reads the answer; taken when it has come.
     read: Option<Read<T>>,
+    /// Why it cannot be asked.
+    fault: Option<AskError>,
 }
 
 /// Reads an answer that was checked by its form.
@@ -86,6 +88,7 @@ impl<T> Elicit<T> {
         Self {
             asking,
             read: Some(Box::new(read)),
+            fault: None,
         }
     }
 
@@ -95,12 +98,54 @@ impl<T> Elicit<T> {
         self
     }
 
-    /// Asks, or takes the answer `otherwise` gives where this client cannot be asked.
+    /// Sets the options of a field that are known only now: the person chooses one of them, instead of writing a
+    /// text. The field is a `String` of the form; its default, if it has one and it is among the options, is
+    /// chosen beforehand.
+    ///
+    /// The options belong to the question: an answer to a question with other options is not accepted, and the
+    /// handler must give the same when it is run again. So read them in [`Ctx::run`].
+    ///
+    /// ```
+    /// use askback::{Ctx, Form, Result};
+    ///
+    /// #[derive(Form)]
+    /// struct Target {
+    ///     /// Where to deploy to.
+    ///     environment: String,
+    ///     #[form(default = false)]
+    ///     dry_run: bool,
+    /// }
+    ///
+    /// async fn deploy(ctx: Ctx) -> Result<String> {
+    ///     let environments = ctx.run("environments", async || Ok(vec!["staging", "production"]
+    ///         .into_iter().map(str::to_owned).collect::<Vec<_>>())).await?;
+    ///     let question = ctx.elicit::<Target>("Deploy?").options("environment", environments);
+    ///     let target = question.await?.accepted()?;
+    ///     Ok(format!("Deployed to {}.", target.environment))
+    /// }
+    /// ```
+    ///
+    /// The question ends with an error if the form has no such field, if the field is no text, or if there are no
+    /// options.
+    pub fn options(
+        mut self,
+        field: &str,
+        options: impl IntoIterator<Item = impl Into<Opt>>,
+    ) -> Self {
+        let choice = ChoiceField::new(options);
+        self.fault = self.fault.or(self.asking.offer(field, choice).err());
+        self
+    }
+
+    /// Asks, or takes the answer that `otherwise` gives if this client cannot be asked.
     ///
     /// # Errors
     ///
     /// Every other reason for which there is no answer.
-    pub async fn or_else(self, otherwise: impl FnOnce() -> T) -> Result<Answer<T>, AskError> {
+    pub async fn or_if_unsupported(
+        self,
+        otherwise: impl FnOnce() -> T,
+    ) -> Result<Answer<T>, AskError> {
         match self.await {
             Err(AskError::Unsupported(_)) => Ok(Answer::Accepted(otherwise())),
             answer => answer,
@@ -112,6 +157,9 @@ impl<T> Future for Elicit<T> {
     type Output = Result<Answer<T>, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(fault) = self.fault.take() {
+            return Poll::Ready(Err(fault));
+        }
         let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
         let Some(read) = self.read.take() else {
             return Poll::Pending;
@@ -126,13 +174,16 @@ impl Confirm {
         Self(self.0.key(key))
     }
 
-    /// Asks, or takes what `otherwise` gives where this client cannot be asked.
+    /// Asks, or takes what `otherwise` gives if this client cannot be asked.
     ///
     /// # Errors
     ///
     /// Every other reason for which there is no answer.
-    pub async fn or_else(self, otherwise: impl FnOnce() -> bool) -> Result<bool, AskError> {
-        Ok(is_yes(self.0.or_else(otherwise).await?))
+    pub async fn or_if_unsupported(
+        self,
+        otherwise: impl FnOnce() -> bool,
+    ) -> Result<bool, AskError> {
+        Ok(is_yes(self.0.or_if_unsupported(otherwise).await?))
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Capability, Checked, Release},
+    forms::{ChoiceField, FieldKind},
     protocol::{ElicitParams, InputRequest},
 };
 
@@ -61,6 +62,33 @@ impl Asking {
         if let State::New(new) = &mut self.state {
             new.key = key;
         }
+    }
+
+    /// Makes a choice of a field that is a text, before the first poll.
+    ///
+    /// # Errors
+    ///
+    /// There is no such field.
+    pub(crate) fn offer(&mut self, name: &str, mut choice: ChoiceField) -> Result<(), AskError> {
+        let State::New(new) = &mut self.state else {
+            return Ok(());
+        };
+        let InputRequest::Elicit(ElicitParams::Form(form)) = &mut new.request else {
+            return Ok(());
+        };
+        let mut fields = form.requested_schema.make_mut().fields.iter_mut();
+        let field = fields.find(|field| field.name == name);
+        let Some(FieldKind::Text(text)) = field.as_ref().map(|field| &field.kind) else {
+            return Err(AskError::BadRequest(format!(
+                "options were given for `{name}`, and the form has no text of that name"
+            )));
+        };
+        let is_option = |default: &String| choice.options.iter().any(|opt| opt.value == *default);
+        choice.default = text.default.clone().filter(is_option);
+        if let Some(field) = field {
+            field.kind = FieldKind::Choice(choice);
+        }
+        Ok(())
     }
 
     /// Names a link, before the first poll.

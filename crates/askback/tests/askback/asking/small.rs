@@ -57,7 +57,7 @@ async fn only_a_ticked_box_is_a_yes() {
 #[tokio::test(start_paused = true)]
 async fn a_yes_or_no_is_taken_from_elsewhere_where_nobody_can_be_asked() {
     let keep = async |ctx: Ctx| -> Result<String> {
-        let keep = ctx.confirm("Keep it?").or_else(|| true).await?;
+        let keep = ctx.confirm("Keep it?").or_if_unsupported(|| true).await?;
         Ok(keep.to_string())
     };
     let person = Person::new().decline("confirm");
@@ -222,7 +222,7 @@ async fn a_value_that_does_not_fit_is_asked_for_again() {
     let run = everywhere(how_many, person).await;
     assert_eq!(run.text(), "3");
     let again = run
-        .asked
+        .questions
         .last()
         .map(|asked| asked.params["message"].clone());
     let told = "How many?\n\nThe last answer could not be used: `answer`: must be at most 255";
@@ -308,4 +308,68 @@ async fn a_value_read_as_another_type_names_its_field() {
     let handler = async |ctx: Ctx| -> Result<String> { Ok(misread(ctx).await?.to_string()) };
     let person = answering("form", json!({"name": "Ada"}));
     check(handler, "form", person, "`name`: must be a whole number").await;
+}
+
+#[derive(Form)]
+struct Target {
+    /// Where to deploy to.
+    #[form(default = "staging")]
+    environment: String,
+    #[form(default = false)]
+    dry_run: bool,
+}
+
+async fn deploy(ctx: Ctx) -> Result<String> {
+    let known = ["staging", "production"];
+    let known = ctx.run("environments", async || {
+        Ok(known.map(str::to_owned).to_vec())
+    });
+    let question = ctx.elicit::<Target>("Deploy?");
+    let question = question.options("environment", known.await?);
+    let target = question.await?.accepted()?;
+    Ok(format!("{} {}", target.environment, target.dry_run))
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_that_are_known_at_run_time_go_into_a_form() {
+    let person = answering("target", json!({"environment": "production"}));
+    let run = everywhere(deploy, person).await;
+    assert_eq!(run.text(), "production false");
+    let asked = &run.questions[0].params["requestedSchema"]["properties"]["environment"];
+    assert_eq!(asked["enum"], json!(["staging", "production"]));
+    assert_eq!(asked["default"], "staging");
+    assert_eq!(asked["description"], "Where to deploy to.");
+
+    // What is no option is no answer.
+    let person = answering("target", json!({"environment": "moon"}));
+    let person = person.answer("target", json!({"environment": "staging"}));
+    let run = everywhere(deploy, person).await;
+    assert_eq!(
+        (run.text().as_str(), run.questions.len()),
+        ("staging false", 2)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_of_no_text_are_the_authors_mistake() {
+    for (field, options, said) in [
+        ("dry_run", vec!["a"], "the form has no text of that name"),
+        ("moon", vec!["a"], "the form has no text of that name"),
+        ("environment", vec![], "environment"),
+    ] {
+        let ask = move |ctx: Ctx| {
+            let options = options.clone();
+            async move {
+                let question = ctx.elicit::<Target>("Deploy?").options(field, options);
+                question.await?.accepted()?;
+                Ok("deployed")
+            }
+        };
+        let trial = testing::call(serving(ask), "tool", json!({})).with(Person::new());
+        let run = trial.in_revision(Revision::LATEST).await;
+        assert!(
+            run.is_error() && run.text().contains(said),
+            "{field}: {run:?}"
+        );
+    }
 }
