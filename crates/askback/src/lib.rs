@@ -41,7 +41,9 @@
 //! Try it with the `askback` command, `askback open -- target/debug/files`, or name it in the `mcp.json`
 //! of a host: `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
 //!
-//! The guide, in `docs/guide` of the repository, begins with a tutorial of ten minutes.
+//! The guide is in `docs/guide` of the repository: `tutorial.md` takes ten minutes, `asking.md` is the one to read
+//! before a server acts, and `tools.md`, `forms.md`, `testing.md`, `http.md`, `axum.md` and `client.md` have the
+//! rest. `from-rmcp.md` puts the two side by side.
 //!
 //! # Where to find what
 //!
@@ -112,6 +114,7 @@ pub mod transport;
 
 #[cfg(feature = "server")]
 pub use answer::Answer;
+#[doc(inline)]
 pub use askback_core::{
     ask::Principal,
     forms::{self, Form},
@@ -121,25 +124,34 @@ pub use askback_core::{
     protocol,
     revision::Revision,
 };
+#[doc(inline)]
 pub use askback_macros::Form;
 #[cfg(feature = "macros")]
+#[doc(inline)]
 pub use askback_macros::{prompt, resource, tool};
+#[doc(inline)]
 pub use clock::{Clock, SystemClock};
 #[cfg(feature = "server")]
+#[doc(inline)]
 pub use ctx::{Ask, Ctx};
 #[cfg(any(feature = "client", feature = "server"))]
 pub use error::{Error, Result};
 #[cfg(all(feature = "schemars", feature = "server"))]
+#[doc(inline)]
 pub use handler::Json;
 #[cfg(feature = "server")]
+#[doc(inline)]
 pub use handler::{PlainJson, State};
 #[cfg(feature = "schemars")]
 pub use schemars;
 #[cfg(feature = "http-server")]
+#[doc(inline)]
 pub use server::http;
 #[cfg(feature = "server")]
+#[doc(inline)]
 pub use server::middleware;
 #[cfg(feature = "server")]
+#[doc(inline)]
 pub use server::{
     Changed, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };
