@@ -102,8 +102,8 @@ impl Backing {
     pub(crate) async fn commit<T, F, Fut>(
         &self,
         incoming: &Incoming,
-        flow: FlowId,
-        name: &str,
+        (flow, name): (FlowId, &str),
+        lease: Duration,
         effect: F,
     ) -> Result<T>
     where
@@ -123,7 +123,7 @@ impl Backing {
                 name,
                 value_bytes: self.limits.asking.commit_bytes,
                 now,
-                lease: self.limits.asking.run,
+                lease,
                 // A claim outlives every state that leads to it.
                 expires: now.saturating_add(2 * millis(self.limits.asking.flow_ttl)),
             });

@@ -155,21 +155,20 @@ impl Ctx {
     /// Does something whose result is recorded: it is not done again when the handler is run again
     /// after a question.
     ///
-    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards.
-    /// Its result is recorded, whether Ok or Err. It may not ask, and may take
-    /// [`limits.asking.run`](crate::limits::AskingLimits::run); a question beside it waits for it.
+    /// The closure may borrow from the handler: `async || Ok(path.len())`. Its result is recorded, whether Ok or Err. It may not ask, and may take
+    /// [`limits.asking.run`](crate::limits::AskingLimits::run) unless [`Step::limit`] says otherwise; a question beside it waits for it.
     /// Before the first question it is done at least once: there is nothing yet that remembers it.
     ///
     /// # Errors
     ///
     /// The closure's error, and a step that takes too long or was started outside the handler.
-    pub fn run<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
+    pub fn run<'a, T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<'a, T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
-        F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output = Result<T>> + Send + 'static,
+        F: FnOnce() -> Fut + Send + 'a,
+        Fut: Future<Output = Result<T>> + Send + 'a,
     {
-        let start = move |_: &str| -> BoxFuture<'static, Result<T>> {
+        let start = move |_: &str, _: Duration| -> BoxFuture<'a, Result<T>> {
             // The closure is called when the step is first polled, inside the step's own scope.
             Box::pin(async move { effect().await })
         };
@@ -185,6 +184,9 @@ impl Ctx {
     /// commit before the first question is done like a [run](Ctx::run): there is no flow yet to
     /// return to.
     ///
+    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards. A commit
+    /// that has begun goes on when its handler is dropped, so it cannot borrow from it.
+    ///
     /// The name is what is claimed, so each commit of a call needs one of its own. The value is kept
     /// for two days: return a reference, not a document.
     ///
@@ -195,7 +197,11 @@ impl Ctx {
     /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not kept: the
     /// effect has happened and does not happen again, and every attempt is told that its value was
     /// too large. Where the store has no room, nothing happens.
-    pub fn commit<T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<T>
+    pub fn commit<T, F, Fut>(
+        &self,
+        name: impl Into<Cow<'static, str>>,
+        effect: F,
+    ) -> Step<'static, T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
         F: FnOnce() -> Fut + Send + 'static,
@@ -204,11 +210,15 @@ impl Ctx {
         let backing = Arc::clone(&self.0.backing);
         let flow = self.0.cell.flow().resumed();
         let incoming = Arc::clone(&self.0.incoming);
-        let start = move |name: &str| -> BoxFuture<'static, Result<T>> {
+        let start = move |name: &str, lease: Duration| -> BoxFuture<'static, Result<T>> {
             let name = name.to_owned();
             Box::pin(async move {
                 match flow {
-                    Some(flow) => backing.commit(&incoming, flow, &name, effect).await,
+                    Some(flow) => {
+                        backing
+                            .commit(&incoming, (flow, &name), lease, effect)
+                            .await
+                    }
                     // Nobody else can come here: no state has left the server yet.
                     None => effect().await,
                 }

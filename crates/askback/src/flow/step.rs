@@ -6,6 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use askback_core::protocol::RawJson;
@@ -16,15 +17,16 @@ use crate::error::{Error, Place, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
 #[must_use = "nothing is done until it is awaited: add `.await?`"]
-pub struct Step<T> {
+pub struct Step<'a, T> {
     cell: Arc<Cell>,
-    state: State<T>,
+    state: State<'a, T>,
+    limit: Duration,
 }
 
-enum State<T> {
-    New(Cow<'static, str>, Start<T>, Naming),
-    Begun(Slot, Start<T>),
-    Running(Slot, Course, BoxFuture<'static, Result<T, Error>>),
+enum State<'a, T> {
+    New(Cow<'static, str>, Start<'a, T>, Naming),
+    Begun(Slot, Start<'a, T>),
+    Running(Slot, Course, BoxFuture<'a, Result<T, Error>>),
     Waiting(Slot),
     Over,
 }
@@ -40,20 +42,31 @@ pub(crate) enum Naming {
     Unique,
 }
 
-/// Starts the effect, given the step's key.
-type Start<T> = Box<dyn FnOnce(&str) -> BoxFuture<'static, Result<T, Error>> + Send>;
+/// Starts the effect, given the step's key and how long it may take.
+type Start<'a, T> = Box<dyn FnOnce(&str, Duration) -> BoxFuture<'a, Result<T, Error>> + Send + 'a>;
 
-impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
+impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
     pub(crate) fn new(
         cell: &Arc<Cell>,
         name: Cow<'static, str>,
         naming: Naming,
-        start: Start<T>,
+        start: Start<'a, T>,
     ) -> Self {
         Self {
             cell: Arc::clone(cell),
             state: State::New(name, start, naming),
+            limit: cell.limits().asking.run,
         }
+    }
+
+    /// Sets how long this step may take, instead of
+    /// [`limits.asking.run`](crate::limits::AskingLimits::run).
+    ///
+    /// A client waits for as long, and many end a call after a minute: [progress](crate::Ctx::progress) keeps those
+    /// waiting that reset their time at it, and a [task](crate::Ctx::become_task) needs no one to wait.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
     }
 
     fn begin(&self, name: &str, naming: Naming) -> Result<Slot, Error> {
@@ -76,11 +89,11 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
         Ok(Slot::new(&self.cell, id))
     }
 
-    fn run(&self, slot: Slot, start: Start<T>) -> State<T> {
+    fn run(&self, slot: Slot, start: Start<'a, T>) -> State<'a, T> {
         let key = self.cell.flow().step_key(slot.id).to_owned();
         let course = course_of_step(&key);
-        let limit = self.cell.limits().asking.run;
-        let effect = start(&key);
+        let limit = self.limit;
+        let effect = start(&key, limit);
         let limited = async move {
             match tokio::time::timeout(limit, effect).await {
                 Ok(result) => result,
@@ -101,9 +114,9 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Step<T> {
     }
 }
 
-impl<T> Unpin for Step<T> {}
+impl<T> Unpin for Step<'_, T> {}
 
-impl<T: Serialize + DeserializeOwned + Send + 'static> Future for Step<T> {
+impl<T: Serialize + DeserializeOwned + Send + 'static> Future for Step<'_, T> {
     type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -1,6 +1,6 @@
 //! Small questions: a yes or no, a choice, one value, and forms that are made at run time.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use askback::{
     Answer, Ask, Ctx, Form, Result, Revision,
@@ -372,4 +372,46 @@ async fn options_of_no_text_are_the_authors_mistake() {
             "{field}: {run:?}"
         );
     }
+}
+
+async fn slow(ctx: Ctx) -> Result<String> {
+    let minutes = |minutes: u64| async move {
+        tokio::time::sleep(Duration::from_secs(60 * minutes)).await;
+        Ok(minutes)
+    };
+    let two = Duration::from_secs(120);
+    let read = ctx.run("read", || minutes(1)).limit(two).await;
+    ctx.confirm("Go on?").await?;
+    let done = ctx.commit("write", move || minutes(1)).limit(two).await;
+    let late = ctx.run("late", || minutes(3)).limit(two).await;
+    Ok(format!("{read:?} {done:?} {late:?}"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_may_take_longer_than_others() {
+    let person = answering("confirm", json!({"confirm": true}));
+    let trial = testing::call(serving(slow), "tool", json!({})).with(person);
+    for revision in [Revision::V2025_06_18, Revision::LATEST] {
+        let run = trial.in_revision(revision).await;
+        let late = "the step `late` did not end within 120 seconds: its outcome is unknown";
+        assert_eq!(run.text(), format!("Ok(1) Ok(1) Err({late})"), "{revision}");
+    }
+}
+
+async fn borrows(ctx: Ctx) -> Result<String> {
+    let path = "notes.txt".to_owned();
+    let length = ctx.run("length", async || Ok(path.len())).await?;
+    ctx.confirm("Go on?").await?;
+    Ok(format!("{path} {length}"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_borrows_from_its_handler() {
+    check(
+        borrows,
+        "confirm",
+        answering("confirm", json!({"confirm": true})),
+        "notes.txt 9",
+    )
+    .await;
 }
