@@ -5,15 +5,20 @@ use std::{
     ffi::OsStr,
     fmt, io,
     path::Path,
+    pin::Pin,
     process::{ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use askback_core::{engine::client::ServerEnd, future::BoxFuture, limits::Limits};
 use tokio::{
-    process::{ChildStderr, Command},
-    sync::mpsc,
+    io::{AsyncRead, ReadBuf},
+    process::Command,
+    sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use super::{
@@ -31,8 +36,9 @@ use super::{
 /// [`limits.client.exit`](crate::limits::ClientLimits::exit). On Unix it has a process group of its
 /// own, so that a Ctrl-C at the terminal reaches the client alone, and everything left in that
 /// group ends with it; elsewhere only the process itself is looked after. The same holds when the
-/// client is dropped or its task panics. Only if this process is itself killed outright can nothing
-/// be done but what the system does: the server's input ends, and servers should exit then.
+/// client is dropped or its task panics, as long as the runtime goes on: a program that ends its
+/// runtime waits for [`Child::all_ended`] first. When the runtime ends, what is left is killed.
+/// If this process itself is killed, the server's input ends, and servers should exit then.
 #[derive(Debug)]
 pub struct Child {
     command: Command,
@@ -153,14 +159,45 @@ impl Child {
         else {
             return Err(io::Error::other("the streams of the process are not ours"));
         };
+        let (release, released) = oneshot::channel();
+        let (tell, exited) = watch::channel(None);
+        let group = Group::new(&child);
+        tokio::spawn(keep(child, group, limits.client.exit, released, tell));
         let (said, heard) = mpsc::channel(WAITING);
+        let stderr = Output::new(stderr, exited.clone());
         let listening = tokio::spawn(listen(stderr, said, limits.client.stderr_line_bytes));
+        let stdout = Output::new(stdout, exited.clone());
         Ok(Started {
             stdin: LineWriter::new(stdin),
             stdout: LineReader::new(stdout, limits.wire.message_bytes),
             stderr: heard,
-            process: Process::new(child, listening),
+            process: Process {
+                release: Some(release),
+                exited,
+                listening,
+            },
         })
+    }
+
+    /// Waits until no process that this program started as a [`Child`] is left. A process ends after
+    /// its client was closed or dropped.
+    pub async fn all_ended() {
+        loop {
+            let mut changed = std::pin::pin!(GROUP_ENDED.notified());
+            changed.as_mut().enable();
+            if groups().is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Kills every process that this program started as a [`Child`], with its group. May be called
+    /// from any thread.
+    pub fn kill_all() {
+        for group in groups().iter() {
+            kill(*group, LastSignal::Kill);
+        }
     }
 }
 
@@ -187,7 +224,7 @@ struct Started {
 }
 
 /// A server that was [opened](Child::open) as a child process, to which any message may be sent. Its
-/// process is killed when this is dropped.
+/// process ends as [`Child`] says when this is dropped.
 pub struct OpenChild {
     receiver: Receiver,
     sender: Sender,
@@ -290,73 +327,150 @@ impl fmt::Debug for OpenChild {
     }
 }
 
-/// A process that was started, and everything it started in its group.
+/// A process that was started. A task of its own keeps it, and ends it once this is dropped.
 struct Process {
-    child: tokio::process::Child,
+    release: Option<oneshot::Sender<()>>,
+    exited: watch::Receiver<Option<Exit>>,
     listening: JoinHandle<()>,
-    #[cfg(unix)]
-    group: Option<rustix::process::Pid>,
 }
 
+/// How a process ended: its status, and whether the end of its input was enough. An error says why
+/// it could not be waited for.
+type Exit = Result<(ExitStatus, bool), String>;
+
+/// How long the output of a process is read after its exit, if another process holds the pipe. What
+/// the process itself wrote is in the pipe by then.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
+
 impl Process {
-    fn new(child: tokio::process::Child, listening: JoinHandle<()>) -> Self {
-        Self {
-            listening,
-            #[cfg(unix)]
-            group: child
-                .id()
-                .and_then(|id| i32::try_from(id).ok())
-                .and_then(rustix::process::Pid::from_raw),
-            child,
-        }
-    }
-
-    /// Waits for the end of the process, or else makes it end; says whether it did by itself.
-    async fn wait(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
-        if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
-            return Ok((status?, true));
-        }
-        self.terminate();
-        if let Ok(status) = timeout(limits.client.exit, self.child.wait()).await {
-            return Ok((status?, false));
-        }
-        self.child.kill().await?;
-        Ok((self.child.wait().await?, false))
-    }
-
-    /// Waits as [`Process::wait`] does, and for what the process said last.
+    /// Has the process end, if it has not, and waits for what it said last.
     async fn finish(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
-        let status = self.wait(limits).await;
-        self.kill_group();
-        // What it said last is worth hearing, but something outside the group may still hold
-        // the stream.
+        self.release = None;
+        let exit = match self.exited.wait_for(Option::is_some).await {
+            Ok(exit) => exit.clone(),
+            Err(_) => None,
+        };
+        // A host that does not take the lines does not keep the client from going on.
         let _ = timeout(limits.client.exit, &mut self.listening).await;
-        status
+        let exit = exit.unwrap_or_else(|| Err("the runtime ended".to_owned()));
+        exit.map_err(io::Error::other)
     }
+}
 
-    #[cfg(unix)]
-    fn terminate(&self) {
-        self.signal(rustix::process::Signal::TERM);
+/// Keeps a process until it is gone, and its group with it: the only place in which one ends.
+async fn keep(
+    mut child: tokio::process::Child,
+    group: Group,
+    patience: Duration,
+    released: oneshot::Receiver<()>,
+    tell: watch::Sender<Option<Exit>>,
+) {
+    let exit = tokio::select! {
+        status = child.wait() => status.map(|status| (status, true)),
+        _ = released => end(&mut child, &group, patience).await,
+    };
+    // Kills what the process left behind.
+    drop(group);
+    let _ = tell.send(Some(exit.map_err(|error| error.to_string())));
+}
+
+/// Waits for the end of a process whose input is closed, or else makes it end.
+async fn end(
+    child: &mut tokio::process::Child,
+    group: &Group,
+    patience: Duration,
+) -> io::Result<(ExitStatus, bool)> {
+    if let Ok(status) = timeout(patience, child.wait()).await {
+        return Ok((status?, true));
     }
-
-    #[cfg(not(unix))]
-    fn terminate(&self) {}
-
-    /// Kills what is left of the group. Its number is not given to another as long as something is
-    /// left, and right after the end of the process nothing else can have it.
-    fn kill_group(&mut self) {
-        #[cfg(unix)]
-        {
-            self.signal(rustix::process::Signal::KILL);
-            self.group = None;
-        }
+    kill(group.0, LastSignal::Terminate);
+    if let Ok(status) = timeout(patience, child.wait()).await {
+        return Ok((status?, false));
     }
+    child.kill().await?;
+    Ok((child.wait().await?, false))
+}
 
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(group) = self.group {
-            // A group in which nothing is left has ended already.
-            let _ = rustix::process::kill_process_group(group, signal);
+/// The processes that run, by the number of their group.
+static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+static GROUP_ENDED: Notify = Notify::const_new();
+
+fn groups() -> MutexGuard<'static, Vec<u32>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A process group, which is killed when this is dropped. The system gives its number to no other
+/// group as long as a process is left in it, and the drop follows the end of the last wait at once.
+struct Group(u32);
+
+impl Group {
+    fn new(child: &tokio::process::Child) -> Self {
+        // A process that has not been waited for has a number.
+        let group = child.id().unwrap_or_default();
+        groups().push(group);
+        Self(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        kill(self.0, LastSignal::Kill);
+        groups().retain(|group| *group != self.0);
+        GROUP_ENDED.notify_waiters();
+    }
+}
+
+#[derive(Clone, Copy)]
+enum LastSignal {
+    Terminate,
+    Kill,
+}
+
+#[cfg(unix)]
+fn kill(group: u32, signal: LastSignal) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // A group that has ended needs no signal.
+        let _ = match signal {
+            LastSignal::Terminate => kill_process_group(group, Signal::TERM),
+            LastSignal::Kill => kill_process_group(group, Signal::KILL),
+        };
+    }
+}
+
+#[cfg(not(unix))]
+fn kill(_: u32, _: LastSignal) {}
+
+/// An output of a process. It ends with the process, even if a process that it started holds the
+/// pipe; what is in the pipe is read first.
+struct Output<R> {
+    pipe: R,
+    after_exit: BoxFuture<'static, ()>,
+}
+
+impl<R> Output<R> {
+    fn new(pipe: R, mut exited: watch::Receiver<Option<Exit>>) -> Self {
+        let after_exit = Box::pin(async move {
+            // If the keeper is gone, the process is, too.
+            let _ = exited.wait_for(Option::is_some).await;
+            sleep(OUTPUT_AFTER_EXIT).await;
+        });
+        Self { pipe, after_exit }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Output<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.pipe).poll_read(cx, buffer) {
+            Poll::Pending => self.after_exit.as_mut().poll(cx).map(Ok),
+            read => read,
         }
     }
 }
@@ -375,14 +489,12 @@ impl Behind for Process {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill_group();
-    }
-}
-
 /// Reads what the process writes to its standard error; what need not be text is made text.
-async fn listen(stderr: ChildStderr, said: mpsc::Sender<String>, most: usize) {
+async fn listen(
+    stderr: impl AsyncRead + Send + Unpin + 'static,
+    said: mpsc::Sender<String>,
+    most: usize,
+) {
     let mut stderr = LineReader::of_text(stderr, most);
     while let Some(line) = stderr.line().await {
         let line = String::from_utf8_lossy(line).into_owned();

@@ -535,3 +535,31 @@ async fn an_open_child_that_does_not_end_is_ended() {
     let end = open.end(&limits).await.unwrap();
     assert_eq!((end.code, end.is_by_itself), (None, false));
 }
+
+#[tokio::test]
+async fn an_exit_is_noticed_while_another_process_holds_the_output() {
+    #[track_caller]
+    async fn check(script: &str) {
+        let child = Child::command("sh").args(["-c", script]);
+        let connecting = builder(None).connect(child);
+        let connected = tokio::time::timeout(PROMPT, connecting).await;
+        let error = connected.expect("it is noticed").unwrap_err();
+        assert!(error.to_string().contains("(code 7)"), "{script}: {error}");
+    }
+    check("sleep 30 & read line; exit 7").await;
+    check("setsid sleep 30 & read line; exit 7").await;
+    check("setsid sleep 30 & exit 7").await;
+}
+
+#[tokio::test]
+async fn what_a_server_wrote_before_its_exit_is_read() {
+    let script = "setsid sleep 30 & i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo $i; done";
+    let child = Child::command("sh").args(["-c", script]);
+    let mut child = child.open(&limits(|_| {})).unwrap();
+    let mut lines = 0;
+    while let Some(line) = child.receive().await.unwrap() {
+        lines += 1;
+        assert_eq!(line, ChildLine::Output(lines.to_string().into_bytes()));
+    }
+    assert_eq!(lines, 500);
+}
