@@ -4,6 +4,7 @@ use std::{env, process::ExitCode};
 
 use askback_host::{
     page::out,
+    signals,
     text::{self, given},
     words,
 };
@@ -65,10 +66,13 @@ pub fn main() -> ExitCode {
     let (outcome, error) = match runtime {
         Ok(runtime) => {
             let mut outcome = Outcome::default();
-            let ran = runtime.block_on(run(app, &mut outcome));
+            let ran = signals::run(&runtime, run(app, &mut outcome));
             // The thread that reads the standard input ends with the process, not before.
             runtime.shutdown_background();
-            (outcome, ran.err())
+            match ran {
+                Ok(ran) => (outcome, ran.err()),
+                Err(code) => return ExitCode::from(code),
+            }
         }
         Err(error) => {
             let error = Error::new(

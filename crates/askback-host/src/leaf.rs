@@ -10,11 +10,6 @@ use crate::{
     wire::Shown,
 };
 
-/// How long the program goes on without its window: the questions in it are cancelled, and the server
-/// is told.
-#[cfg(unix)]
-pub(crate) const CLOSING: std::time::Duration = std::time::Duration::from_millis(500);
-
 /// A front end: it shows the conversation, and says what the person does.
 pub trait Leaf {
     /// Returns what the person does next. Nothing is lost where that is not waited for to the end.

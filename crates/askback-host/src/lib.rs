@@ -35,6 +35,7 @@ mod served;
 mod server_id;
 pub mod settings_file;
 mod settling;
+pub mod signals;
 pub mod suggest;
 pub mod tasks;
 pub mod text;

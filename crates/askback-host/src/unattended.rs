@@ -21,6 +21,7 @@ use crate::{
     question::{self, in_full},
     remarks::{Remark, Remarks},
     script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
+    signals::Interrupts,
     text::{self, Words, given},
     words,
 };
@@ -36,6 +37,7 @@ pub struct Unattended {
     later: Option<Later>,
     unmatched: Unmatched,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
+    _held: Interrupts,
     page: Page,
     limits: Limits,
     out: Box<dyn Write + Send>,
@@ -91,6 +93,7 @@ impl Unattended {
             later: None,
             unmatched: Unmatched::default(),
             interrupted: Box::pin(tokio::signal::ctrl_c()),
+            _held: Interrupts::hold(),
             page: out::stderr_page(),
             limits,
             out,

@@ -8,6 +8,7 @@ use askback::{Principal, Server, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_host::{
     page::out,
+    signals::Terminations,
     text::{Words, given},
     words,
 };
@@ -239,7 +240,9 @@ async fn serve_http(
     if protecting.is_for_development() {
         note("development tokens never end: do not use them for anything else");
     }
+    let held = Terminations::hold();
     let interrupted = async {
+        let _held = held;
         tokio::select! {
             () = interrupt() => {}
             () = termination() => {}

@@ -57,6 +57,8 @@ mod shown;
 #[cfg(unix)]
 mod sign_in;
 #[cfg(unix)]
+mod signals;
+#[cfg(unix)]
 mod slow;
 #[cfg(unix)]
 mod stopped;

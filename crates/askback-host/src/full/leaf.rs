@@ -56,6 +56,9 @@ static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 /// nothing is.
 static ROW: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether the terminal is taken.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
 /// Whether the terminal shows its other screen, on which a text is looked through.
 static IS_PAGING: AtomicBool = AtomicBool::new(false);
 
@@ -102,8 +105,6 @@ impl Full {
     /// Where the terminal cannot be taken.
     pub fn new(shown: usize, clock: Clock) -> io::Result<Self> {
         restored_after_a_panic();
-        #[cfg(unix)]
-        restored_when_ended()?;
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
@@ -511,11 +512,26 @@ fn rewraps() -> bool {
 /// Takes the terminal.
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
+    IS_TAKEN.store(true, Ordering::Relaxed);
     execute!(out::stderr(), EnableBracketedPaste, EnableFocusChange)
+}
+
+/// Leaves the terminal as it was, if it is taken, and removes the texts that an editor has.
+pub(crate) fn leave() {
+    remove_texts();
+    if IS_TAKEN.load(Ordering::Relaxed) {
+        restore();
+    }
+}
+
+/// Whether an editor of the person has the terminal.
+pub(crate) fn is_away() -> bool {
+    AWAY_TIMES.load(Ordering::Relaxed) > 0
 }
 
 /// Leaves the terminal as it was. What is drawn below the scrollback goes.
 fn restore() {
+    IS_TAKEN.store(false, Ordering::Relaxed);
     let mut out = out::stderr();
     if IS_PAGING.swap(false, Ordering::Relaxed) {
         let _ = out.write_all(OTHER_SCREEN[1].as_bytes());
@@ -541,40 +557,6 @@ fn is_review(step: &Step<'_>) -> bool {
 fn asks_for_task(desk: &Desk) -> bool {
     let call = desk.front().and_then(|front| front.question.call.as_ref());
     matches!(call, Some(Call::Task { .. }))
-}
-
-/// Has the terminal left as it was also where another program, or the terminal itself, ends this one.
-#[cfg(unix)]
-fn restored_when_ended() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    use crate::leaf::CLOSING;
-
-    let kinds = [
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-        SignalKind::interrupt(),
-        SignalKind::quit(),
-    ];
-    for kind in kinds {
-        let mut ended = signal(kind)?;
-        let of_keys = kind == SignalKind::interrupt() || kind == SignalKind::quit();
-        tokio::spawn(async move {
-            while ended.recv().await.is_some() {
-                // Ctrl-C in the editor of the person is for that.
-                if of_keys && AWAY_TIMES.load(Ordering::Relaxed) > 0 {
-                    continue;
-                }
-                if kind == SignalKind::hangup() {
-                    sleep(CLOSING).await;
-                }
-                remove_texts();
-                restore();
-                std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
-            }
-        });
-    }
-    Ok(())
 }
 
 /// Has the terminal left as it was also where the program ends by a panic.

@@ -37,4 +37,5 @@ mod under_way;
 pub use frame::{Cell, Frame, Row};
 pub use key::Key;
 pub use leaf::Full;
+pub(crate) use leaf::{is_away, leave};
 pub use screen::{Screen, Size};

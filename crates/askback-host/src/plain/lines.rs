@@ -16,16 +16,12 @@ use rustix::{
     termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr},
 };
 use tokio::sync::mpsc;
-#[cfg(unix)]
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    time::sleep,
-};
 
 use super::unseen;
-use crate::host::Input;
-#[cfg(unix)]
-use crate::leaf::CLOSING;
+use crate::{
+    host::Input,
+    signals::{self, Interrupts},
+};
 
 /// The most lines read before they are wanted.
 const AHEAD: usize = 1024;
@@ -48,6 +44,7 @@ pub(super) struct Lines {
     /// Lines of a paste that are to be taken one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
+    _held: Interrupts,
     /// The beginning of the next line, which the terminal does not hold any more.
     begun: String,
     /// Whether the last key was Ctrl-D.
@@ -84,19 +81,15 @@ impl Lines {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // Nobody took the last one: whatever goes on does not listen.
                 if pressed.try_send(()).is_err() {
-                    unseen::leave();
-                    std::process::exit(130);
+                    signals::end(130);
                 }
             }
         });
-        #[cfg(unix)]
-        if typed {
-            tokio::spawn(end_when_closed());
-        }
         Self {
             lines,
             pasted: VecDeque::new(),
             interrupts,
+            _held: Interrupts::hold(),
             begun: String::new(),
             was_ended: false,
             reading,
@@ -211,19 +204,6 @@ impl Lines {
     pub(super) fn typed(&self) -> bool {
         self.typed
     }
-}
-
-/// Ends the program soon after its window is closed. That is the end of its input, too, so that its questions are
-/// cancelled before.
-#[cfg(unix)]
-async fn end_when_closed() {
-    let Ok(mut closed) = signal(SignalKind::hangup()) else {
-        return;
-    };
-    closed.recv().await;
-    sleep(CLOSING).await;
-    unseen::leave();
-    std::process::exit(128_i32.saturating_add(SignalKind::hangup().as_raw_value()));
 }
 
 impl Drop for Lines {
@@ -373,6 +353,7 @@ mod tests {
                 lines: mpsc::channel(AHEAD).1,
                 pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
+                _held: Interrupts::hold(),
                 begun: String::new(),
                 was_ended: false,
                 reading: Arc::default(),

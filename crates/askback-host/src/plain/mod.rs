@@ -8,6 +8,8 @@ mod lines;
 mod resumed;
 mod unseen;
 
+pub(crate) use unseen::leave;
+
 pub use dialog::Dialog;
 pub use leaf::Plain;
 pub use lines::forget_begun;

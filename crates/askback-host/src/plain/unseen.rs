@@ -44,7 +44,7 @@ pub(super) fn show() {
 /// The same where the program leaves the terminal to another, which would read what was typed of the secret: that is
 /// dropped.
 #[cfg(unix)]
-pub(super) fn leave() {
+pub(crate) fn leave() {
     restore(OptionalActions::Flush);
 }
 
@@ -64,14 +64,14 @@ pub(super) fn hide() {}
 pub(super) fn show() {}
 
 #[cfg(not(unix))]
-pub(super) fn leave() {}
+pub(crate) fn leave() {}
 
 #[cfg(unix)]
 fn held() -> MutexGuard<'static, Option<Termios>> {
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the terminal show what is typed where this program ends by a panic or a signal.
+/// Has the terminal show what is typed when this program ends by a panic, and while it is stopped.
 #[cfg(unix)]
 fn shown_at_the_end() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -83,17 +83,6 @@ fn shown_at_the_end() {
             leave();
             before(panic);
         }));
-        // A window that is closed is told of by the lines themselves.
-        for kind in [SignalKind::terminate(), SignalKind::quit()] {
-            let Ok(mut ended) = signal(kind) else {
-                continue;
-            };
-            tokio::spawn(async move {
-                ended.recv().await;
-                leave();
-                std::process::exit(128_i32.saturating_add(kind.as_raw_value()));
-            });
-        }
         if let Ok(mut stopped) = signal(SignalKind::from_raw(Signal::TSTP.as_raw())) {
             tokio::spawn(async move {
                 while stopped.recv().await.is_some() {

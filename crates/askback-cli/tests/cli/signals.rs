@@ -1,0 +1,90 @@
+//! Signals that end the command: no server is left behind.
+
+use std::{
+    fs::File,
+    io::Read,
+    process::{Command, Stdio},
+    thread,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{run::ASKBACK, scratch::Scratch};
+
+/// A server that ends neither with its input nor when it is told to, and has a child. Both hold the
+/// pipe `$1`, into which the server writes once it was asked something.
+const SERVER: &str = r#"
+trap '' TERM HUP INT
+exec 3>"$1"
+sleep 1000 &
+read -r line
+echo asked >&3
+while :; do sleep 1000; done
+"#;
+
+const SUITE: &str = r#"
+server:
+  command: [sh, server.sh, pipe]
+cases:
+  - name: one
+    call: t
+"#;
+
+/// Starts the command on the server, sends the signal while it waits for an answer, and returns once
+/// the server and its child are gone.
+fn check(words: &[&str], signal: Signal, code: i32) {
+    let scratch = Scratch::new(&format!("signals-{}-{}", words[0], signal.as_raw()));
+    scratch.file("server.sh", SERVER);
+    scratch.file("suite.yaml", SUITE);
+    let pipe = scratch.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let server: &[&str] = match words {
+        ["test", ..] => &[],
+        _ => &["--", "sh", "server.sh", "pipe"],
+    };
+    let mut command = Command::new(ASKBACK)
+        .args(words)
+        .args(server)
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command was built");
+    let mut held = File::open(&pipe).expect("the server opens it");
+    let mut asked = [0; 6];
+    held.read_exact(&mut asked).expect("the server is asked");
+    let id = Pid::from_raw(command.id().try_into().expect("it is small"));
+    kill_process(id.expect("it has one"), signal).expect("it is ours");
+    let mut rest = Vec::new();
+    held.read_to_end(&mut rest).expect("it is a pipe");
+    let ended = command.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(code), "{words:?} {signal:?}");
+}
+
+#[test]
+fn no_server_outlives_a_signal_to_the_command() {
+    let commands: [&[&str]; 11] = [
+        &["open"],
+        &["call", "t"],
+        &["prompt", "p"],
+        &["read", "a://b"],
+        &["list"],
+        &["complete", "prompt", "p", "a"],
+        &["watch", "--lists"],
+        &["inspect"],
+        &["test", "suite.yaml"],
+        &["doctor"],
+        &["check"],
+    ];
+    let signals = [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)];
+    thread::scope(|scope| {
+        for words in commands {
+            for (signal, code) in signals {
+                scope.spawn(move || check(words, signal, code));
+            }
+        }
+    });
+}

@@ -1,0 +1,246 @@
+//! The end of the program by a signal: first the front end leaves the terminal, then the servers end.
+
+use std::{
+    pin::pin,
+    sync::{
+        LazyLock, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use askback::transport::Child;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use crate::{full, plain};
+
+/// How long the servers may take to end: longer than [`Child`] gives each of them.
+const SERVERS: Duration = Duration::from_secs(6);
+
+/// How long the program may take to notice that it is to end, which it does not while it waits for
+/// a line of the standard input.
+const NOTICE: Duration = Duration::from_millis(500);
+
+/// How long further signals belong to the first: `timeout` sends two, and a closed window may, too.
+const SAME: Duration = Duration::from_millis(500);
+
+/// The exit code with which the program is to end.
+static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
+
+/// Since when the program waits for servers alone.
+static ENDING: OnceLock<Instant> = OnceLock::new();
+
+/// How many [`Interrupts`] there are.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// How many [`Terminations`] there are.
+static TERMINATIONS_HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// While this lives, Ctrl-C is for its owner and does not end the program.
+#[derive(Debug)]
+pub struct Interrupts(());
+
+impl Interrupts {
+    /// Takes Ctrl-C.
+    pub fn hold() -> Self {
+        HELD.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// While this lives, Ctrl-C and SIGTERM are for its owner and do not end the program.
+#[derive(Debug)]
+pub struct Terminations(Interrupts);
+
+impl Terminations {
+    /// Takes Ctrl-C and SIGTERM.
+    pub fn hold() -> Self {
+        TERMINATIONS_HELD.fetch_add(1, Ordering::Relaxed);
+        Self(Interrupts::hold())
+    }
+}
+
+impl Drop for Terminations {
+    fn drop(&mut self) {
+        TERMINATIONS_HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs the program to its end, or to a signal that ends it: Ctrl-C, SIGTERM, SIGQUIT or a closed
+/// window. Either way the servers that it started end, too: they are asked to, and those that go on
+/// are killed. A second signal kills them at once. Called once in a process.
+///
+/// # Errors
+///
+/// The exit code, if a signal ended the program.
+pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, u8> {
+    let signals = Builder::new_current_thread().enable_all().build();
+    if let Ok(signals) = signals {
+        let listening = {
+            let _within = signals.enter();
+            Signals::new()
+        };
+        // The runtime of the program does not see a signal while it is blocked.
+        if let Some(listening) = listening {
+            thread::spawn(move || signals.block_on(listen(listening)));
+        }
+    }
+    runtime.block_on(async {
+        let ran = {
+            let program = pin!(program);
+            let mut end = END.subscribe();
+            tokio::select! {
+                biased;
+                code = end.wait_for(Option::is_some) => Err(code.ok().and_then(|code| *code)),
+                ran = program => Ok(ran),
+            }
+        };
+        // The program is dropped, and its clients with it.
+        ENDING.get_or_init(Instant::now);
+        if timeout(SERVERS, Child::all_ended()).await.is_err() {
+            Child::kill_all();
+        }
+        ran.map_err(|code| code.unwrap_or(1))
+    })
+}
+
+/// Has the program end with this exit code. A program that does not [`run`] here ends at once.
+pub(crate) fn end(code: u8) {
+    if END.receiver_count() == 0 {
+        end_now(code);
+    }
+    END.send_if_modified(|end| end.replace(end.unwrap_or(code)).is_none());
+}
+
+fn end_now(code: u8) -> ! {
+    full::leave();
+    plain::leave();
+    Child::kill_all();
+    std::process::exit(code.into());
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    Interrupt,
+    Quit,
+    Terminate,
+    #[cfg_attr(not(unix), expect(dead_code))]
+    Hangup,
+}
+
+impl Signal {
+    /// The exit code of a program that a signal ended, as a shell gives it.
+    fn code(self) -> u8 {
+        match self {
+            Self::Hangup => 129,
+            Self::Interrupt => 130,
+            Self::Quit => 131,
+            Self::Terminate => 143,
+        }
+    }
+
+    /// Whether the signal is for the editor of the person, or for a part of the program.
+    fn is_held(self) -> bool {
+        match self {
+            Self::Interrupt => full::is_away() || HELD.load(Ordering::Relaxed) > 0,
+            Self::Quit => full::is_away(),
+            Self::Terminate => TERMINATIONS_HELD.load(Ordering::Relaxed) > 0,
+            Self::Hangup => false,
+        }
+    }
+}
+
+/// Ends the program at a signal that is for it.
+async fn listen(mut signals: Signals) {
+    let mut first: Option<Instant> = None;
+    loop {
+        let signal = signals.next().await;
+        // A front end may have ended the program at the same Ctrl-C.
+        if let Some(since) = first.as_ref().or_else(|| ENDING.get()) {
+            let is_same = since.elapsed() < SAME;
+            // A window is closed only once.
+            if !is_same && signal != Signal::Hangup {
+                end_now(signal.code());
+            }
+            continue;
+        }
+        if signal.is_held() {
+            continue;
+        }
+        if signal == Signal::Hangup {
+            // The questions are cancelled, and the servers told so.
+            sleep(CLOSING).await;
+        }
+        first = Some(Instant::now());
+        end(signal.code());
+        tokio::spawn(async move {
+            sleep(NOTICE).await;
+            if ENDING.get().is_none() {
+                end_now(signal.code());
+            }
+        });
+    }
+}
+
+/// How long the program goes on without its window: the questions in it are cancelled, and the server
+/// is told.
+const CLOSING: Duration = Duration::from_millis(500);
+
+#[cfg(unix)]
+struct Signals([(Signal, tokio::signal::unix::Signal); 4]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Option<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let on = |it, kind| signal(kind).ok().map(|signal| (it, signal));
+        Some(Self([
+            on(Signal::Interrupt, SignalKind::interrupt())?,
+            on(Signal::Quit, SignalKind::quit())?,
+            on(Signal::Terminate, SignalKind::terminate())?,
+            on(Signal::Hangup, SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn next(&mut self) -> Signal {
+        let signals = &mut self.0;
+        std::future::poll_fn(|context| {
+            for (it, signal) in &mut *signals {
+                if signal.poll_recv(context).is_ready() {
+                    return std::task::Poll::Ready(*it);
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals(());
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Option<Self> {
+        Some(Self(()))
+    }
+
+    async fn next(&mut self) -> Signal {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Interrupt,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
