@@ -239,6 +239,10 @@ fn cluster_columns(cluster: &str) -> usize {
     if cluster.len() == 1 {
         return cluster.width();
     }
+    // No terminal of today draws these wide, whatever it does with other ambiguous characters.
+    if cluster.chars().all(is_box_drawing) {
+        return cluster.chars().count();
+    }
     let apart = cluster
         .chars()
         .map(char_columns)
@@ -257,6 +261,11 @@ fn cluster_columns(cluster: &str) -> usize {
         .max(emoji)
         .max(cluster.width())
         .max(cluster.width_cjk())
+}
+
+/// Whether a character is of the blocks Box Drawing and Block Elements.
+fn is_box_drawing(c: char) -> bool {
+    matches!(c, '\u{2500}'..='\u{259f}')
 }
 
 fn char_columns(c: char) -> usize {
@@ -315,6 +324,7 @@ mod tests {
             assert_eq!(columns(text), wide, "{text:?}");
         }
         check("plain", 5);
+        check("╭──╮│▀▀█", 8);
         check("日本", 4);
         check("e\u{301}", 1);
         // The emoji form, also of characters that are narrow without it.
