@@ -179,7 +179,8 @@ impl Unattended {
                     question,
                     rule,
                     &telling,
-                    &mut excerpt,
+                    excerpt.page(),
+                    self.limits.host.message_shown,
                 )
             }
         };
@@ -353,7 +354,8 @@ fn unmatched(
     question: &Question,
     rule: Option<String>,
     telling: &Telling,
-    excerpt: &mut Excerpt<'_>,
+    page: &mut Page,
+    shown: usize,
 ) -> Reply {
     let (words, why) = match script {
         Some(RulesOf::Answers) => (
@@ -366,19 +368,27 @@ fn unmatched(
         ),
         None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
     };
-    let following = rule.as_ref().map_or(0, |rule| text::extent(rule));
     match telling {
-        Telling::Whole => in_full(excerpt, asker, question, following),
+        Telling::Whole => {
+            let mut excerpt = Excerpt::new(page, shown);
+            in_full(&mut excerpt, asker, question, 0);
+            excerpt.end(LEFT_OUT);
+        }
         Telling::Row => {
             let message = question.ask.message().unwrap_or_default();
-            excerpt
-                .page()
-                .quote_row(words!("× {}, too: cancelled ", kind(question)), message);
+            page.quote_row(words!("× {}, too: cancelled ", kind(question)), message);
             return Reply::Cancelled(why);
         }
         Telling::Nothing => return Reply::Cancelled(why),
     }
-    excerpt.page().item("× ", Style::Warning, words);
+    if let (Ask::Roots, None) = (&question.ask, script) {
+        page.note(
+            Style::Dim,
+            "there is no terminal to ask at, so no folder is shared; --roots DIR shares one.",
+        );
+        return Reply::Cancelled(why);
+    }
+    page.item("× ", Style::Warning, words);
     if let Some(rule) = rule {
         let words = match script {
             Some(RulesOf::Suite { .. }) => {
@@ -388,9 +398,11 @@ fn unmatched(
                 "A rule such as this, in a file named by --answers, would answer it:"
             }
         };
-        excerpt.page().note(Style::Plain, words);
-        // Names of the server stand in it.
+        page.note(Style::Plain, words);
+        // Names of the server stand in it. A long question leaves no less room for it.
+        let mut excerpt = Excerpt::new(page, shown);
         excerpt.quote_at("  ", &rule);
+        excerpt.end(LEFT_OUT);
     }
     Reply::Cancelled(why)
 }

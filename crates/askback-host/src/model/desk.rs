@@ -585,7 +585,7 @@ impl Desk {
             }
             Err(reply) => {
                 if !open.question.ask.is_ours() {
-                    self.end(reply.ended());
+                    self.end(reply.ended_for(&open.question));
                 }
                 self.repeats.keep(&open.question, &reply);
                 if let Reply::Roots(roots) = &reply {

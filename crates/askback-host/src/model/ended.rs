@@ -1,6 +1,6 @@
 //! How questions ended.
 
-use super::{By, Reply, Why};
+use super::{Ask, By, Question, Reply, Why};
 
 /// How the questions of a run ended, at worst: each of these outweighs those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -19,6 +19,15 @@ pub enum Ended {
 }
 
 impl Reply {
+    /// Returns how this question ended by this reply. No call waits for folders that a server wants at
+    /// its start: if nobody can name them, nothing is left undone.
+    pub(crate) fn ended_for(&self, question: &Question) -> Ended {
+        match (&question.ask, self) {
+            (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => Ended::Answered,
+            _ => self.ended(),
+        }
+    }
+
     /// Returns how the question ended by this reply.
     pub fn ended(&self) -> Ended {
         match self {
