@@ -42,6 +42,11 @@ impl ChangedLists {
         self.0.noted.notify_one();
     }
 
+    /// Whether a list of this server has changed, and nobody was told so yet.
+    pub fn has(&self, server: ServerId) -> bool {
+        self.lock().contains(&server)
+    }
+
     /// Waits until lists have changed, for a second more, and returns whose they are. Nothing is lost where that is not
     /// waited for to the end.
     pub async fn next(&self) -> BTreeSet<ServerId> {

@@ -182,6 +182,9 @@ impl Repl<'_> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, lists::read(client, wanted)).await?;
+        if wanted == Wanted::Tools {
+            self.known.tools = Some(own.tools.clone());
+        }
         self.list(|page| put(page, &own, wanted))?;
         let others = self.session.host.attend(others).await?;
         for (server, listed) in others {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askback::client::Subscription;
+use askback_core::protocol::Tool;
 
 use super::{again::LastCall, shown::Shown};
 
@@ -11,6 +12,10 @@ use super::{again::LastCall, shown::Shown};
 pub(super) struct Known {
     /// The last call.
     pub(super) last: Option<LastCall>,
+    /// The tools, since a call needed the list.
+    pub(super) tools: Option<Vec<Tool>>,
+    /// A call failed in a way that a tool which is gone may cause.
+    pub(super) has_stale_tools: bool,
     /// Its result, as it is shown.
     pub(super) shown: Option<Shown>,
     /// Has the server tell of changed lists, for as long as it lives.

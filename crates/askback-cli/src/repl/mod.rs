@@ -425,7 +425,22 @@ impl<'a> Repl<'a> {
     /// The tool of this name.
     async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
+        let server = self.session.server();
+        if self.session.host.changed().has(server) {
+            self.known.tools = None;
+        } else {
+            let listed = self.session.host.server().catalog();
+            let listed = listed.map(|catalog| &catalog.tools);
+            let mut tools = self.known.tools.iter().chain(listed).flatten();
+            if let Some(tool) = tools.find(|tool| tool.name == name)
+                && !self.known.has_stale_tools
+            {
+                return Ok(tool.clone());
+            }
+        }
         let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
+        self.known.has_stale_tools = false;
+        let tools = self.known.tools.insert(tools).clone();
         Ok(tool.clone())
     }
 

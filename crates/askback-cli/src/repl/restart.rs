@@ -22,6 +22,7 @@ impl Repl<'_> {
         let page = self.session.host.page();
         page.note(Style::Dim, words!("Starting {} again.", name));
         self.known.changes = None;
+        self.known.tools = None;
         let server = self.session.server();
         self.session.host.note_presence(server, Presence::Down);
         // What is being read of it is of before.

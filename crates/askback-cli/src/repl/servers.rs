@@ -222,6 +222,9 @@ impl Repl<'_> {
 
     /// Has lists that have changed read again, where they are shown, while nobody waits for them.
     pub(super) fn read_again(&mut self, servers: BTreeSet<ServerId>) {
+        if servers.contains(&self.session.server()) {
+            self.known.tools = None;
+        }
         if !self.session.host.shows_offers() {
             return;
         }
