@@ -63,6 +63,7 @@ const KEYWORDS: [&str; 50] = [
 ///
 /// It is a Cargo project in a new folder, which builds and passes as it is.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback new my-server --path ../askback")]
 pub struct NewArgs {
     /// The name of the project and of its folder: small letters, digits and dashes
     #[arg(value_parser = name)]
@@ -99,6 +100,10 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
         write(&folder.join(file), &text).map_err(unwritten)?;
     }
     let mut page = out::stderr_page();
+    if library.is_none() {
+        let words = "The library askback is not published yet, so this does not build: askback new with --path DIR uses a checkout of it.";
+        page.say(Style::Warning, words);
+    }
     page.say(Style::Plain, words!("{} is made. Next:", given(name)));
     for line in [
         words!("cd {}", given(name)),
