@@ -103,6 +103,12 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         None => None,
     };
     let directory = kept_in(directory)?;
+    if http.is_some() {
+        match &directory {
+            Some(folder) => note(words!("bookings are kept in {}", given(folder.display()))),
+            None => note("bookings are kept until this server ends"),
+        }
+    }
     #[cfg(feature = "connect")]
     let user = connect.then(connections::user);
     #[cfg(not(feature = "connect"))]
