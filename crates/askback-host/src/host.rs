@@ -18,7 +18,7 @@ use std::{
 use askback_core::{limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 
 use crate::{
@@ -287,6 +287,7 @@ impl Host {
         let mut has_cancelled = false;
         loop {
             self.flush();
+            let held_until = self.held_until();
             let is_told = match aloud {
                 Aloud::First(_) => true,
                 Aloud::Later => !self.leaf.shows_waiting(),
@@ -319,6 +320,9 @@ impl Host {
                     return Ok(done);
                 }
                 (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                () = sleep_until(held_until.unwrap_or(self.began)), if held_until.is_some() => {
+                    self.release_stderr();
+                }
                 () = &mut silence, if is_silent => {
                     so_far = so_far.saturating_add(aloud.after());
                     let words = match mem::replace(&mut aloud, Aloud::Later) {

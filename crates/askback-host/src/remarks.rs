@@ -1,6 +1,6 @@
 //! A server's remarks, in a line or two each, and no more of them than a person can read.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, mem, time::Duration};
 
 use askback::client::{Event, ServerEnd};
 use askback_core::{limits::Limits, protocol::LoggingLevel};
@@ -43,12 +43,27 @@ pub struct Remarks {
     last: VecDeque<PeerText>,
     /// Whether it was told in this window.
     summed_up: bool,
-    /// Whether the server has still to answer for the first time since it was started: it may be started over.
+    /// When its standard error is shown.
+    pub stderr: StderrMode,
+    /// Whether the server has still to answer for the first time since it was started.
     is_opening: bool,
-    /// Its lines since then, up to [`REPEATED`].
-    said: Vec<PeerText>,
-    /// Those of its first start that its second one may repeat.
-    repeated: VecDeque<PeerText>,
+    /// The last lines of its standard error, shown or not.
+    stderr_log: VecDeque<PeerText>,
+    /// How many lines of its start are held back, and since when.
+    held: u64,
+    held_since: Option<Duration>,
+}
+
+/// When the standard error of a server is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StderrMode {
+    /// Once the server has answered. Its start is a count, unless it fails or takes long.
+    #[default]
+    AfterStart,
+    /// Always.
+    Always,
+    /// Never, but on request.
+    Never,
 }
 
 /// Something a server said that a person may be shown.
@@ -65,6 +80,9 @@ enum What {
     Changed(&'static str),
     /// The server went away; whether the person can have it started again.
     Gone(ServerEnd, bool),
+    /// The server wrote so many lines to its standard error as it started; whether the person has a
+    /// command that shows them.
+    Started(u64, bool),
     /// So many remarks were left out, and these lines of standard error among the last of them.
     LeftOut(u64, VecDeque<PeerText>),
 }
@@ -78,8 +96,14 @@ const FAR: Duration = Duration::from_secs(1);
 /// How many lines of standard error are shown of what was left out.
 const LAST: usize = 8;
 
-/// How many lines are not shown again that a server repeats when it is started over.
-const REPEATED: usize = 64;
+/// How many lines of standard error are kept.
+const STDERR_LINES: usize = 1_000;
+
+/// How many lines are shown of a start that fails or takes long.
+const START_LINES: u64 = 24;
+
+/// How long the lines of a start are held back.
+const START: Duration = Duration::from_secs(2);
 
 /// How much is shown of one remark, in characters.
 const SHOWN: usize = 1024;
@@ -100,7 +124,9 @@ impl Remark {
             What::Quote(mark, text, more) => {
                 What::Quote(words!("{}: {}", name.clone(), mark), text, more)
             }
-            what @ (What::Changed(_) | What::Gone(..) | What::LeftOut(..)) => what,
+            what @ (What::Changed(_) | What::Gone(..) | What::Started(..) | What::LeftOut(..)) => {
+                what
+            }
         })
     }
 }
@@ -129,17 +155,68 @@ impl Remarks {
             left_out: 0,
             last: VecDeque::new(),
             summed_up: false,
+            stderr: StderrMode::default(),
             is_opening: true,
-            said: Vec::new(),
-            repeated: VecDeque::new(),
+            stderr_log: VecDeque::new(),
+            held: 0,
+            held_since: None,
         }
     }
 
     /// Takes note that the server is started, or that it is there and is not started over any more.
     pub(crate) fn open(&mut self, is_opening: bool) {
         self.is_opening = is_opening;
-        self.said.clear();
-        self.repeated.clear();
+        self.held_since = None;
+        if is_opening {
+            self.held = 0;
+        }
+    }
+
+    /// The last lines that the server wrote to its standard error.
+    pub(crate) fn stderr_log(&self) -> impl Iterator<Item = &PeerText> {
+        self.stderr_log.iter()
+    }
+
+    /// When the lines of the start that are held back are shown, if the server has not answered by then.
+    pub(crate) fn held_until(&self) -> Option<Duration> {
+        self.held_since.map(|since| since.saturating_add(START))
+    }
+
+    /// Shows the lines of the start that were held back: the last of them, if there are many.
+    pub(crate) fn release(&mut self) -> Vec<Remark> {
+        self.held_since = None;
+        let held = mem::take(&mut self.held);
+        let shown = held.min(START_LINES);
+        let more = held.saturating_sub(shown);
+        let mut released = Vec::new();
+        if more > 0 {
+            released.push(Remark(What::Started(more, self.can_restart)));
+        }
+        let shown = usize::try_from(shown).unwrap_or(usize::MAX);
+        let skipped = self.stderr_log.len().saturating_sub(shown);
+        let lines = self.stderr_log.iter().skip(skipped).cloned();
+        released.extend(lines.map(|line| Remark(What::Quote(STDERR.into(), line, 0))));
+        released
+    }
+
+    /// Keeps a line of standard error; whether it is shown now.
+    fn shows_stderr(&mut self, line: &str, now: Duration) -> bool {
+        if self.stderr_log.len() >= STDERR_LINES {
+            self.stderr_log.pop_front();
+        }
+        let (line, _) = PeerText::from(line).cut(SHOWN);
+        self.stderr_log.push_back(line);
+        match self.stderr {
+            StderrMode::Always => true,
+            StderrMode::Never => false,
+            // After a release of the start, the rest of it is shown.
+            StderrMode::AfterStart if !self.is_opening => true,
+            StderrMode::AfterStart => {
+                self.held = self.held.saturating_add(1);
+                self.held_since.get_or_insert(now);
+                false
+            }
+        }
     }
 
     /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
@@ -169,15 +246,19 @@ impl Remarks {
             self.noted = Some((note.clone(), now));
         }
         if let Event::StartedOver(_) = &event {
-            self.repeated = std::mem::take(&mut self.said).into();
+            // What the first start said was about the probe.
+            self.held = 0;
+            self.held_since = None;
+        }
+        if let Event::ServerStderr(line) = &event
+            && !self.shows_stderr(line, now)
+        {
+            return Vec::new();
         }
         let is_stderr = matches!(event, Event::ServerStderr(_));
         let Some(mut remark) = remark(event) else {
             return Vec::new();
         };
-        if self.is_repeated(&remark) {
-            return Vec::new();
-        }
         if let What::Gone(_, can_restart) = &mut remark.0 {
             *can_restart = self.can_restart;
         }
@@ -186,7 +267,11 @@ impl Remarks {
         {
             return Vec::new();
         }
-        let mut heard = Vec::new();
+        let mut heard = match remark.0 {
+            What::Gone(..) => self.release(),
+            _ if is_stderr => self.started().into_iter().collect(),
+            _ => Vec::new(),
+        };
         if now.saturating_sub(self.began) >= self.window {
             self.began = now;
             self.told = 0;
@@ -204,25 +289,6 @@ impl Remarks {
             heard.push(remark);
         }
         heard
-    }
-
-    /// Whether the server said this already, before it was started over: line for line, from the first one on.
-    fn is_repeated(&mut self, remark: &Remark) -> bool {
-        let What::Quote(_, line, _) = &remark.0 else {
-            return false;
-        };
-        if !self.is_opening {
-            return false;
-        }
-        if self.repeated.front() == Some(line) {
-            self.repeated.pop_front();
-            return true;
-        }
-        self.repeated.clear();
-        if self.said.len() < REPEATED {
-            self.said.push(line.clone());
-        }
-        false
     }
 
     /// Whether it is news that this list has changed: once in a window, as who looks then sees the
@@ -278,6 +344,17 @@ impl Remarks {
                     },
                 );
             }
+            What::Started(count, can_show) => {
+                let lines: Words = match count {
+                    1 => "1 line".into(),
+                    count => words!("{} lines", count),
+                };
+                let how = match can_show {
+                    true => "/stderr shows them",
+                    false => "--stderr show shows them",
+                };
+                page.note(Style::Dim, words!("stderr: {}, {}", lines, how));
+            }
             What::LeftOut(count, last) => {
                 let words = words!(
                     "{} said more at once than is shown; lines left out: {}",
@@ -301,6 +378,15 @@ impl Remarks {
         }
     }
 
+    /// How many lines of standard error the start of a server had that has answered.
+    pub(crate) fn started(&mut self) -> Option<Remark> {
+        if self.is_opening || self.held == 0 {
+            return None;
+        }
+        let held = mem::take(&mut self.held);
+        Some(Remark(What::Started(held, self.can_restart)))
+    }
+
     /// How many remarks were left out so far, where something else is about to be shown: once in a
     /// window, so that this is not said again and again.
     pub fn sum_up(&mut self) -> Option<Remark> {
@@ -314,8 +400,8 @@ impl Remarks {
 
     /// How many remarks were left out since that was last told.
     pub fn all_left_out(&mut self) -> Option<Remark> {
-        let left_out = std::mem::take(&mut self.left_out);
-        let last = std::mem::take(&mut self.last);
+        let left_out = mem::take(&mut self.left_out);
+        let last = mem::take(&mut self.last);
         (left_out > 0).then_some(Remark(What::LeftOut(left_out, last)))
     }
 }

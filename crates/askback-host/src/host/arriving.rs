@@ -3,18 +3,72 @@
 use std::mem;
 
 use askback::client;
+use tokio::time::Instant;
 
 use super::Host;
 use crate::{
     model::{Change, Event, Far, Question},
+    page::Style,
     relay::{self, Arrival, ServerId},
-    remarks::{Remark, Remarks},
+    remarks::{Remark, Remarks, StderrMode},
     text::{PeerText, given},
 };
 
 impl Host {
+    /// When a line of standard error has been held back for long enough.
+    pub(super) fn held_until(&mut self) -> Option<Instant> {
+        let servers = self.served.all_mut();
+        let first = servers.filter_map(|(_, served)| served.remarks.held_until());
+        first.min().map(|first| self.began + first)
+    }
+
+    /// Whether lines of a server's standard error are held back until it has answered.
+    pub fn holds_stderr(&mut self) -> bool {
+        self.held_until().is_some()
+    }
+
+    /// Shows what is held back of standard error: a server does not start, or takes long.
+    pub fn release_stderr(&mut self) {
+        let servers = self.served.all_mut();
+        let released: Vec<_> = servers
+            .filter(|(_, served)| served.remarks.held_until().is_some())
+            .map(|(server, served)| {
+                let released = served.remarks.release();
+                served.remarks.open(false);
+                (server, released)
+            })
+            .collect();
+        for (server, remarks) in released {
+            for remark in remarks {
+                self.remark(server, remark);
+            }
+        }
+    }
+
+    /// The last lines that the server wrote to its standard error, of which some may not have been shown.
+    pub fn put_stderr(&mut self) {
+        let remarks = &self.served.get_mut(self.talk.chosen_id()).remarks;
+        let lines: Vec<_> = remarks.stderr_log().cloned().collect();
+        let page = self.leaf.page();
+        if lines.is_empty() {
+            page.note(
+                Style::Dim,
+                "The server wrote nothing to its standard error.",
+            );
+        }
+        for line in lines {
+            page.quote_line("", line);
+        }
+    }
+
+    /// Sets when the standard error of the server is shown.
+    pub fn show_stderr(&mut self, mode: StderrMode) {
+        self.served.get_mut(self.talk.chosen_id()).remarks.stderr = mode;
+    }
+
     /// Tells how much was left out of what a server said, once in a while.
     pub(super) fn sum_up(&mut self) {
+        self.left_out(Remarks::started);
         self.left_out(Remarks::sum_up);
     }
 

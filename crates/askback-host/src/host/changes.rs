@@ -26,6 +26,8 @@ impl Host {
         };
         if let Some(is_opening) = is_opening {
             self.served.get_mut(server).remarks.open(is_opening);
+        } else {
+            self.release_stderr();
         }
         self.change(Change::Presence(server, presence));
     }
