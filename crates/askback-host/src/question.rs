@@ -41,6 +41,13 @@ pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usi
             );
             return for_call(page, question.call.as_ref());
         }
+        Ask::Older { revision } => {
+            page.say(
+                Style::Strong,
+                words!("{} can ask in {} only", name(), *revision),
+            );
+            return for_call(page, question.call.as_ref());
+        }
         Ask::Arguments { .. } if question.edits_request() => {
             return page.say(Style::Strong, "A request that was sent");
         }
@@ -94,6 +101,13 @@ fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
             }
             retry(excerpt.page(), *written, *secret);
         }
+        Ask::Older { revision } => excerpt.page().say(
+            Style::Plain,
+            words!(
+                "Call it again in {}? The server is started again for that, or reached again.",
+                *revision
+            ),
+        ),
         Ask::Register { issuer } => register(excerpt, issuer),
         Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
         Ask::SignIn {
@@ -419,7 +433,8 @@ pub fn body(excerpt: &mut Excerpt<'_>, question: &Question, following: usize) {
             parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
         }
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } | Ask::Retry { .. } => {}
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
+        Ask::Retry { .. } | Ask::Older { .. } => {}
         Ask::Register { .. } | Ask::Client { .. } => {}
     }
     let characters = parts.iter().map(|(_, line)| text::extent(line));

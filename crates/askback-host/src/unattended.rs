@@ -415,6 +415,7 @@ fn kind(question: &Question) -> &'static str {
         Ask::Roots
         | Ask::Arguments { .. }
         | Ask::Retry { .. }
+        | Ask::Older { .. }
         | Ask::Register { .. }
         | Ask::Client { .. }
         | Ask::SignIn { .. } => "roots",

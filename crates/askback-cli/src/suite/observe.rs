@@ -210,6 +210,7 @@ impl Asked {
             Ask::Roots
             | Ask::Arguments { .. }
             | Ask::Retry { .. }
+            | Ask::Older { .. }
             | Ask::Register { .. }
             | Ask::Client { .. }
             | Ask::SignIn { .. } => return None,

@@ -136,6 +136,7 @@ fn wants(question: &Question, name: Given) -> Words {
             words!("{} wants you to sign in", name)
         }
         Ask::Retry { .. } => words!("The connection to {} was lost", name),
+        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
         Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of".into(),
     }

@@ -181,6 +181,12 @@ pub enum Ask {
         /// Whether the call asked for a secret, which is not kept.
         secret: bool,
     },
+    /// Say whether a call that its server could not ask in is made again in an older revision: asked by
+    /// ourselves.
+    Older {
+        /// The revision.
+        revision: &'static str,
+    },
     /// Agree that this client becomes known to an authorization server, so that the person can sign in
     /// there: asked by ourselves.
     Register {
@@ -332,7 +338,7 @@ impl Ask {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
             Self::Arguments { about, .. } => about.as_deref(),
-            Self::Sample(_) | Self::Roots | Self::Retry { .. } => None,
+            Self::Sample(_) | Self::Roots | Self::Retry { .. } | Self::Older { .. } => None,
             Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. } => None,
         }
     }
@@ -347,12 +353,12 @@ impl Ask {
 
     /// Whether we ask it ourselves, so that there is nobody to decline to.
     pub fn is_ours(&self) -> bool {
-        matches!(self, Self::Arguments { .. } | Self::Retry { .. }) || self.signs_in()
+        self.is_retry() || matches!(self, Self::Arguments { .. }) || self.signs_in()
     }
 
     /// Whether a call may be made again.
     pub fn is_retry(&self) -> bool {
-        matches!(self, Self::Retry { .. })
+        matches!(self, Self::Retry { .. } | Self::Older { .. })
     }
 
     /// Whether it is a part of signing in.

@@ -151,7 +151,7 @@ impl Stage {
                     false => Self::Consent(link),
                 }
             }
-            Ask::Register { .. } | Ask::Retry { .. } => {
+            Ask::Register { .. } | Ask::Retry { .. } | Ask::Older { .. } => {
                 Self::Review(draft(FormSchema::default(), &Content::new()))
             }
             Ask::Client { .. } => Self::filling(draft(client(), &Content::new())),

@@ -39,6 +39,7 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
         Ask::Roots => Some("roots: [.]".to_owned()),
         Ask::Arguments { .. }
         | Ask::Retry { .. }
+        | Ask::Older { .. }
         | Ask::Register { .. }
         | Ask::Client { .. }
         | Ask::SignIn { .. } => None,

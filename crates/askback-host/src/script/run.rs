@@ -113,6 +113,7 @@ impl ScriptRun {
             Ask::Roots => self.list_roots(),
             Ask::Arguments { .. }
             | Ask::Retry { .. }
+            | Ask::Older { .. }
             | Ask::Register { .. }
             | Ask::Client { .. }
             | Ask::SignIn { .. } => Answer::Unmatched,
