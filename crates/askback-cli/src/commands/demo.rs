@@ -4,7 +4,7 @@ use std::env;
 
 use askback_core::forms::Content;
 use askback_host::{
-    page::{Page, Style},
+    page::{Page, Style, out},
     text::{Clock, given},
     words,
 };
@@ -22,6 +22,7 @@ use crate::{
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
+    out::speak_at_terminal();
     let program = env::current_exe().map_err(|error| {
         Error::new(
             Kind::Connection,

@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use askback_host::{host::Host, page::Style, plain::catalog, words};
+use askback_host::{
+    host::Host,
+    page::{Style, out},
+    plain::catalog,
+    words,
+};
 
 use crate::{
     error::{Error, Outcome},
@@ -62,6 +67,7 @@ impl OpenArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    out::speak_at_terminal();
     let Meant {
         mut targets,
         unused,

@@ -105,6 +105,16 @@ pub fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Has the standard error be the terminal, for a conversation at it, even if it leads elsewhere.
+pub fn speak_at_terminal() {
+    #[cfg(unix)]
+    if io::stdin().is_terminal() && !io::stderr().is_terminal() {
+        let terminal = std::fs::File::options().write(true).open("/dev/tty");
+        // Without one, the conversation goes where the standard error leads.
+        let _ = terminal.map(|terminal| rustix::stdio::dup2_stderr(terminal));
+    }
+}
+
 impl Look {
     /// How the standard error shows text.
     pub fn of_stderr() -> Self {
