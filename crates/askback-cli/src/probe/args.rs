@@ -11,6 +11,7 @@ use super::{Address, Bounds, Patience, Way};
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
+    session::seconds_until,
     sign_in::SignInArgs,
     target::{Reach, Target},
 };
@@ -33,7 +34,7 @@ pub struct ProbeArgs {
     #[command(flatten)]
     target: TargetArgs,
     /// Wait so many seconds for an answer
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_until(MOST_SECONDS))]
     timeout: Option<u64>,
     // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
     #[command(flatten)]
