@@ -44,6 +44,7 @@ pub mod secret;
 pub mod servers;
 pub mod session;
 pub mod sign_in;
+pub mod stderr;
 mod substitute;
 pub mod suite;
 pub mod target;

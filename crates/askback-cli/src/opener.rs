@@ -10,8 +10,14 @@ use askback_core::{future::BoxFuture, limits::Limits, protocol::ElicitResult};
 use askback_host::{relay::Relay, text::Words};
 
 use crate::{
-    error::Error, kept_tasks::KeptTasks, locate::TargetArgs, replay::Replay, role::Role,
-    target::Reach, wire::Observer,
+    error::Error,
+    kept_tasks::KeptTasks,
+    locate::TargetArgs,
+    replay::Replay,
+    role::Role,
+    stderr::{self, StderrFile},
+    target::Reach,
+    wire::Observer,
 };
 
 /// A function that keeps events from a front end: it returns those that are not its own.
@@ -35,6 +41,8 @@ pub struct Opener {
     pub take: Take,
     /// The tasks of the server that outlive the conversation, where any do.
     pub tasks: Option<KeptTasks>,
+    /// The file to which the standard error of the server goes.
+    pub stderr: Option<StderrFile>,
     /// The limits of the connection.
     pub limits: Limits,
     /// The revisions to speak.
@@ -79,12 +87,16 @@ impl Opener {
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
         let tasks = self.tasks.clone();
+        let stderr = self.stderr.clone();
         let client = self
             .answering(client)
             .tasks(self.role.tasks)
             .on_event(move |event| {
                 if let Some(tasks) = &tasks {
                     tasks.hear(&event);
+                }
+                if let (Event::ServerStderr(line), Some(file)) = (&event, &stderr) {
+                    stderr::add(file, line);
                 }
                 if let Some(event) = take(event) {
                     front_end.event(event);

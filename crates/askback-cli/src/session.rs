@@ -31,6 +31,7 @@ use askback_host::{
     unattended::Unattended,
     words,
 };
+use tokio::time::sleep;
 
 pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
@@ -46,6 +47,7 @@ use crate::{
     role::Role,
     sign_in::SignInArgs,
     target::{Reach, Target},
+    stderr::StderrTo,
     told::told,
     unreached,
     wire::{Trace, WireLog},
@@ -55,6 +57,9 @@ use crate::{
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
 /// The most lines that are shown of what a build says within the time of a few remarks.
+/// How long standard error is read after a server has answered, for what it wrote before.
+const STDERR_BEHIND: Duration = Duration::from_millis(50);
+
 const BUILD_LINES: u32 = 1024;
 
 /// The options of every command that talks to a server.
@@ -76,6 +81,10 @@ pub struct SessionArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<u64>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON
+    /// Show what the server writes to its standard error: show, hide, or write it to FILE; else what
+    /// it writes once it has started
+    #[arg(long, value_name = "show|hide|FILE", value_parser = StderrTo::read)]
+    stderr: Option<StderrTo>,
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "", value_parser = Trace::read
@@ -490,6 +499,12 @@ fn offer(answers: &Answers) -> Option<Root> {
     }
 }
 
+    if client.is_err() {
+        host.release_stderr();
+    } else if host.holds_stderr() {
+        // The answer is read before lines that were written before it.
+        host.attend(sleep(STDERR_BEHIND)).await?;
+    }
 /// The front end that was chosen.
 fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     let shown = limits.host.message_shown;

@@ -73,6 +73,8 @@ pub(super) enum Command {
     Sampling(Option<Permission>),
     /// Show the instructions that the server has for models.
     Instructions,
+    /// Show what the server wrote to its standard error.
+    Stderr,
     /// A command that lacks a word or has one too many, and how it is written.
     Lacks(&'static str),
     /// A line that is no command.
@@ -134,7 +136,7 @@ const SAMPLING: &str = "/sampling ask, session, always or never";
 const SAVE: &str = "/save FILE, or /save FILE NUMBER";
 
 /// The commands behind which there are few words: how many at most, and how they are written.
-const BRIEF: [(&str, usize, &str); 17] = [
+const BRIEF: [(&str, usize, &str); 18] = [
     ("again", 0, "/again"),
     ("as", 1, "/as decline, cancel, timeout, me or CLIENT"),
     ("instructions", 0, "/instructions"),
@@ -161,6 +163,7 @@ const BRIEF: [(&str, usize, &str); 17] = [
         "/server NAME, with quotes around a name that has blanks",
     ),
     ("servers", 0, "/servers, or /server NAME"),
+    ("stderr", 0, "/stderr"),
     (
         "subscribe",
         1,
@@ -175,7 +178,7 @@ const BRIEF: [(&str, usize, &str); 17] = [
 ];
 
 /// The commands, what follows them, and what they do.
-pub(super) const HELP: [(&str, &str); 28] = [
+pub(super) const HELP: [(&str, &str); 29] = [
     ("/find TEXT", "list what has it in its name or its words"),
     ("/tools", "list the tools"),
     (
@@ -225,6 +228,10 @@ pub(super) const HELP: [(&str, &str); 28] = [
         "answer every question so, or play another client",
     ),
     ("/instructions", "show what the server tells models"),
+    (
+        "/stderr",
+        "show what the server wrote to its standard error",
+    ),
     (
         "/wire [N | all | TEXT | edit N | save FILE]",
         "show the messages that travelled (F2), or those with a method or word",
@@ -293,6 +300,7 @@ impl Command {
             | Self::Wire(_)
             | Self::Diff(..)
             | Self::Instructions
+            | Self::Stderr
             | Self::Lacks(_)
             | Self::Unknown => false,
         }
@@ -376,6 +384,7 @@ pub(super) fn parse(line: &str) -> Command {
         "quit" | "exit" => Command::Quit,
         "instructions" => Command::Instructions,
         "again" => Command::Again,
+        "stderr" => Command::Stderr,
         "diff" => diff(&words.collect::<Vec<_>>()),
         "send" => send(line),
         "ping" => Command::Ping,

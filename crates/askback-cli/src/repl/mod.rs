@@ -385,6 +385,7 @@ impl<'a> Repl<'a> {
                 });
             }
             Command::Again => return self.again().await,
+            Command::Stderr => self.session.host.put_stderr(),
             Command::Trouble(lapse) => return self.trouble(lapse).await,
             Command::Restart(name) => return self.restart_named(name.as_deref()).await,
             Command::Servers => self.list_servers(),
@@ -422,9 +423,8 @@ impl<'a> Repl<'a> {
         self.make(call, false).await
     }
 
-    /// The tool of this name.
+    /// The tool of this name. The list is read again only if it changed, or has no such tool.
     async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
-        let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         let server = self.session.server();
         if self.session.host.changed().has(server) {
             self.known.tools = None;
@@ -438,9 +438,10 @@ impl<'a> Repl<'a> {
                 return Ok(tool.clone());
             }
         }
-        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
+        let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         self.known.has_stale_tools = false;
         let tools = self.known.tools.insert(tools).clone();
+        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
         Ok(tool.clone())
     }
 

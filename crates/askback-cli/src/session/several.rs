@@ -9,6 +9,7 @@ use askback_host::{
     model::{Asker, Desk, Presence, Reached},
     page::{Style, out},
     relay::{Relay, ServerId, claims},
+    remarks::StderrMode,
     tasks::Tasks,
     text::{Clock, Given, Words, given, told_apart},
     words,
@@ -21,6 +22,7 @@ use crate::{
     kept_tasks::KeptTasks,
     opener::{Opener, Take},
     permissions::Permissions,
+    stderr::StderrTo,
     target::{Reach, Target},
     wire::{WireLog, as_written},
 };
@@ -148,6 +150,13 @@ impl<'a> Room<'a> {
             None => None,
         };
         let role = args.role.unwrap_or_default();
+        host.show_stderr(match &args.stderr {
+            Some(to) => to.mode(),
+            // What a build says is wanted as it is said.
+            None if args.builds => StderrMode::Always,
+            None => StderrMode::default(),
+        });
+        let stderr = args.stderr.as_ref().map(StderrTo::file).transpose()?;
         let keeps_tasks = args.keeps_tasks && role.tasks && host.is_person();
         let opener = Opener {
             tasks: keeps_tasks.then(|| KeptTasks::of_user(&target)).flatten(),
@@ -161,6 +170,7 @@ impl<'a> Room<'a> {
             take: Arc::clone(&self.take),
             limits: self.limits.clone(),
             protocol: args.protocol.0,
+            stderr: stderr.flatten(),
             role,
             calls_tools: self.calls_tools,
         };

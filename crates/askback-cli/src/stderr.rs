@@ -1,0 +1,73 @@
+//! Where the standard error of a server goes (`--stderr`).
+
+use std::{
+    convert::Infallible,
+    fs::{File, OpenOptions},
+    io::Write,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use askback_host::{remarks::StderrMode, text::given, words};
+
+use crate::error::Error;
+
+/// What `--stderr` is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StderrTo {
+    /// All of it is shown.
+    Show,
+    /// None of it is shown.
+    Hide,
+    /// It is added to this file.
+    File(PathBuf),
+}
+
+/// A file to which lines are added.
+pub type StderrFile = Arc<Mutex<File>>;
+
+impl StderrTo {
+    /// Reads what `--stderr` is given.
+    ///
+    /// # Errors
+    ///
+    /// Never.
+    pub fn read(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "show" => Self::Show,
+            "hide" => Self::Hide,
+            file => Self::File(file.into()),
+        })
+    }
+
+    /// How much is shown.
+    pub fn mode(&self) -> StderrMode {
+        match self {
+            Self::Show => StderrMode::Always,
+            Self::Hide | Self::File(_) => StderrMode::Never,
+        }
+    }
+
+    /// The file, opened.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if it cannot be opened.
+    pub fn file(&self) -> Result<Option<StderrFile>, Error> {
+        let Self::File(path) = self else {
+            return Ok(None);
+        };
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|error| {
+            let path = given(path.display());
+            Error::usage(words!("{} cannot be written: {}", path, given(error)))
+        })?;
+        Ok(Some(Arc::new(Mutex::new(file))))
+    }
+}
+
+/// Adds a line. A disk that is full does not end the conversation.
+pub fn add(file: &StderrFile, line: &str) {
+    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = writeln!(file, "{line}");
+}
