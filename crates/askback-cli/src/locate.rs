@@ -11,6 +11,7 @@ use crate::{
     error::Error,
     headers::{self, TypedHeader},
     listed::Listed,
+    misplaced,
     servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
@@ -76,6 +77,45 @@ impl TargetArgs {
     /// Whether a server is named.
     pub fn is_named(&self) -> bool {
         self.url.is_some() || !self.server.is_empty() || !self.command.is_empty()
+    }
+
+    /// Names the server by the first of these words, if nothing else names it: a URL, a server of the file, or a file
+    /// that is a program.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if the word is none of these.
+    pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
+        if self.is_named() || words.is_empty() {
+            return Ok(());
+        }
+        let word = words.remove(0);
+        let is_url = word.starts_with("http://") || word.starts_with("https://");
+        if is_url {
+            self.url = Some(word);
+        } else if self.config.is_some() || self.from.is_some() || is_listed(&word) {
+            self.server = vec![word];
+        } else if let Some(command) = program(&word) {
+            self.command = command;
+        } else if let Some(url) = misplaced::address(&word) {
+            self.url = Some(url);
+        } else {
+            let error = Error::usage(words!("{} is no server", given(&word)));
+            return Err(error
+                .hint("A server is a URL, a name in mcp.json, or a file: server.py, server.js, or a program.")
+                .hint(words!("A command goes behind --, such as -- {}.", given(&word))));
+        }
+        Ok(())
+    }
+
+    /// Names the server by these words, as [`TargetArgs::name_by`] does, and by nothing else.
+    ///
+    /// # Errors
+    ///
+    /// As that; also if words are left.
+    pub fn name_by_all(&mut self, mut words: Vec<String>) -> Result<(), Error> {
+        self.name_by(&mut words)?;
+        nothing_more(&words)
     }
 
     /// The same file of servers, with no server named.
@@ -286,6 +326,62 @@ impl TargetArgs {
     }
 }
 
+/// Checks that nothing follows the word that names a server.
+///
+/// # Errors
+///
+/// A usage error if something does.
+fn nothing_more(words: &[String]) -> Result<(), Error> {
+    match words.first() {
+        None => Ok(()),
+        Some(word) => {
+            let error = Error::usage(words!(
+                "nothing can follow the server here: {}",
+                given(word)
+            ));
+            Err(error.hint("A command with arguments goes behind --."))
+        }
+    }
+}
+
+/// Whether the file of servers that would be found has a server of this name.
+fn is_listed(name: &str) -> bool {
+    let file = folders()
+        .ok()
+        .and_then(|folders| find_upward(&folders.here));
+    let text = file.and_then(|file| settings_file::read_at(&file).ok());
+    let document = text.and_then(|text| Document::read(&text, Layout::Plain, None).ok());
+    document.is_some_and(|document| document.names().any(|known| known == name))
+}
+
+/// The command that runs this file, if it is a program.
+fn program(word: &str) -> Option<Vec<String>> {
+    let path = Path::new(word);
+    if !path.is_file() {
+        return None;
+    }
+    let interpreter = match path.extension().and_then(OsStr::to_str) {
+        Some("py") => "python3",
+        Some("js" | "mjs" | "cjs") => "node",
+        _ => {
+            let program = Path::new(".").join(path);
+            return is_executable(path).then(|| vec![program.to_string_lossy().into_owned()]);
+        }
+    };
+    Some(vec![interpreter.to_owned(), word.to_owned()])
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    true
+}
+
 /// The text of a file that the person names.
 fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
     let text = match layout {
@@ -317,8 +413,8 @@ fn unnamed() -> Error {
         _ => Error::usage("no server is named"),
     };
     error
-        .hint("Write -- and the command that starts it: -- my-server --its-option")
-        .hint("or --url URL for one that runs somewhere, or --server NAME for one of mcp.json.")
+        .hint("Name a URL, a server of mcp.json, or a file such as server.py; or write -- and the")
+        .hint("command that starts it: -- my-server --its-option")
 }
 
 /// The folders in which files are looked for.

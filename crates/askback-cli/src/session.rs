@@ -207,6 +207,44 @@ impl SessionArgs {
         Ok(meant)
     }
 
+    /// Names the server by the first of these words, if nothing else names it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if the word means no server.
+    pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
+        self.target.name_by(words)
+    }
+
+    /// The same options, with the server named by this word, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if the word means no server, or a second one.
+    pub fn named(mut self, word: Option<String>) -> Result<Self, Error> {
+        self.target.name_by_all(word.into_iter().collect())?;
+        Ok(self)
+    }
+
+    /// Takes the server from a command line such as `server.py tool key=value`: the word where otherwise the tool
+    /// stands, if nothing else names a server and another word follows that is no argument.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if the word means no server.
+    pub fn take_server(
+        &mut self,
+        first: &mut String,
+        others: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let is_name = |word: &String| !word.contains('=');
+        if self.target.is_named() || !others.first().is_some_and(is_name) {
+            return Ok(());
+        }
+        let server = std::mem::replace(first, others.remove(0));
+        self.target.name_by_all(vec![server])
+    }
+
     /// Keeps the messages of the session, so that they can be shown later.
     #[must_use]
     pub fn keeping_wire(mut self) -> Self {

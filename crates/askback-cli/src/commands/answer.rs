@@ -35,6 +35,8 @@ use crate::{
 };
 
 const AFTER: &str = "\
+Example: askback answer k3f size=large
+
 askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
 with it, and prints the result, or the next question with an id of its own.
 
@@ -342,7 +344,7 @@ async fn reopen(call: &Parked) -> Result<Session, Error> {
     let line = std::iter::once("call").chain(call.line.iter().map(String::as_str));
     let line = Line::try_parse_from(line)
         .map_err(|_| Error::usage("the file of the call was written by another askback"))?;
-    let session = line.args.into_session();
+    let session = line.args.named()?.into_session();
     Session::open(session.target()?, &session, Answers::Nobody).await
 }
 

@@ -76,6 +76,17 @@ pub struct CallArgs {
 }
 
 impl CallArgs {
+    /// The same, with the server taken from the words if one of them names it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if that means no server.
+    pub(super) fn named(mut self) -> Result<Self, Error> {
+        self.session
+            .take_server(&mut self.tool, &mut self.arguments)?;
+        Ok(self)
+    }
+
     /// The options of the session, in which what can be parked is asked alone.
     pub(super) fn into_session(self) -> SessionArgs {
         match self.park {
@@ -91,6 +102,7 @@ impl CallArgs {
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let args = args.named()?;
     if args.park {
         args.session.keep_secrets_out_of_files()?;
     }

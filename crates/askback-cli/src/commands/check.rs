@@ -43,6 +43,8 @@ const LAPSE: u64 = 60 * 60;
 const LAPSES: u32 = 16;
 
 const AFTER: &str = "\
+Example: askback check server.py
+
 Each finding names a requirement by its id, with what was sent, what came and what should have come. \
 No tool is called that may change something, but for those named by --tool. Their questions are \
 declined.
@@ -54,6 +56,9 @@ reached or understood, 5 sign-in is required (askback inspect --url URL signs in
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub struct CheckArgs {
+    /// The server: a URL, a name in mcp.json, or a file such as server.py
+    #[arg(value_name = "SERVER")]
+    target: Option<String>,
     /// A tool that may be called though it may change something, and its arguments: key=value or
     /// key:=json; may be given again
     #[arg(long, value_names = ["NAME", "KEY=VALUE"], num_args = 1..)]
@@ -89,7 +94,8 @@ pub struct CheckArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early.
-pub async fn run(args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    args.probe.name_by(args.target.take())?;
     let tools = named(&args.tool)?;
     let target = args.probe.target()?;
     let bounds = args.probe.bounds(PATIENCE, TRIED);

@@ -18,6 +18,7 @@ use crate::{
 /// The suggestions go to the standard output, one a line. As JSON it is an object with `values`
 /// and, where the server says so, `total` and `hasMore`.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback complete prompt review language py -- python3 server.py")]
 pub struct CompleteArgs {
     /// Whose argument it is
     #[arg(value_enum)]

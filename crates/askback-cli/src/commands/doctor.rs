@@ -34,6 +34,9 @@ Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, or ther
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub struct DoctorArgs {
+    /// The server: a URL, a name in mcp.json, or a file such as server.py
+    #[arg(value_name = "SERVER")]
+    target: Option<String>,
     /// End with 1 if there are warnings, too
     #[arg(long)]
     strict: bool,
@@ -49,7 +52,8 @@ pub struct DoctorArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early.
-pub async fn run(args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    args.probe.name_by(args.target.take())?;
     let target = args.probe.target()?;
     let bounds = args.probe.bounds(PATIENCE, WHOLE);
     let way = args.probe.way(&target, &bounds)?;

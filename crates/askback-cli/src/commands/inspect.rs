@@ -19,7 +19,11 @@ use crate::{
 /// Questions of the server may go unanswered: no call depends on it, and the exit code says
 /// nothing of it.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback inspect https://example.com/mcp")]
 pub struct InspectArgs {
+    /// The server: a URL, a name in mcp.json, or a file such as server.py
+    #[arg(value_name = "SERVER")]
+    target: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -45,7 +49,8 @@ struct Inspected {
 /// # Errors
 ///
 /// Fails with the error that ended it early.
-pub async fn run(args: InspectArgs) -> Result<(), Error> {
+pub async fn run(mut args: InspectArgs) -> Result<(), Error> {
+    args.session = args.session.named(args.target.take())?;
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let inspected = inspect(&mut session).await;

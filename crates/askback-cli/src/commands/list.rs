@@ -18,10 +18,12 @@ use crate::{
 /// `resourceTemplates` for each kind that was asked for. A server that has none of a kind has an
 /// empty list.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback list server.py tools")]
 pub struct ListArgs {
-    /// Only these; without any, all
-    #[arg(value_enum, value_name = "KIND")]
-    kinds: Vec<Offer>,
+    /// The server, unless an option names it: a URL, a name in mcp.json, or a file such as server.py; then
+    /// the kinds to list, or else all: tools, prompts, resources, templates
+    #[arg(value_name = "[SERVER] KIND")]
+    words: Vec<String>,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -34,10 +36,19 @@ pub struct ListArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early.
-pub async fn run(args: ListArgs) -> Result<(), Error> {
+pub async fn run(mut args: ListArgs) -> Result<(), Error> {
+    if args
+        .words
+        .first()
+        .is_some_and(|word| Offer::read(word).is_err())
+    {
+        args.session.name_by(&mut args.words)?;
+    }
+    let kinds = args.words.iter().map(|word| Offer::read(word));
+    let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
-    let offers = Offers::list(&mut session, &args.kinds).await;
+    let offers = Offers::list(&mut session, &kinds).await;
     session.close().await;
     let offers = offers?;
     if args.json {

@@ -5,7 +5,7 @@ use askback_core::{
     jsonrpc::METHOD_NOT_FOUND,
     protocol::{Prompt, Resource, ResourceTemplate, Tool},
 };
-use askback_host::{host::Host, page::Page, plain::catalog};
+use askback_host::{host::Host, page::Page, plain::catalog, text::given, words};
 use serde::Serialize;
 
 use crate::{
@@ -24,6 +24,20 @@ pub(super) enum Offer {
     Resources,
     /// The resource templates.
     Templates,
+}
+
+impl Offer {
+    /// Reads the name of a kind.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if it is none.
+    pub(super) fn read(word: &str) -> Result<Self, Error> {
+        clap::ValueEnum::from_str(word, false).map_err(|_| {
+            let error = Error::usage(words!("{} is no kind of list", given(word)));
+            error.hint("The kinds are tools, prompts, resources and templates.")
+        })
+    }
 }
 
 /// The lists of a server, as far as they were wanted.

@@ -25,12 +25,15 @@ use crate::{
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
 pub struct OpenArgs {
+    /// The server: a URL, a name in mcp.json, or a file such as server.py
+    #[arg(value_name = "SERVER")]
+    target: Option<String>,
     /// Write calls, their questions and what came of them into this new file, as a suite, and the
     /// messages into one beside it that ends in .jsonl
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Open all servers of the file that are not disabled
-    #[arg(long, conflicts_with_all = ["server", "url", "command", "name"])]
+    #[arg(long, conflicts_with_all = ["target", "server", "url", "command", "name"])]
     all: bool,
     /// Start the server again when a file in its folder changes, and make the last call again
     #[arg(long)]
@@ -66,8 +69,9 @@ impl OpenArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
-pub async fn run(args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
+    args.session = args.session.named(args.target.take())?;
     let Meant {
         mut targets,
         unused,

@@ -19,6 +19,7 @@ use crate::{
 /// terminal, arguments are asked for if one that the prompt requires is missing. Exit codes are those
 /// of `askback call`.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback prompt server.py review code=main.rs")]
 pub struct PromptArgs {
     /// The prompt
     prompt: String,
@@ -40,7 +41,9 @@ pub struct PromptArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
-pub async fn run(args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: PromptArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    args.session
+        .take_server(&mut args.prompt, &mut args.arguments)?;
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;

@@ -19,9 +19,14 @@ use crate::{
 /// text, or the kind and size of what is no text; --json has the bytes. Exit codes are those of
 /// `askback call`.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback read server.py file:///notes.txt")]
 pub struct ReadArgs {
     /// The URI of the resource; the variables of a template are asked for at a terminal
     uri: String,
+    /// The resource, if the word before it names the server: a URL, a name in mcp.json, or a file such as
+    /// server.py
+    #[arg(value_name = "URI OF SERVER")]
+    of_server: Option<String>,
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
@@ -37,7 +42,11 @@ pub struct ReadArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
-pub async fn run(args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(uri) = args.of_server.take() {
+        let server = std::mem::replace(&mut args.uri, uri);
+        args.session = args.session.named(Some(server))?;
+    }
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;

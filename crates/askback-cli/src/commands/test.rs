@@ -30,6 +30,8 @@ use crate::{
 
 /// The format of a suite.
 const SUITE: &str = "\
+Example: askback test suite.yaml
+
 A suite:
   server:
     command: [my-server, --its-option]   # or url: …, or name: one of mcp.json

@@ -26,6 +26,7 @@ const MOST_CHANGES: i64 = 1_000_000;
 /// It goes on until Ctrl-C (exit code 130) or --count. A note on the standard error says what is
 /// watched, and what the server does not tell of; if that is everything, the command ends with 2.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback watch server.py --lists")]
 pub struct WatchArgs {
     /// The resources to watch; without any, the lists of tools, prompts and resources
     #[arg(value_name = "URI")]
@@ -71,7 +72,8 @@ enum Change {
 /// # Errors
 ///
 /// Fails with the error that ended it early.
-pub async fn run(args: WatchArgs) -> Result<(), Error> {
+pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
+    args.session.name_by(&mut args.uris)?;
     let target = args.session.target()?;
     let (told, mut changes) = mpsc::unbounded_channel();
     let take = move |event| match Change::of(event) {

@@ -42,6 +42,15 @@ pub struct ProbeArgs {
 }
 
 impl ProbeArgs {
+    /// Names the server by this word, if nothing else names it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if the word means no server, or a second one.
+    pub fn name_by(&mut self, word: Option<String>) -> Result<(), Error> {
+        self.target.name_by_all(word.into_iter().collect())
+    }
+
     /// The server that is meant.
     ///
     /// # Errors

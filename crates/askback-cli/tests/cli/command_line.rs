@@ -26,11 +26,7 @@ fn check(args: &[&str], exit: i32, says: &str) {
 fn what_makes_no_sense_is_refused() {
     check(&["frobnicate"], 2, "unrecognized subcommand");
     check(&["call"], 2, "<TOOL>");
-    check(
-        &["call", "book"],
-        2,
-        "no server is named\n  Write -- and the command",
-    );
+    check(&["call", "book"], 2, "no server is named\n  Name a URL");
     check(
         &["call", "book", "here", "--", "true"],
         2,
@@ -39,22 +35,19 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["call", "book", "a.example/mcp"],
         2,
-        "For a server write --url https://a.example/mcp",
+        "book is no server\n  A server is a URL",
+    );
+    check(&["open", "./server"], 2, "./server is no server");
+    check(&["doctor", "zoo"], 2, "such as -- zoo.");
+    check(
+        &["inspect", "zoo", "--url", "http://a.example"],
+        2,
+        "nothing can follow",
     );
     check(
-        &["open", "http://127.0.0.1:4000/mcp"],
+        &["list", "tool", "--", "true"],
         2,
-        "tip: write --url http://127.0.0.1:4000/mcp",
-    );
-    check(
-        &["list", "localhost:4000"],
-        2,
-        "tip: write --url http://localhost:4000",
-    );
-    check(
-        &["open", "./server"],
-        2,
-        "tip: a command that starts a server comes after --: -- ./server;",
+        "tool is no kind of list",
     );
     check(
         &["open", "--url", "localhost:4000/mcp"],
@@ -81,7 +74,7 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["call", "book", "--timeout", most, "--", "true"],
         2,
-        "18446744073709551615 is not in 1..=31536000",
+        "expected seconds such as 4, 4s or 2m, from 1 to 31536000",
     );
     check(
         &["call", "book", "--answers", "/not/there.yaml", "--", "true"],
@@ -195,4 +188,41 @@ fn help_names_every_command() {
         args.push("--help");
         assert_eq!(askback(&args).status.code(), Some(0));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_is_named_by_a_word() {
+    use std::os::unix::fs::PermissionsExt;
+
+    use crate::run::{ASKBACK, Run};
+
+    let check = |words: &[&str], prints: &str| {
+        let run = Run::new(
+            &format!("named-{}", words.join("-").replace('/', "")),
+            words,
+        );
+        let script = format!("#!/bin/sh\nexec {ASKBACK} serve travel\n");
+        let program = run.scratch.file("agency", &script);
+        let python = format!("import os\nos.execv('{ASKBACK}', ['askback', 'serve', 'travel'])\n");
+        run.scratch.file("agency.py", &python);
+        let entry = format!(
+            r#"{{"mcpServers": {{"zoo": {{"command": "{ASKBACK}", "args": ["serve", "travel"]}}}}}}"#
+        );
+        run.scratch.file("servers.json", &entry);
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&program, executable).expect("it is ours");
+        run.run().expect(0).prints(prints);
+    };
+    check(&["list", "agency", "tools"], "book_holiday");
+    check(&["list", "./agency.py"], "book_holiday");
+    check(&["list", "zoo", "--config", "servers.json"], "book_holiday");
+    check(&["list", "--timeout", "20s", "agency"], "book_holiday");
+    check(&["inspect", "agency"], "Travel agency");
+    check(&["doctor", "agency"], "protocol");
+    check(&["read", "agency", "travel://destinations"], "Barcelona");
+    check(
+        &["call", "agency", "search_flights", "destination=Lisbon"],
+        "Lisbon",
+    );
 }
