@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use askback::client::Client;
+use askback::client::{Client, ClientError};
+use askback_core::{protocol::LoggingLevel, revision::Era};
 use askback_host::{
     content,
     model::Call,
@@ -141,6 +142,12 @@ async fn call(
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;
     missing::tell_unfit(host, &schema, &arguments);
+    let can_log = client.capabilities().logging.is_some();
+    if can_log && client.revision().era() == Era::Modern {
+        // Where it is not asked for with each request, the server does not log.
+        let level = client.set_log_level(LoggingLevel::Info);
+        host.attend(level).await?.map_err(failed)?;
+    }
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;
