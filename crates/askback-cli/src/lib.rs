@@ -30,6 +30,7 @@ pub mod misplaced;
 pub mod missing;
 pub mod models;
 pub mod name;
+pub mod older;
 pub mod opener;
 pub mod own_files;
 pub mod own_key;

@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     kept_tasks::KeptTasks,
     locate::TargetArgs,
+    older::AskingRevision,
     replay::Replay,
     role::Role,
     stderr::{self, StderrFile},
@@ -41,6 +42,8 @@ pub struct Opener {
     pub take: Take,
     /// The tasks of the server that outlive the conversation, where any do.
     pub tasks: Option<KeptTasks>,
+    /// What is remembered of the revision in which the server asks.
+    pub older: AskingRevision,
     /// The file to which the standard error of the server goes.
     pub stderr: Option<StderrFile>,
     /// The limits of the connection.

@@ -15,7 +15,7 @@ use askback_core::{
         RawJson, Root,
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
-    revision::{Era, Revision},
+    revision::Revision,
 };
 use askback_host::{
     folder,
@@ -40,14 +40,15 @@ use crate::{
     headers,
     locate::{Meant, TargetArgs},
     models::ModelArgs,
+    older,
     opener::Opener,
     permissions::Permissions,
     probe::{Bounds, Way},
     replay::Replay,
     role::Role,
     sign_in::SignInArgs,
-    target::{Reach, Target},
     stderr::StderrTo,
+    target::{Reach, Target},
     told::told,
     unreached,
     wire::{Trace, WireLog},
@@ -56,10 +57,10 @@ use crate::{
 /// The longest `--timeout`: a year.
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
-/// The most lines that are shown of what a build says within the time of a few remarks.
 /// How long standard error is read after a server has answered, for what it wrote before.
 const STDERR_BEHIND: Duration = Duration::from_millis(50);
 
+/// The most lines that are shown of what a build says within the time of a few remarks.
 const BUILD_LINES: u32 = 1024;
 
 /// The options of every command that talks to a server.
@@ -80,11 +81,11 @@ pub struct SessionArgs {
     /// counted; else after 300
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<u64>,
-    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
     /// Show what the server writes to its standard error: show, hide, or write it to FILE; else what
     /// it writes once it has started
     #[arg(long, value_name = "show|hide|FILE", value_parser = StderrTo::read)]
     stderr: Option<StderrTo>,
+    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "", value_parser = Trace::read
@@ -102,6 +103,9 @@ pub struct SessionArgs {
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
     keeps_wire: bool,
+    /// Speak an older revision to a server that is known to ask in it only.
+    #[arg(skip)]
+    asks_in_known: bool,
     /// Keep the tasks of a server that runs somewhere, so that a later conversation goes on with them.
     #[arg(skip)]
     keeps_tasks: bool,
@@ -243,6 +247,13 @@ impl SessionArgs {
         }
         let server = std::mem::replace(first, others.remove(0));
         self.target.name_by_all(vec![server])
+    }
+
+    /// Speaks an older revision to a server that is known to ask in it only.
+    #[must_use]
+    pub fn asking_in_known(mut self) -> Self {
+        self.asks_in_known = true;
+        self
     }
 
     /// Keeps the messages of the session, so that they can be shown later.
@@ -453,6 +464,24 @@ impl Session {
         Ok(())
     }
 
+    /// Speaks this revision alone from the next connection on, which is remembered of the server.
+    pub fn speak(&mut self, revision: Revision) {
+        self.opener.protocol = Protocol::Only(revision);
+    }
+
+    /// Returns the revision in which the server can ask, if these words of it say that it cannot in the one that is
+    /// spoken, and remembers that of the server.
+    pub fn asks_in_older(&self, said: &str) -> Option<Revision> {
+        let is_newest = self.client.revision() == Revision::LATEST;
+        let may_choose =
+            self.opener.protocol == Protocol::Auto && self.opener.role == Role::default();
+        if !is_newest || !may_choose || !older::is_meant(said) {
+            return None;
+        }
+        self.opener.older.keep();
+        Some(older::REVISION)
+    }
+
     /// Ends the connection, and with it the server.
     pub async fn close(self) {
         let Self {
@@ -470,6 +499,12 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     let client = host
         .attend_aloud(connecting, opener.waiting.clone())
         .await?;
+    if client.is_err() {
+        host.release_stderr();
+    } else if host.holds_stderr() {
+        // The answer is read before lines that were written before it.
+        host.attend(sleep(STDERR_BEHIND)).await?;
+    }
     client.map_err(|error| unopened(error, &opener.reach))
 }
 
@@ -537,12 +572,6 @@ fn offer(answers: &Answers) -> Option<Root> {
     }
 }
 
-    if client.is_err() {
-        host.release_stderr();
-    } else if host.holds_stderr() {
-        // The answer is read before lines that were written before it.
-        host.attend(sleep(STDERR_BEHIND)).await?;
-    }
 /// The front end that was chosen.
 fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     let shown = limits.host.message_shown;
@@ -566,9 +595,6 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {
     Box::new(Unattended::new(script, limits.clone(), out::stderr()))
 }
-
-/// The requests of servers that want something in the middle of a call.
-const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 /// An error of the client, as one of the command.
 pub fn failed(error: ClientError) -> Error {
@@ -596,14 +622,8 @@ pub fn failed(error: ClientError) -> Error {
     };
     match error {
         ClientError::Server(error) => {
-            let on_sessions = Revision::ALL
-                .into_iter()
-                .filter(|it| it.era() == Era::Legacy);
-            let older = on_sessions.max().map_or("", Revision::as_str);
-            let failed = match ASKS.iter().any(|method| error.message.contains(method)) {
-                true => failed
-                    .hint("The tool asks in the middle of a call, which its server may be able to in older")
-                    .hint(words!("revisions only: try --protocol {}.", older)),
+            let failed = match older::is_meant_by_error(&error.message) {
+                true => failed.hint(older::hint()),
                 false => failed,
             };
             Error {

@@ -15,13 +15,15 @@ use super::{answers, park, retry};
 use crate::{
     args::{self, Place},
     error::{Error, Outcome},
-    lookup, missing,
+    lookup, missing, older,
     session::{Answers, Session, SessionArgs, failed},
     suite::record::{Recorded, Recorder, Request},
 };
 
 /// The format of an answers file.
 const ANSWERS: &str = "\
+Example: askback call server.py order_pizza size=large
+
 An answers file:
   answers:               # the first rule that fits a question answers it
     - when: {tool: book_holiday, key: wishes}
@@ -102,8 +104,8 @@ impl CallArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
-pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    let args = args.named()?;
+pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    args = args.named()?;
     if args.park {
         args.session.keep_secrets_out_of_files()?;
     }
@@ -118,6 +120,9 @@ pub async fn run(args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
     let mut options = args.clone().into_session();
+    if !args.park {
+        options = options.asking_in_known();
+    }
     if recorder.is_some() {
         options = options.keeping_wire();
     }
@@ -137,17 +142,17 @@ async fn call(
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let Session { client, host, .. } = session;
-    let tools = host.attend(client.tools()).await?.map_err(failed)?;
-    let tool = lookup::tool(&tools, &args.tool)?;
-    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;
-    missing::tell_unfit(host, &schema, &arguments);
     let can_log = client.capabilities().logging.is_some();
     if can_log && client.revision().era() == Era::Modern {
         // Where it is not asked for with each request, the server does not log.
         let level = client.set_log_level(LoggingLevel::Info);
         host.attend(level).await?.map_err(failed)?;
     }
+    let tools = host.attend(client.tools()).await?.map_err(failed)?;
+    let tool = lookup::tool(&tools, &args.tool)?;
+    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+    let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;
+    missing::tell_unfit(host, &schema, &arguments);
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;
@@ -171,12 +176,21 @@ async fn call(
         recorder.record(Request::Call(&tool.name, &arguments), end)?;
         recorder.tell(host.page());
     }
+    if let Err(ClientError::Server(error)) = &result {
+        session.asks_in_older(&error.message);
+    }
+    let Session { host, .. } = session;
     let result = result.map_err(failed)?;
     outcome.tool_error = result.failed();
+    let said = content::tool_result(&result.value);
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
-        false => host.print(out::of_text(content::tool_result(&result.value)))?,
+        false => host.print(out::of_text(said.clone()))?,
     }
+    if result.failed() && session.asks_in_older(said.raw()).is_some() {
+        session.host.page().note(Style::Warning, older::hint());
+    }
+    let host = &mut session.host;
     if let (Some(structured), false, true) = (
         content::structured(&result.value),
         args.json,

@@ -14,6 +14,8 @@ use super::print_as_json;
 use crate::{
     doctor,
     error::{Error, Kind, Outcome},
+    older,
+    older::AskingRevision,
     probe::ProbeArgs,
 };
 
@@ -24,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(5 * 60);
 
 const AFTER: &str = "\
+Example: askback doctor server.py
+
 Each step says ok, failed or not tried; the first that failed says what to do. Nobody is signed in, \
 nothing is registered, and no tool is called.
 
@@ -69,6 +73,18 @@ pub async fn run(mut args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Erro
         );
         Error::new(Kind::Connection, words).hint("Wait less for each answer with --timeout.")
     })?;
+    let mut diagnosis = diagnosis;
+    if AskingRevision::of(&target).is_older() {
+        let revision = older::REVISION.as_str();
+        diagnosis.warnings.push(doctor::Warning {
+            says: words!("this server can ask in {} only", revision),
+            places: Vec::new(),
+            advice: words!(
+                "A call of it failed in a newer revision: --protocol {} works.",
+                revision
+            ),
+        });
+    }
     outcome.faulty = diagnosis.has_failed() || args.strict && diagnosis.has_warnings();
     outcome.unauthorized = diagnosis.wants_sign_in;
     if args.json {

@@ -24,6 +24,7 @@ use crate::{
 /// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Example: askback open server.py")]
 pub struct OpenArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
@@ -71,7 +72,7 @@ impl OpenArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
-    args.session = args.session.named(args.target.take())?;
+    args.session = args.session.named(args.target.take())?.asking_in_known();
     let Meant {
         mut targets,
         unused,

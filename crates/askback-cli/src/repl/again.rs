@@ -9,7 +9,7 @@ use askback_core::{
 };
 use askback_host::{
     content, diff,
-    model::{self, How},
+    model::{self, Ask, How, Question},
     page::Style,
     text::PeerText,
 };
@@ -19,7 +19,7 @@ use super::{Repl, attend, offered, resource::Resource, shown::Shown};
 use crate::{
     error::{Error, Kind},
     files::AtWork,
-    lookup, missing, secret,
+    lookup, missing, older, secret,
     session::{Session, failed},
     suite::record::{Recorded, Recorder, Request},
 };
@@ -69,8 +69,44 @@ pub(super) struct Received {
 }
 
 impl Repl<'_> {
-    /// Makes a call, and shows its result; if it is the last one again, also what differs.
+    /// Makes a call, and shows its result; if it is the last one again, also what differs. If the server cannot ask in
+    /// the newest revision, the person may have the call made again in an older one.
     pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
+        let mut said = None;
+        let made = self.make_once(call.clone(), is_repeated, &mut said).await;
+        let said = said.unwrap_or_default();
+        self.known.has_stale_tools |= is_about_unknown_tool(&said);
+        let Some(revision) = self.session.asks_in_older(&said) else {
+            return made;
+        };
+        self.heed(made)?;
+        let host = &mut self.session.host;
+        if !host.is_person() || self.recorder.is_some() {
+            host.page().note(Style::Warning, older::hint());
+            return Ok(());
+        }
+        let question = Question {
+            call: Some(call.asked()),
+            key: None,
+            ask: Ask::Older {
+                revision: revision.as_str(),
+            },
+        };
+        if host.fill(question, &()).await.is_none() {
+            return Ok(());
+        }
+        self.session.speak(revision);
+        self.restart().await?;
+        self.make_once(call, true, &mut None).await
+    }
+
+    /// Makes a call; `said` are the words of the server, if it failed.
+    async fn make_once(
+        &mut self,
+        call: Call,
+        is_repeated: bool,
+        said: &mut Option<String>,
+    ) -> Result<(), Error> {
         let before = self.known.last.take().filter(|_| is_repeated);
         let before = before.and_then(|last| last.result);
         let address = self.address(call.name());
@@ -89,6 +125,11 @@ impl Repl<'_> {
             Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
             Err(_) => How::Failed,
         });
+        *said = match &outcome {
+            Ok(received) if received.failed => Some(received.text.raw().to_owned()),
+            Err(error) => error.answer.as_ref().map(|answer| answer.message.clone()),
+            Ok(_) => None,
+        };
         if let Some(files) = &mut self.files {
             files.worked(AtWork {
                 began,
@@ -193,6 +234,15 @@ impl Repl<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a failed call may be due to a list of tools that is out of date.
+fn is_about_unknown_tool(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    said.contains("tool")
+        && ["unknown", "not found", "no such"]
+            .iter()
+            .any(|it| said.contains(it))
 }
 
 impl Call {

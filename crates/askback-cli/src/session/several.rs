@@ -2,8 +2,8 @@
 
 use std::{iter, mem, sync::Arc, vec};
 
-use askback::client::{Client, Event};
-use askback_core::{limits::Limits, protocol::Root};
+use askback::client::{Client, Event, Protocol};
+use askback_core::{limits::Limits, protocol::Root, revision::Revision};
 use askback_host::{
     host::Host,
     model::{Asker, Desk, Presence, Reached},
@@ -20,6 +20,7 @@ use super::{Answers, Session, SessionArgs, leaf, offer, open, permit, unreached,
 use crate::{
     error::{Error, Kind},
     kept_tasks::KeptTasks,
+    older::{self, AskingRevision},
     opener::{Opener, Take},
     permissions::Permissions,
     stderr::StderrTo,
@@ -150,6 +151,21 @@ impl<'a> Room<'a> {
             None => None,
         };
         let role = args.role.unwrap_or_default();
+        let older = AskingRevision::of(&target);
+        let mut protocol = args.protocol.0;
+        let is_free = protocol == Protocol::Auto && role.revision().is_none();
+        if args.asks_in_known && is_free && older.is_older() {
+            protocol = Protocol::Only(older::REVISION);
+            let words = words!(
+                "{} is spoken to in {}, since it can ask in that only; --protocol {} tries the newest.",
+                given(&target.name).short(),
+                older::REVISION.as_str(),
+                Revision::LATEST.as_str()
+            );
+            let mut page = out::stderr_page();
+            page.note(Style::Dim, words);
+            out::tell(&mut page);
+        }
         host.show_stderr(match &args.stderr {
             Some(to) => to.mode(),
             // What a build says is wanted as it is said.
@@ -169,7 +185,8 @@ impl<'a> Room<'a> {
             observer,
             take: Arc::clone(&self.take),
             limits: self.limits.clone(),
-            protocol: args.protocol.0,
+            protocol,
+            older,
             stderr: stderr.flatten(),
             role,
             calls_tools: self.calls_tools,
