@@ -20,7 +20,7 @@ use askback_host::{
     },
     page::{Look, Page, Style},
     relay::{Relay, ServerId},
-    remarks::{Remark, Remarks},
+    remarks::{Remark, Remarks, StderrMode},
     text::{Words, given},
     wire::Shown,
 };
@@ -254,6 +254,10 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     assert_eq!(host.desk().permission(), Permission::Session);
 
     // Of each are as many remarks shown as of one alone.
+    for server in [ServerId::default(), b] {
+        host.choose(server);
+        host.show_stderr(StderrMode::Always);
+    }
     let most = Limits::default().host.remarks;
     for line in 0..=most {
         relay.event(Event::ServerStderr(line.to_string()));

@@ -22,10 +22,10 @@ use askback_core::{
 use askback_host::{
     host::Host,
     leaf::Leaf,
-    model::{Asker, Change, Conversation, Desk, Ended, Event as DeskEvent, Said, Server},
+    model::{Asker, Change, Conversation, Desk, Ended, Event as DeskEvent, Presence, Said, Server},
     page::{Look, Page},
     relay::{Arrivals, Relay, ServerId},
-    remarks::Remarks,
+    remarks::{Remarks, StderrMode},
     script::Script,
     unattended::Unattended,
     words,
@@ -652,6 +652,7 @@ fn what_a_server_says_too_often_is_counted() {
     let out = Box::new(log.clone());
     let limits = Limits::default();
     let mut host = host(None, travel(), None, arrivals, out);
+    host.show_stderr(StderrMode::Always);
     let most = limits.host.remarks as usize;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -794,6 +795,7 @@ fn a_remark_is_as_long_as_a_person_reads() {
     #[track_caller]
     fn check(text: String, lines: usize, ends: &str) {
         let mut remarks = Remarks::new(&Limits::default());
+        remarks.stderr = StderrMode::Always;
         let remark = remarks
             .hear(Event::ServerStderr(text), Duration::ZERO)
             .pop();
@@ -866,22 +868,109 @@ fn a_changed_list_is_told_once_in_a_while() {
 }
 
 #[test]
-fn a_server_that_is_started_over_is_not_heard_twice() {
+fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
+    /// What is shown of these events, and of the rest once the server is there.
     #[track_caller]
-    fn check(first: &[&str], second: &[&str], shown: usize) {
-        let mut remarks = Remarks::new(&Limits::default());
-        let line = |text: &&str| Event::ServerStderr((*text).to_owned());
-        let over = Event::StartedOver(ServerEnd::exited(3));
-        let events = first.iter().map(line).chain([over]);
-        let heard = events
-            .chain(second.iter().map(line))
-            .map(|event| remarks.hear(event, Duration::ZERO).len());
-        assert_eq!(heard.sum::<usize>(), shown, "{first:?} {second:?}");
+    fn check(mode: StderrMode, events: Vec<Event>, ends: Option<Presence>, shown: &str) {
+        let (relay, arrivals) = Relay::new();
+        let log = Log::default();
+        let mut host = host(None, travel(), None, arrivals, Box::new(log.clone()));
+        host.show_stderr(mode);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.expect("the runtime starts");
+        runtime.block_on(async {
+            for event in events {
+                relay.event(event);
+            }
+            assert_eq!(host.attend(async {}).await, Ok(()));
+            match ends {
+                Some(presence) => host.note_presence(ServerId::default(), presence),
+                // It takes long.
+                None => assert_eq!(
+                    host.attend(tokio::time::sleep(Duration::from_secs(3)))
+                        .await,
+                    Ok(())
+                ),
+            }
+            assert_eq!(host.attend(async {}).await, Ok(()));
+        });
+        assert_eq!(log.text(), shown);
     }
-    check(&["a", "b"], &["a", "b"], 2);
-    // The same line may stand there twice, and each start may go on differently.
-    check(&["a", "a", "b"], &["a", "a", "c", "b"], 5);
-    check(&["a", "b"], &["b"], 3);
-    check(&["a"], &["a", "a"], 2);
-    check(&[], &["a", "a"], 2);
+    let line = |text: &str| Event::ServerStderr(text.to_owned());
+    let over = || Event::StartedOver(ServerEnd::exited(3));
+    let both = || vec![line("a"), line("b")];
+    let (there, absent) = (Some(Presence::There), Some(Presence::Absent));
+    let after = StderrMode::AfterStart;
+    check(
+        after,
+        both(),
+        there,
+        "  stderr: 2 lines, --stderr show shows them\n",
+    );
+    check(after, both(), absent, "stderr | a\nstderr | b\n");
+    check(after, both(), None, "stderr | a\nstderr | b\n");
+    check(after, Vec::new(), there, "");
+    check(StderrMode::Never, both(), absent, "");
+    check(
+        StderrMode::Always,
+        both(),
+        there,
+        "stderr | a\nstderr | b\n",
+    );
+    // The probe made it say the first.
+    let again = || vec![line("a"), over(), line("b")];
+    check(
+        after,
+        again(),
+        there,
+        "  stderr: 1 line, --stderr show shows them\n",
+    );
+    check(after, again(), absent, "stderr | b\n");
+    let many: Vec<_> = (0..30).map(|number| line(&number.to_string())).collect();
+    let last: String = (6..30)
+        .map(|number| format!("stderr | {number}\n"))
+        .collect();
+    let more = "  stderr: 6 lines, --stderr show shows them\n";
+    check(after, many, absent, &format!("{more}{last}"));
+}
+
+#[test]
+fn a_long_question_leaves_room_for_its_rule() {
+    let long = "A very long text. ".repeat(500);
+    let request = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": long}}],
+        "systemPrompt": long,
+        "maxTokens": 100,
+    });
+    let request = serde_json::from_value(request).expect("it is a request");
+    let ran = run(None, None, asked(InputRequest::CreateMessage(request)));
+    assert!(
+        ran.log
+            .contains("would answer it:\n  | sampling:\n  |   - reply: …\n"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(ran.ended, Ended::Unanswered);
+}
+
+#[test]
+fn folders_that_no_call_waits_for_are_no_failure() {
+    #[track_caller]
+    fn check(key: Option<&str>, target: Option<CallTarget>, ended: Ended) {
+        let question = HostQuestion {
+            key: key.map(str::to_owned),
+            target,
+            ..asked(InputRequest::ListRoots(Default::default()))
+        };
+        let ran = run(None, None, question);
+        assert_eq!(ran.ended, ended);
+        assert!(ran.log.contains("--roots DIR shares one"), "{}", ran.log);
+    }
+    let call = || Some(CallTarget::Tool("t".to_owned()));
+    check(None, None, Ended::Answered);
+    check(None, call(), Ended::Answered);
+    check(Some("folders"), call(), Ended::Unanswered);
 }
