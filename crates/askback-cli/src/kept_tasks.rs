@@ -260,6 +260,7 @@ fn outlives(error: &ClientError) -> bool {
         error,
         ClientError::Unreachable(_)
             | ClientError::Crashed(_)
+            | ClientError::OutcomeUnknown(_)
             | ClientError::Http { .. }
             | ClientError::Unauthorized { .. }
             | ClientError::Authorization(_)

@@ -606,6 +606,7 @@ pub fn failed(error: ClientError) -> Error {
         },
         ClientError::Unreachable(_)
         | ClientError::Crashed(_)
+        | ClientError::OutcomeUnknown(_)
         | ClientError::Http { .. }
         | ClientError::Unauthorized { .. }
         | ClientError::TimedOut(_)

@@ -37,6 +37,17 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             Some(code) => (words!("the server exited (code {})", i64::from(code)), None),
             None => ("the server went away:".into(), quote(&end.why)),
         },
+        ClientError::OutcomeUnknown(end) => {
+            let unknown = "after it was sent the answers, so what the call has done is unknown: check before \
+                           you make it again";
+            match end.code {
+                Some(code) => (
+                    words!("the server exited (code {}) {}", i64::from(code), unknown),
+                    None,
+                ),
+                None => (words!("the server went away {}:", unknown), quote(&end.why)),
+            }
+        }
         ClientError::Http { status, why } => (
             words!("the server answered with HTTP status {}:", *status),
             quote(why),

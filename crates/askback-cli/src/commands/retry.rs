@@ -45,7 +45,9 @@ pub(super) async fn attended<T>(
 /// Whether an error is the end of the connection, or of what leads to the server.
 fn is_lost(error: &ClientError) -> bool {
     match error {
-        ClientError::Crashed(_) | ClientError::Unreachable(_) => true,
+        ClientError::Crashed(_) | ClientError::OutcomeUnknown(_) | ClientError::Unreachable(_) => {
+            true
+        }
         ClientError::Http { status, .. } => (500..600).contains(status),
         _ => false,
     }

@@ -48,6 +48,7 @@ pub struct ClientBuilder {
     principal: Option<String>,
     tasks: bool,
     any_form: bool,
+    resends_answers: bool,
     checks_results: bool,
     /// The extensions.
     declared: ClientCapabilities,
@@ -66,6 +67,7 @@ impl ClientBuilder {
             principal: None,
             tasks: true,
             any_form: false,
+            resends_answers: false,
             checks_results: true,
             declared: ClientCapabilities::default(),
             wrong: None,
@@ -277,6 +279,16 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets whether a round that carries answers is sent again by itself, once, if the server goes away before
+    /// it responds. It is not by default: the server may have acted on the answers already, and unless it
+    /// remembers that, it acts again. The call then ends with [`ClientError::OutcomeUnknown`], and a person
+    /// decides. Turn it on if all servers keep claims of what they did, as those with `Ctx::commit` do.
+    #[must_use]
+    pub fn resend_answers(mut self, resend: bool) -> Self {
+        self.resends_answers = resend;
+        self
+    }
+
     /// Sets whether the structured results of tools are checked by the output schemas that the server has
     /// listed (feature `json-schema`): they are by default. Without the check a result is what the server
     /// sent, and a tool can be called whose schema is in a dialect that is not interpreted.
@@ -323,6 +335,7 @@ impl ClientBuilder {
             info: self.info,
             capabilities,
             any_form: self.any_form,
+            resends_answers: self.resends_answers,
             revisions,
             principal: self.principal,
             limits: self.limits,

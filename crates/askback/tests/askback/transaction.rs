@@ -405,6 +405,7 @@ async fn a_process_may_die_anywhere() {
             .env(DIES, dies);
         let client = builder(Some(Revision::LATEST))
             .host(Scripted::new(|_| accept(json!({"window": true}))))
+            .resend_answers(true)
             .connect(server)
             .await
             .unwrap();

@@ -190,13 +190,22 @@ impl Call {
     /// Whether the round tells a server all there is to know, so that one that has forgotten
     /// everything can take it up.
     pub(super) fn carries_state(&self) -> bool {
-        let state = match &*self.request {
-            ClientRequest::CallTool(params) => &params.request_state,
-            ClientRequest::GetPrompt(params) => &params.request_state,
-            ClientRequest::ReadResource(params) => &params.request_state,
-            _ => return false,
+        self.round().0.is_some()
+    }
+
+    /// Whether the round answers questions.
+    pub(super) fn carries_answers(&self) -> bool {
+        self.round().1.is_some_and(|answers| !answers.is_empty())
+    }
+
+    fn round(&self) -> (Option<&String>, Option<&InputResponses>) {
+        let (state, answers) = match &*self.request {
+            ClientRequest::CallTool(params) => (&params.request_state, &params.input_responses),
+            ClientRequest::GetPrompt(params) => (&params.request_state, &params.input_responses),
+            ClientRequest::ReadResource(params) => (&params.request_state, &params.input_responses),
+            _ => return (None, None),
         };
-        state.is_some()
+        (state.as_ref(), answers.as_ref())
     }
 
     pub(super) fn is_subscription(&self) -> bool {

@@ -51,7 +51,7 @@ impl Connection {
     /// The transport will not bring a response to this request.
     ///
     /// It is sent again, with a new id, under the rules that hold for a transport that ends: if it
-    /// carries all the server needs to know, or is a subscription, and at most once in a row. A subscription
+    /// carries all the server needs to know and no answers, or is a subscription, and at most once in a row. A subscription
     /// that had begun is opened again for as long as a server that is started again may take
     /// ([`WireLimits::request`](crate::limits::WireLimits::request)).
     pub fn handle_lost(&mut self, id: &RequestId, lost: Lost, now: Duration) {
@@ -92,8 +92,10 @@ impl Connection {
         call.patience.pause(now);
         let is_told = call.away.is_some();
         call.break_off(now);
-        let survives = call.is_awaited(limits, now) || call.survives_loss();
+        let survives =
+            call.is_awaited(limits, now) || call.survives_loss(self.profile.resends_answers);
         if !modern || !survives {
+            let error = call.lost_with(error);
             return self.finish(id, Err(error));
         }
         call.restarted = true;
@@ -147,10 +149,24 @@ fn is_away(error: &ClientError) -> bool {
 
 impl Call {
     /// Whether it may be sent again after the round it was in is lost: the server needs to know
-    /// nothing it did not say, and it was not sent again just now.
-    pub(super) fn survives_loss(&self) -> bool {
+    /// nothing it did not say, and it was not sent again just now. A server acts on answers, and one that
+    /// has forgotten that it did would act again.
+    pub(super) fn survives_loss(&self, resends_answers: bool) -> bool {
+        let is_safe = resends_answers || !self.carries_answers();
         let asks_after = matches!(self.stage, Stage::Task(_));
-        (self.carries_state() || self.is_subscription() || asks_after) && !self.restarted
+        let survives = (self.carries_state() && is_safe) || self.is_subscription() || asks_after;
+        survives && !self.restarted
+    }
+
+    /// The error of a call whose round is lost for this reason.
+    pub(super) fn lost_with(&self, error: ClientError) -> ClientError {
+        let answers_are_with_server = self.sent().is_some() && self.carries_answers();
+        match error {
+            ClientError::Crashed(end) if answers_are_with_server => {
+                ClientError::OutcomeUnknown(end)
+            }
+            error => error,
+        }
     }
 
     /// Marks the request in flight to be sent again.

@@ -44,6 +44,13 @@ pub enum ClientError {
     /// The server went away while the call was with it.
     #[error("the server went away: {0}")]
     Crashed(ServerEnd),
+    /// The server went away after it was sent the answers to its questions. Whether it has acted on them is
+    /// unknown, so they are not sent again by themselves.
+    #[error(
+        "the server went away after it was sent the answers, so what the call has done is unknown ({0}): \
+         check before you make it again"
+    )]
+    OutcomeUnknown(ServerEnd),
     /// The server, or something on the way to it, answered a request over HTTP with a status that
     /// holds no message.
     #[error("the server answered with HTTP status {status}: {why}")]

@@ -78,6 +78,8 @@ pub struct Profile {
     /// Whether its host takes forms as they are: with fields that cannot be drawn, and defaults that are
     /// no answers.
     pub any_form: bool,
+    /// Whether a round with answers is sent again by itself if the server goes away before it responds.
+    pub resends_answers: bool,
     /// The revisions it may speak.
     pub revisions: Vec<Revision>,
     /// For whom it asks, where the server tells people apart: results the server calls private are
@@ -251,8 +253,8 @@ impl Connection {
     /// The transport has ended, or could not be opened, for the reason given.
     ///
     /// The server is started again where that costs nothing twice: for rounds that were not sent
-    /// yet, for those that carry all the server needs to know, and for subscriptions, each at most
-    /// once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
+    /// yet, for those that carry all the server needs to know and no answers, and for subscriptions, each at
+    /// most once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
     pub fn handle_disconnected(&mut self, end: &ServerEnd, now: Duration) {
         let state = core::mem::replace(&mut self.state, State::Idle);
         match state {

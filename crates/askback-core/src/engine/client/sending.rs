@@ -58,14 +58,14 @@ impl Connection {
                 _ => continue,
             }
             call.patience.pause(now);
-            if modern && call.survives_loss() {
+            if modern && call.survives_loss(self.profile.resends_answers) {
                 call.lose();
             } else {
-                lost.push(id);
+                lost.push((id, call.lost_with(ClientError::Crashed(end.clone()))));
             }
         }
-        for id in lost {
-            self.finish(id, Err(ClientError::Crashed(end.clone())));
+        for (id, error) in lost {
+            self.finish(id, Err(error));
         }
     }
 

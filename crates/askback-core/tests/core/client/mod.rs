@@ -68,6 +68,7 @@ fn profile() -> Profile {
             r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
         ),
         any_form: false,
+        resends_answers: false,
         revisions: Revision::ALL.into(),
         principal: None,
         limits: Limits::default(),

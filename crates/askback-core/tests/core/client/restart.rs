@@ -1,26 +1,51 @@
 //! A server that goes away, and what is sent again.
 
+use askback_core::engine::client::Profile;
+
 use super::{check, check_as, legacy, modern, only, profile};
 
-#[test]
-fn a_round_that_carries_all_the_server_needs_is_sent_again_once() {
-    check(&modern(
-        r#"
+/// A call whose answer is on its way when the server goes away.
+const ANSWERED: &str = r#"
         ! call 7 tools/call {"name":"t"}
         >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
         < {"id":2,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"roots/list"}}}}
         = ask 1 tool=t key=a retried "roots"
         ! answer 1 roots {"roots":[]}
         >> {"id":3,"method":"tools/call","params":{"name":"t","requestState":"s","inputResponses":{"a":{"roots":[]}},"_meta":{"progressToken":3}}}
+"#;
+
+#[test]
+fn a_round_with_answers_is_not_sent_again_by_itself() {
+    for lost in ["! gone killed", "! lost 3 broken killed"] {
+        check(&modern(&format!(
+            "{ANSWERED}
+        {lost}
+        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (killed): check before you make it again
+        "
+        )));
+    }
+}
+
+#[test]
+fn a_round_with_answers_is_sent_again_once_if_that_is_wanted() {
+    let profile = Profile {
+        resends_answers: true,
+        ..profile()
+    };
+    check_as(
+        &profile,
+        &modern(&format!(
+            r#"{ANSWERED}
         ! gone killed
         = note: the server went away and is started again
         = connect
         ! connected
-        >> {"id":4,"method":"tools/call","params":{"name":"t","requestState":"s","inputResponses":{"a":{"roots":[]}},"_meta":{"progressToken":4}}}
+        >> {{"id":4,"method":"tools/call","params":{{"name":"t","requestState":"s","inputResponses":{{"a":{{"roots":[]}}}},"_meta":{{"progressToken":4}}}}}}
         ! gone killed again
-        = failed 7: the server went away: killed again
-        "#,
-    ));
+        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (killed again): check before you make it again
+        "#
+        )),
+    );
 }
 
 #[test]
@@ -89,7 +114,7 @@ fn a_round_that_may_have_had_its_effect_is_not_sent_again() {
         ! answer 1 roots {"roots":[]}
         >> {"id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{"roots":[]}},"_meta":{"progressToken":3}}}
         ! gone status 3
-        = failed 7: the server went away: status 3
+        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (status 3): check before you make it again
         "#,
     ));
 }

@@ -350,6 +350,7 @@ async fn a_server_may_be_killed_between_any_two_rounds() {
     host.set(killing.clone()).ok().unwrap();
     let client = builder(None)
         .host(killing.clone())
+        .resend_answers(true)
         .connect(child("agency"))
         .await
         .unwrap();

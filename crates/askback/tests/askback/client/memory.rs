@@ -396,6 +396,7 @@ async fn the_server_may_be_killed_between_any_two_rounds() {
     let server = server();
     let client = builder(None)
         .host(host.clone())
+        .resend_answers(true)
         .connect(move || {
             let (near, far) = transport::memory();
             let server = server.clone();
