@@ -6,8 +6,8 @@
 //! and says so.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use askback_core::ask::keys::{Key, KeyRing, KeyRingError};
@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::entropy::entropy;
 use crate::private_file::{self, Creation};
+use crate::store::StoreError;
 
 /// Where a server's keys come from.
 #[derive(Debug, Default)]
@@ -56,6 +57,14 @@ pub enum KeyWarning {
     /// The environment names no directory for the state of applications.
     #[error("no key is kept, as there is no home directory: {PROCESS_KEY}")]
     NoStateDirectory,
+    /// Claims of commits cannot be kept, so an old state must not open in another process.
+    #[error("no claims are kept in {}, which cannot be used ({error}): {PROCESS_KEY}", path.display())]
+    NoClaims {
+        /// The folder of the claims.
+        path: PathBuf,
+        /// Why it cannot be used.
+        error: StoreError,
+    },
     /// The key file can be neither read nor made.
     #[error("no key is kept in {}, which cannot be used ({error}): {PROCESS_KEY}", path.display())]
     Unusable {
@@ -181,8 +190,17 @@ fn state_dir_on(
 }
 
 fn state_file(directory: &Path, service: &str) -> PathBuf {
+    state_path(directory, service, ".key")
+}
+
+/// The folder for the claims of a service, beside its key file.
+pub(crate) fn claims_folder(directory: &Path, service: &str) -> PathBuf {
+    state_path(directory, service, ".claims")
+}
+
+fn state_path(directory: &Path, service: &str, extension: &str) -> PathBuf {
     let mut name = file_stem(service);
-    name.push_str(".key");
+    name.push_str(extension);
     directory.join("askback").join(name)
 }
 
@@ -230,8 +248,12 @@ fn make_state_file(path: PathBuf) -> Result<Keys, KeyError> {
     let text = file_text(&path, &secret);
     let created = path
         .parent()
-        .map_or(Ok(()), create_private_directory)
-        .and_then(|()| private_file::create(&path, |draft| write_durably(draft, &text)));
+        .map_or(Ok(()), private_file::create_folder)
+        .and_then(|()| {
+            private_file::create(&path, |draft| {
+                private_file::write_durably(draft, text.as_bytes())
+            })
+        });
     match created {
         Ok(Creation::Created) => Ok(Keys {
             ring: KeyRing::new(key),
@@ -253,10 +275,15 @@ fn kept(file: File, path: PathBuf) -> Result<Keys, KeyError> {
     })
 }
 
-fn process_key(warning: KeyWarning) -> Result<Keys, KeyError> {
+/// A key of this process alone.
+pub(crate) fn process_ring() -> Result<KeyRing, KeyError> {
     let (key, _) = new_key()?;
+    Ok(KeyRing::new(key))
+}
+
+fn process_key(warning: KeyWarning) -> Result<Keys, KeyError> {
     Ok(Keys {
-        ring: KeyRing::new(key),
+        ring: process_ring()?,
         origin: KeyOrigin::Process(warning),
     })
 }
@@ -305,20 +332,6 @@ fn file_text(path: &Path, secret: &[u8; 32]) -> Zeroizing<String> {
     }
     text.push('\n');
     text
-}
-
-fn write_durably(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-fn create_private_directory(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 #[cfg(test)]

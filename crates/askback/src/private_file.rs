@@ -1,8 +1,8 @@
 //! Files that only their owner may read, made whole or not at all.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::entropy::entropy;
@@ -44,16 +44,65 @@ pub(crate) fn create<E: From<io::Error>>(
     }
 }
 
+/// Gives the file `path`, which exists, the content that `fill` writes: readers see the old content or the
+/// new one.
+///
+/// # Errors
+///
+/// Those of `fill` and of the file system. The file is as it was.
+pub(crate) fn replace<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let draft = create_draft(path)?;
+    let replaced = fill(&draft).and_then(|()| Ok(fs::rename(&draft, path)?));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    replaced
+}
+
+/// Writes a file, and waits until it is on the disk.
+pub(crate) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Creates a folder, with those above it, that only its owner may use.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Waits until the names of a folder's files are on the disk. Other systems than Unix do that by
+/// themselves.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(path)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// The permissions of a file, if others than its owner have any. Those of a folder are nobody's fault: whoever takes it
 /// for a file is told so when they open it.
 ///
 /// On systems without permission bits, where the directory protects the file, none are reported.
 pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
+    open_to_others(metadata).filter(|_| metadata.is_file())
+}
+
+/// The permissions of a file or folder, if others than its owner have any.
+pub(crate) fn open_to_others(metadata: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = metadata.permissions().mode() & 0o777;
-        (metadata.is_file() && mode & 0o077 != 0).then_some(mode)
+        (mode & 0o077 != 0).then_some(mode)
     }
     #[cfg(not(unix))]
     {

@@ -15,6 +15,9 @@ use super::{
 
 /// A store in memory: at most once per process, forgotten when the process ends. It is bounded, as
 /// the [module](crate::store) says.
+///
+/// A server with this store draws a new key in each process, so that no call goes on in a process that has
+/// forgotten its claims. If you give it a lasting key all the same, it logs a warning when it is built.
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
 }
@@ -72,6 +75,10 @@ impl fmt::Debug for MemoryStore {
 }
 
 impl Store for MemoryStore {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
         Box::pin(async move { self.shelves().claim(&commit) })
     }
@@ -94,7 +101,7 @@ impl Store for MemoryStore {
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
             let mut shelves = self.shelves();
-            Ok(shelves.claims.purge(now) + shelves.states.purge(now))
+            Ok(shelves.claims.purge(now).len() + shelves.states.purge(now).len())
         })
     }
 }
@@ -165,8 +172,8 @@ impl Shelves {
 }
 
 /// Entries of one kind, counted in bytes.
-struct Shelf<K, V> {
-    slots: HashMap<K, Slot<V>>,
+pub(super) struct Shelf<K, V> {
+    pub(super) slots: HashMap<K, Slot<V>>,
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
     /// The holdings of each owner, and of unknown callers.
@@ -176,12 +183,12 @@ struct Shelf<K, V> {
     by_bytes: BTreeSet<(usize, Option<Owner>)>,
 }
 
-struct Slot<V> {
-    value: V,
-    owner: Option<Owner>,
+pub(super) struct Slot<V> {
+    pub(super) value: V,
+    pub(super) owner: Option<Owner>,
     /// The bytes that the slot counts for.
-    size: usize,
-    expires: Millis,
+    pub(super) size: usize,
+    pub(super) expires: Millis,
 }
 
 impl Slot<ClaimState> {
@@ -230,7 +237,7 @@ impl<K> Default for Holding<K> {
 }
 
 impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
-    fn held(&self, owner: Option<Owner>) -> Held {
+    pub(super) fn held(&self, owner: Option<Owner>) -> Held {
         let of = |owner| self.owners.get(&Some(owner)).map_or(0, |held| held.bytes);
         Held {
             in_all: self.bytes,
@@ -239,7 +246,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
     }
 
     /// Adds an entry that is not there.
-    fn insert(&mut self, key: K, slot: Slot<V>) {
+    pub(super) fn insert(&mut self, key: K, slot: Slot<V>) {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
         let holding = self.owners.entry(slot.owner).or_default();
@@ -250,7 +257,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.slots.insert(key, slot);
     }
 
-    fn remove(&mut self, key: &K) -> Option<Slot<V>> {
+    pub(super) fn remove(&mut self, key: &K) -> Option<Slot<V>> {
         let slot = self.slots.remove(key)?;
         let entry = (slot.expires, key.clone());
         self.by_expiry.remove(&entry);
@@ -290,14 +297,16 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.first_of(*largest)
     }
 
-    fn purge(&mut self, now: Millis) -> usize {
-        let before = self.slots.len();
+    /// Removes what has expired, and returns the keys.
+    pub(super) fn purge(&mut self, now: Millis) -> Vec<K> {
+        let mut removed = Vec::new();
         while let Some((expires, key)) = self.by_expiry.first()
             && *expires <= now
         {
             let key = key.clone();
             self.remove(&key);
+            removed.push(key);
         }
-        before - self.slots.len()
+        removed
     }
 }

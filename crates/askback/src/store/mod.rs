@@ -48,6 +48,7 @@
 //! `askback::testing::check_store` (feature `testing`), which is how the stores of this crate are
 //! tested.
 
+mod file;
 mod memory;
 mod owner;
 pub mod share;
@@ -60,6 +61,7 @@ use std::time::Duration;
 use askback_core::future::BoxFuture;
 
 pub use askback_core::ask::{FlowId, Millis};
+pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use owner::Owner;
 /// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
@@ -107,8 +109,9 @@ pub struct PutRequest<'a> {
 
 /// Where claims and spilled states are kept.
 ///
-/// A store that several processes share makes commits unique among all of them; [`MemoryStore`]
-/// does so within one process. The [module](self) says what a store must keep to.
+/// A store that several processes share makes commits unique among all of them: [`FileStore`] and
+/// `SqliteStore` on one machine, a database of your own on several. [`MemoryStore`] does so within one
+/// process. The [module](self) says what a store must keep to.
 pub trait Store: Send + Sync {
     /// Claims a commit, or says what became of the claim.
     ///
@@ -134,6 +137,16 @@ pub trait Store: Send + Sync {
     /// Removes what expired at `now` or before, and says how many entries that were. A server calls
     /// this now and then.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
+
+    /// Whether claims are still there when this process has ended.
+    ///
+    /// A state that a client holds opens as long as the key of its seal is known. If claims are gone by
+    /// then, a commit can happen twice, so a server with such a store draws a new key in each process. A
+    /// database answers `true`, the default. What is kept in memory, or in a file that is deleted with the
+    /// process, answers `false`. A store around another one returns the answer of that.
+    fn outlives_process(&self) -> bool {
+        true
+    }
 }
 
 /// A store that several servers of one process share.
@@ -156,6 +169,10 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         (**self).purge(now)
+    }
+
+    fn outlives_process(&self) -> bool {
+        (**self).outlives_process()
     }
 }
 
@@ -205,6 +222,16 @@ pub enum StoreError {
     /// The storage below failed.
     #[error("the store failed: {0}")]
     Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        failed(error)
+    }
+}
+
+fn failed(error: impl Error + Send + Sync + 'static) -> StoreError {
+    StoreError::Failed(Box::new(error))
 }
 
 /// Returns when the lease of a claim made at `now` is over.

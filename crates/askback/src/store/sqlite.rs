@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::share::{self, GivesWay, Held, OVERHEAD};
 use super::{
-    Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
+    Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture, failed,
     lease_end,
 };
 use crate::private_file;
@@ -483,20 +483,10 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-impl From<io::Error> for StoreError {
-    fn from(error: io::Error) -> Self {
-        failed(error)
-    }
-}
-
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         failed(error)
     }
-}
-
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
-    StoreError::Failed(Box::new(error))
 }
 
 /// SQLite's integers are signed; a moment beyond them is as good as never.

@@ -5,6 +5,7 @@ mod authorization;
 #[cfg(debug_assertions)]
 mod blocking;
 mod changing;
+mod claims;
 mod client;
 mod errors;
 mod extension;

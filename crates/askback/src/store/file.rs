@@ -1,0 +1,400 @@
+//! A store whose claims are files in a folder, which the processes of one machine share.
+
+use std::{
+    collections::HashSet,
+    fmt,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::limits::Limits;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Claim, ClaimRequest, FlowId, MemoryStore, Millis, Owner, PutRequest, Store, StoreError,
+    StoreFuture, failed, lease_end,
+    memory::{Shelf, Slot},
+    share::{self, OVERHEAD},
+};
+use crate::{
+    entropy::entropy,
+    private_file::{self, Creation},
+};
+
+/// How long a process may take to write a file before its draft is taken for abandoned.
+const DRAFT_TTL: Duration = Duration::from_secs(60 * 60);
+
+/// A store that keeps each claim in a file of its own, in a folder that the processes of one machine share.
+/// A server that is given no store uses one beside its key file.
+///
+/// A claim survives the end of its process and a power failure: it is on the disk before the effect begins.
+/// The folder belongs to its owner alone (0700, the files 0600), because the values of commits are stored as
+/// they are. It must be on a file system with hard links.
+///
+/// States that are too large for their clients stay in the memory of the process. If it ends, the client is
+/// told that its state has expired.
+///
+/// It keeps at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of claims, and as
+/// many of states, unless it is opened with [another bound](Self::open_with). Each process counts what it
+/// claims, and reads what the others claimed with each [`purge`](Store::purge), so several processes may go
+/// over the bound for a while. On most file systems a claim takes at least 4 KiB of the disk.
+#[derive(Debug)]
+pub struct FileStore {
+    claims: Arc<Claims>,
+    states: MemoryStore,
+}
+
+/// The claims of a folder.
+struct Claims {
+    folder: PathBuf,
+    max_bytes: usize,
+    /// What is known to be in the folder; nothing before the first claim. Locked while this process writes.
+    shelf: Mutex<Option<Shelf<ClaimId, Finished>>>,
+}
+
+/// Whether a claim has its value, and does not change any more.
+type Finished = bool;
+
+/// The name of a claim's file: the flow, and a digest of the commit's name.
+type ClaimId = [u8; 32];
+
+/// The first line of a file. The value follows.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    lease_end: Millis,
+    expires: Millis,
+    owner: Option<[u8; 16]>,
+    /// The bytes that the claim counts for.
+    size: usize,
+    /// The bytes set aside for the value.
+    value_bytes: usize,
+    /// The length of the value, if the commit is finished.
+    value: Option<usize>,
+}
+
+/// The content of a claim's file.
+enum Content {
+    Absent,
+    Running(Header),
+    Done(Header, Vec<u8>),
+    /// It was cut short or changed, so what became of the commit is unknown.
+    Unreadable,
+}
+
+impl FileStore {
+    /// Opens the store in this folder, which is created if it is not there.
+    ///
+    /// Waits for the disk: not for an async task to call.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be created or written, has no hard links, or is open to other users.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_with(folder, Limits::default().asking.store_bytes)
+    }
+
+    /// [`FileStore::open`], with another bound on the bytes of claims, and again of states. All processes that
+    /// share the folder should give it the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`FileStore::open`].
+    pub fn open_with(folder: impl Into<PathBuf>, max_bytes: usize) -> Result<Self, StoreError> {
+        let folder = folder.into();
+        private_file::create_folder(&folder)?;
+        if let Some(mode) = private_file::open_to_others(&folder.metadata()?) {
+            return Err(failed(io::Error::other(format!(
+                "the folder {path} is open to other users (mode {mode:03o}): run `chmod 700 {path}`",
+                path = folder.display()
+            ))));
+        }
+        // Better found out now than when an effect is about to happen.
+        let probe = folder.join(format!(".probe-{}", hex(&entropy::<16>()?)));
+        private_file::create(&probe, |_| io::Result::Ok(()))?;
+        fs::remove_file(&probe)?;
+        Ok(Self {
+            claims: Arc::new(Claims {
+                folder,
+                max_bytes,
+                shelf: Mutex::default(),
+            }),
+            states: MemoryStore::new(max_bytes),
+        })
+    }
+
+    /// Has a thread that may block work on the claims.
+    fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Claims) -> Result<T, StoreError> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let claims = Arc::clone(&self.claims);
+        Box::pin(async move {
+            let worked = tokio::task::spawn_blocking(move || work(&claims));
+            worked.await.map_err(failed)?
+        })
+    }
+}
+
+impl Store for FileStore {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        let id = claim_id(commit.flow, commit.name);
+        let header = Header {
+            lease_end: lease_end(commit.now, commit.lease),
+            expires: commit.expires,
+            owner: commit.owner.map(|owner| owner.0),
+            size: (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes),
+            value_bytes: commit.value_bytes,
+            value: None,
+        };
+        let now = commit.now;
+        self.work(move |claims| claims.claim(id, &header, now))
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        let (id, value) = (claim_id(flow, name), value.to_owned());
+        self.work(move |claims| claims.finish(id, &value))
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        self.states.put(state)
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.states.get(id)
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        Box::pin(async move {
+            let claims = self.work(move |claims| claims.purge(now)).await?;
+            Ok(claims + self.states.purge(now).await?)
+        })
+    }
+}
+
+impl Claims {
+    fn claim(&self, id: ClaimId, header: &Header, now: Millis) -> Result<Claim, StoreError> {
+        let path = self.path(id);
+        let mut shelf = self.shelf();
+        loop {
+            match read(&path)? {
+                Content::Absent => {}
+                Content::Done(_, value) => return Ok(Claim::Done(value)),
+                Content::Running(header) if header.lease_end > now => return Ok(Claim::Busy),
+                Content::Running(_) | Content::Unreadable => return Ok(Claim::Abandoned),
+            }
+            let shelf = match &mut *shelf {
+                Some(shelf) => shelf,
+                none => none.insert(self.scan(None)?),
+            };
+            self.remove_expired(shelf, now);
+            let held = shelf.held(header.owner.map(Owner));
+            share::admit_claim(held, header.size, self.max_bytes)?;
+            let content = header.with(&[])?;
+            let created =
+                private_file::create(&path, |draft| private_file::write_durably(draft, &content))?;
+            if created == Creation::Created {
+                private_file::sync_folder(&self.folder)?;
+                keep(shelf, id, header.slot());
+                return Ok(Claim::Granted);
+            }
+            // Another process was quicker.
+        }
+    }
+
+    fn finish(&self, id: ClaimId, value: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(id);
+        let mut shelf = self.shelf();
+        let mut header = match read(&path)? {
+            Content::Absent => return Err(StoreError::Unclaimed),
+            Content::Done(_, first) if first == value => return Ok(()),
+            Content::Done(..) => return Err(StoreError::Finished),
+            Content::Unreadable => {
+                let error = format!("the claim {} cannot be read", path.display());
+                return Err(failed(io::Error::other(error)));
+            }
+            Content::Running(header) => header,
+        };
+        let max_bytes = header.value_bytes;
+        let left = max_bytes
+            .checked_sub(value.len())
+            .ok_or(StoreError::TooLong { max_bytes })?;
+        header.size -= left;
+        header.value = Some(value.len());
+        let content = header.with(value)?;
+        private_file::replace(&path, |draft| private_file::write_durably(draft, &content))?;
+        private_file::sync_folder(&self.folder)?;
+        if let Some(shelf) = &mut *shelf {
+            keep(shelf, id, header.slot());
+        }
+        Ok(())
+    }
+
+    fn purge(&self, now: Millis) -> Result<usize, StoreError> {
+        let mut shelf = self.shelf();
+        let mut scanned = self.scan(shelf.take())?;
+        let removed = self.remove_expired(&mut scanned, now);
+        *shelf = Some(scanned);
+        Ok(removed)
+    }
+
+    /// Removes the files of claims that have expired. How many that were.
+    fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
+        let expired = shelf.purge(now).into_iter();
+        // Another process may have removed it; else the next scan finds it again.
+        let removed = expired.filter(|id| fs::remove_file(self.path(*id)).is_ok());
+        removed.count()
+    }
+
+    /// Looks at what is in the folder, where `known` says what was there before.
+    fn scan(
+        &self,
+        known: Option<Shelf<ClaimId, Finished>>,
+    ) -> io::Result<Shelf<ClaimId, Finished>> {
+        let mut shelf = known.unwrap_or_default();
+        let mut present = HashSet::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let Some(id) = entry.file_name().to_str().and_then(parse_hex) else {
+                remove_draft(&entry);
+                continue;
+            };
+            if let Some(slot) = self.slot(&shelf, id)? {
+                keep(&mut shelf, id, slot);
+            }
+            present.insert(id);
+        }
+        let gone: Vec<_> = shelf.slots.keys().copied().collect();
+        for id in gone.iter().filter(|id| !present.contains(*id)) {
+            shelf.remove(id);
+        }
+        Ok(shelf)
+    }
+
+    /// The slot of a claim that may have changed since it was last looked at.
+    fn slot(
+        &self,
+        shelf: &Shelf<ClaimId, Finished>,
+        id: ClaimId,
+    ) -> io::Result<Option<Slot<Finished>>> {
+        if shelf.slots.get(&id).is_some_and(|slot| slot.value) {
+            return Ok(None);
+        }
+        Ok(match read(&self.path(id))? {
+            Content::Absent => None,
+            Content::Running(header) | Content::Done(header, _) => Some(header.slot()),
+            // It stays until the operator removes it: when it expires is unknown.
+            Content::Unreadable => Some(Slot {
+                value: true,
+                owner: None,
+                size: OVERHEAD,
+                expires: Millis::MAX,
+            }),
+        })
+    }
+
+    fn path(&self, id: ClaimId) -> PathBuf {
+        self.folder.join(hex(&id))
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Option<Shelf<ClaimId, Finished>>> {
+        // A panic half-way leaves the shelf empty or whole.
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Header {
+    fn slot(&self) -> Slot<Finished> {
+        Slot {
+            value: self.value.is_some(),
+            owner: self.owner.map(Owner),
+            size: self.size,
+            expires: self.expires,
+        }
+    }
+
+    /// The file with this header and value.
+    fn with(&self, value: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let mut content = serde_json::to_vec(self).map_err(failed)?;
+        content.push(b'\n');
+        content.extend_from_slice(value);
+        Ok(content)
+    }
+}
+
+fn keep(shelf: &mut Shelf<ClaimId, Finished>, id: ClaimId, slot: Slot<Finished>) {
+    shelf.remove(&id);
+    shelf.insert(id, slot);
+}
+
+fn read(path: &Path) -> io::Result<Content> {
+    let mut content = Vec::new();
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut content));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::Absent),
+        Err(error) => Err(error),
+        Ok(_) => Ok(parse(&content).unwrap_or(Content::Unreadable)),
+    }
+}
+
+fn parse(content: &[u8]) -> Option<Content> {
+    let end = content.iter().position(|byte| *byte == b'\n')?;
+    let (header, value) = (&content[..end], &content[end + 1..]);
+    let header: Header = serde_json::from_slice(header).ok()?;
+    match header.value {
+        Some(length) if length == value.len() => Some(Content::Done(header, value.to_owned())),
+        None if value.is_empty() => Some(Content::Running(header)),
+        _ => None,
+    }
+}
+
+/// Removes the draft of a process that ended before it was whole. The time is the file system's, and no
+/// concern of the caller's.
+fn remove_draft(entry: &fs::DirEntry) {
+    let written = entry.metadata().and_then(|metadata| metadata.modified());
+    let age = written.ok().and_then(|written| written.elapsed().ok());
+    let is_draft = entry.file_name().as_encoded_bytes().starts_with(b".");
+    if is_draft && age.is_some_and(|age| age > DRAFT_TTL) {
+        // If it cannot be removed, it stays until the next scan.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+fn claim_id(flow: FlowId, name: &str) -> ClaimId {
+    let mut id = [0; 32];
+    id[..16].copy_from_slice(&flow.0);
+    id[16..].copy_from_slice(&Sha256::digest(name)[..16]);
+    id
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn parse_hex(text: &str) -> Option<ClaimId> {
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .filter(|_| !byte.is_ascii_uppercase())
+    };
+    let text = text.as_bytes();
+    let mut id = [0; 32];
+    if text.len() != 2 * id.len() {
+        return None;
+    }
+    for (byte, digits) in id.iter_mut().zip(text.chunks(2)) {
+        *byte = u8::try_from(digit(digits[0])? << 4 | digit(digits[1])?).ok()?;
+    }
+    Some(id)
+}
