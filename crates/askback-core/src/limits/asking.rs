@@ -37,6 +37,8 @@ pub struct AskingLimits {
     /// How long one `ctx.run` or `ctx.commit` may take.
     #[serde(deserialize_with = "seconds")]
     pub run: Duration,
+    /// The most commits that a server runs at the same time. Another one is refused before its effect.
+    pub commits: usize,
     /// How long a sealed `requestState` can be answered: a person's time for one round.
     #[serde(deserialize_with = "seconds")]
     pub round_ttl: Duration,
@@ -72,6 +74,7 @@ impl Default for AskingLimits {
             answer: Duration::from_secs(10 * MINUTE),
             page: Duration::from_secs(25),
             run: Duration::from_secs(MINUTE),
+            commits: 4096,
             round_ttl: Duration::from_secs(15 * MINUTE),
             flow_ttl: Duration::from_secs(24 * 60 * MINUTE),
             state_bytes: 64 << 10,

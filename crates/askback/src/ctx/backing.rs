@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    panic::resume_unwind,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -15,8 +16,13 @@ use askback_core::{
     protocol::RawJson,
 };
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
 
-use super::{Incoming, States, target::Target};
+use super::{
+    Incoming, States,
+    commits::{Effect, RunningCommits, ended},
+    target::Target,
+};
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
@@ -37,6 +43,7 @@ pub(crate) struct Backing {
     pub(crate) clock: Arc<dyn Clock>,
     /// Whether clients are sent log lines.
     pub(crate) logs: bool,
+    pub(super) commits: RunningCommits,
     store: Arc<dyn Store>,
     /// How many commits and states the store was given.
     writes: AtomicU32,
@@ -48,6 +55,7 @@ impl Backing {
         states: States,
         clock: Arc<dyn Clock>,
         logs: bool,
+        commits: RunningCommits,
         store: Arc<dyn Store>,
     ) -> Self {
         Self {
@@ -55,6 +63,7 @@ impl Backing {
             states,
             clock,
             logs,
+            commits,
             store,
             writes: AtomicU32::new(0),
         }
@@ -98,12 +107,13 @@ impl Backing {
         Ok(self.store.get(id).await?)
     }
 
-    /// Does something at most once in a flow.
+    /// Does something at most once in a flow. Without one, no state has left the server that could lead here
+    /// again.
     pub(crate) async fn commit<T, F, Fut>(
         &self,
         incoming: &Incoming,
-        (flow, name): (FlowId, &str),
-        lease: Duration,
+        flow: Option<FlowId>,
+        (name, limit): (&str, Duration),
         effect: F,
     ) -> Result<T>
     where
@@ -111,6 +121,15 @@ impl Backing {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T>>,
     {
+        let end = Instant::now() + limit;
+        let effect = ended(end, async { effect().await });
+        let Some(flow) = flow else {
+            return match effect.await {
+                Effect::Done(value) => value,
+                Effect::Panicked(panic) => resume_unwind(panic),
+                Effect::TookTooLong => Err(Error::step_took_too_long(name, limit)),
+            };
+        };
         self.purge_store().await;
         let owner = incoming.principal().map(Owner::of);
         let of = &incoming.target;
@@ -123,13 +142,20 @@ impl Backing {
                 name,
                 value_bytes: self.limits.asking.commit_bytes,
                 now,
-                lease,
+                lease: limit,
                 // A claim outlives every state that leads to it.
                 expires: now.saturating_add(2 * millis(self.limits.asking.flow_ttl)),
             });
             match claim.await? {
                 Claim::Granted => {
-                    let value = Recorded::from(effect().await).to_json()?;
+                    let (value, panic) = match effect.await {
+                        Effect::Done(value) => (value, None),
+                        Effect::Panicked(panic) => {
+                            (Err(Error::commit_not_finished(name)), Some(panic))
+                        }
+                        Effect::TookTooLong => (Err(Error::step_took_too_long(name, limit)), None),
+                    };
+                    let value = Recorded::from(value).to_json()?;
                     let value = self.within_bounds(of, name, value)?;
                     let kept = self
                         .store
@@ -140,21 +166,23 @@ impl Backing {
                         // outcome is unknown.
                         tracing::error!(target = ?of, name, %error, "the value of a commit could not be kept");
                     }
+                    if let Some(panic) = panic {
+                        resume_unwind(panic);
+                    }
                     return value.decode::<Recorded<T>>()?.into();
                 }
                 Claim::Done(value) => {
                     return read_commit(name, &value, Place::Store);
                 }
+                // The lease of a claim that was made before this one is over.
+                Claim::Busy if Instant::now() > end + longest => {
+                    return Err(Error::commit_not_finished(name));
+                }
                 Claim::Busy => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(longest);
                 }
-                Claim::Abandoned => {
-                    return Err(Error::new(format!(
-                        "`{name}` was begun and never finished: its outcome is unknown; check \
-                         before you try again"
-                    )));
-                }
+                Claim::Abandoned => return Err(Error::commit_not_finished(name)),
             }
         }
     }

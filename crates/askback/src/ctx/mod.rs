@@ -3,6 +3,7 @@
 mod asking;
 mod backing;
 mod changes;
+mod commits;
 mod incoming;
 mod notice;
 mod parameters;
@@ -41,6 +42,7 @@ pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, LinkDone, ListRoots, Q
 pub(crate) use self::{
     backing::Backing,
     changes::{Audience, CallServer, Changes, Interest, Observer, Observing},
+    commits::RunningCommits,
     incoming::{Permitted, RequestMeta, Seen, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
@@ -56,7 +58,7 @@ pub use self::{
 use crate::clock::Clock;
 use crate::{
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Naming, Scope, Timer},
+    flow::{BoxFuture, Cell, Naming, Scope, Timer, course_of_step},
 };
 pub use crate::{
     flow::Step,
@@ -168,35 +170,43 @@ impl Ctx {
         F: FnOnce() -> Fut + Send + 'a,
         Fut: Future<Output = Result<T>> + Send + 'a,
     {
-        let start = move |_: &str, _: Duration| -> BoxFuture<'a, Result<T>> {
-            // The closure is called when the step is first polled, inside the step's own scope.
-            Box::pin(async move { effect().await })
+        let start = move |name: &str, limit: Duration| -> BoxFuture<'a, Result<T>> {
+            let name = name.to_owned();
+            Box::pin(async move {
+                // The closure is called when the step is first polled, inside the step's own scope.
+                let effect = async { effect().await };
+                let ended = tokio::time::timeout(limit, effect).await;
+                ended.unwrap_or_else(|_| Err(Error::step_took_too_long(&name, limit)))
+            })
         };
         Step::new(&self.0.cell, name.into(), Naming::Ordinal, Box::new(start))
     }
 
     /// Does something at most once in this flow, even if the retry that reaches it is sent twice,
-    /// to two processes, or forked from an older round: the first claims it in the server's store,
-    /// and every other gets the same result.
+    /// to two processes, or forked from an older round: the first claims it in the server's
+    /// [store](crate::store), and every other gets the same result.
     ///
-    /// The in-memory store promises this for one process, a persistent one
-    /// ([`SqliteStore`](crate::store::SqliteStore)) for all that share it and across restarts. A
-    /// commit before the first question is done like a [run](Ctx::run): there is no flow yet to
+    /// A server that was given no store promises this for one machine, across restarts and crashes. Servers
+    /// on several machines need a store that they share ([`ServerBuilder::store`](crate::ServerBuilder::store)).
+    /// A commit before the first question is done like a [run](Ctx::run): there is no flow yet to
     /// return to.
     ///
     /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards. A commit
-    /// that has begun goes on when its handler is dropped, so it cannot borrow from it.
+    /// that has begun runs to its end in a task of its own, also if the client goes away or cancels
+    /// the call. A retry waits for it and gets its value.
     ///
     /// The name is what is claimed, so each commit of a call needs one of its own. The value is kept
     /// for two days: return a reference, not a document.
     ///
     /// # Errors
     ///
-    /// As [`Ctx::run`]; where it was begun elsewhere and never finished, an error says that its
-    /// outcome is unknown; a name that was used before, also in a transaction, is refused. A value that is larger than
+    /// As [`Ctx::run`]. If the process ended after the commit was begun and before it had its value, every
+    /// later attempt gets an error that says that its outcome is unknown. A name that was used before, also in
+    /// a transaction, is refused. A value that is larger than
     /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not kept: the
     /// effect has happened and does not happen again, and every attempt is told that its value was
-    /// too large. Where the store has no room, nothing happens.
+    /// too large. If the store has no room, or
+    /// [`limits.asking.commits`](crate::limits::AskingLimits::commits) are running, nothing happens.
     pub fn commit<T, F, Fut>(
         &self,
         name: impl Into<Cow<'static, str>>,
@@ -208,21 +218,21 @@ impl Ctx {
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
         let backing = Arc::clone(&self.0.backing);
-        let flow = self.0.cell.flow().resumed();
+        let cell = Arc::clone(&self.0.cell);
+        let flow = cell.flow().resumed();
         let incoming = Arc::clone(&self.0.incoming);
-        let start = move |name: &str, lease: Duration| -> BoxFuture<'static, Result<T>> {
-            let name = name.to_owned();
-            Box::pin(async move {
-                match flow {
-                    Some(flow) => {
-                        backing
-                            .commit(&incoming, (flow, &name), lease, effect)
-                            .await
-                    }
-                    // Nobody else can come here: no state has left the server yet.
-                    None => effect().await,
-                }
-            })
+        let start = move |name: &str, limit: Duration| -> BoxFuture<'static, Result<T>> {
+            let (name, course) = (name.to_owned(), course_of_step(name));
+            let (commits, most) = (backing.commits.clone(), backing.limits.asking.commits);
+            let commit = Box::pin(async move {
+                backing
+                    .commit(&incoming, flow, (&name, limit), effect)
+                    .await
+            });
+            match commits.start(most, (cell, course), commit) {
+                Ok(value) => Box::pin(value),
+                Err(error) => Box::pin(async { Err(error) }),
+            }
         };
         Step::new(&self.0.cell, name.into(), Naming::Unique, Box::new(start))
     }

@@ -1,6 +1,6 @@
 //! The errors of handlers, as a server makes and reads them.
 
-use std::any::Any;
+use std::{any::Any, time::Duration};
 
 use askback_core::{
     ask::Capability,
@@ -48,6 +48,20 @@ impl Error {
         Self::new(format!(
             "the step `{name}` can only run in the handler's own future, not in a detached task \
              or inside another step"
+        ))
+    }
+
+    pub(crate) fn step_took_too_long(name: &str, limit: Duration) -> Self {
+        Self::new(format!(
+            "the step `{name}` did not end within {} seconds: its outcome is unknown",
+            limit.as_secs()
+        ))
+    }
+
+    /// What every later attempt is told of a commit whose process ended before it had its value.
+    pub(crate) fn commit_not_finished(name: &str) -> Self {
+        Self::new(format!(
+            "`{name}` was begun and never finished: its outcome is unknown; check before you try again"
         ))
     }
 

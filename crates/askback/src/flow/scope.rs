@@ -23,8 +23,8 @@ const OUTSIDE: Course = Course::MAX;
 
 #[derive(Clone, Copy)]
 struct Place {
-    /// The address of the flow's cell; 0 outside every handler. An address is enough: the cell
-    /// lives as long as the drive that put it here.
+    /// The address of the flow's cell; 0 outside every handler. An address is enough: the drive or
+    /// commit that put it here holds the cell.
     flow: usize,
     course: Course,
 }
@@ -41,6 +41,12 @@ impl Scope {
             flow: address(cell),
             course: HANDLER,
         })
+    }
+
+    /// Enters a step of a flow, wherever it is polled.
+    pub(crate) fn step(cell: &super::Cell, course: Course) -> Self {
+        let flow = address(cell);
+        Self::enter(Place { flow, course })
     }
 
     /// Enters a course beside the handler's, in which nothing may be asked.

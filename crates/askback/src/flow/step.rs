@@ -42,7 +42,7 @@ pub(crate) enum Naming {
     Unique,
 }
 
-/// Starts the effect, given the step's key and how long it may take.
+/// Starts the effect, given the step's key and how long it may take. It ends within that time.
 type Start<'a, T> = Box<dyn FnOnce(&str, Duration) -> BoxFuture<'a, Result<T, Error>> + Send + 'a>;
 
 impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
@@ -91,19 +91,7 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
 
     fn run(&self, slot: Slot, start: Start<'a, T>) -> State<'a, T> {
         let key = self.cell.flow().step_key(slot.id).to_owned();
-        let course = course_of_step(&key);
-        let limit = self.limit;
-        let effect = start(&key, limit);
-        let limited = async move {
-            match tokio::time::timeout(limit, effect).await {
-                Ok(result) => result,
-                Err(_) => Err(Error::new(format!(
-                    "the step `{key}` did not end within {} seconds: its outcome is unknown",
-                    limit.as_secs()
-                ))),
-            }
-        };
-        State::Running(slot, course, Box::pin(limited))
+        State::Running(slot, course_of_step(&key), start(&key, self.limit))
     }
 
     fn record(&self, slot: &Slot, result: Result<T, Error>) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use askback_core::{
     engine::server::Call,
     jsonrpc::{self, RequestId},
 };
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 #[cfg(feature = "stdio")]
 use tokio::{sync::oneshot, task::JoinSet};
 
@@ -69,7 +69,10 @@ pub(super) async fn serve(
     link.hang_up();
     worker.end_soon().await;
     link.finish();
-    worker.close().await
+    let end = worker.end();
+    let closed = worker.close().await;
+    shared.commits.wait_until(end).await;
+    closed
 }
 
 /// Serves in a task of its own, which ends with this future. The threads of the runtime that wait for streams
@@ -283,6 +286,14 @@ where
         // What takes longer is dropped with its connection: servers should exit promptly then
         // (2026-07-28, basic/transports/stdio, Shutdown).
         let _ = timeout(limit, all).await;
+    }
+
+    /// Until when commits may run that have begun.
+    fn end(&self) -> Instant {
+        match &self.stopping {
+            Some(grace) => grace.deadline(),
+            None => Instant::now() + self.link().shared.limits().server.shutdown,
+        }
     }
 
     /// Writes what is left, and ends this side.

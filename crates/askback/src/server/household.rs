@@ -7,7 +7,7 @@ use askback_core::limits::Limits;
 use super::middleware::Layer;
 use crate::{
     clock::Clock,
-    ctx::{Backing, States},
+    ctx::{Backing, RunningCommits, States},
     store::Store,
 };
 
@@ -40,10 +40,12 @@ impl Household {
         parts: Parts,
         clock: &Arc<dyn Clock>,
         store: &Arc<dyn Store>,
+        commits: &RunningCommits,
         logs: bool,
     ) -> Self {
         let (clock, store) = (Arc::clone(clock), Arc::clone(store));
-        let backing = Backing::new(Arc::new(parts.limits), parts.states, clock, logs, store);
+        let (limits, commits) = (Arc::new(parts.limits), commits.clone());
+        let backing = Backing::new(limits, parts.states, clock, logs, commits, store);
         Self {
             backing: Arc::new(backing),
             layers: parts.layers,

@@ -86,7 +86,7 @@ use self::{
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
-    ctx::{Audience, Changes},
+    ctx::{Audience, Changes, RunningCommits},
     error::Result,
     keys::KeySource,
     store::{MemoryStore, Store},
@@ -513,9 +513,10 @@ impl ServerBuilder {
             .store
             .unwrap_or_else(|| Arc::new(MemoryStore::new(limits.asking.store_bytes)));
         let clock = self.clock;
+        let commits = RunningCommits::default();
         let households = parts.into_iter();
         let households: Vec<_> = households
-            .map(|parts| Household::new(parts, &clock, &store, logs))
+            .map(|parts| Household::new(parts, &clock, &store, &commits, logs))
             .collect();
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
@@ -527,6 +528,7 @@ impl ServerBuilder {
             pages: self.pages,
             cache: self.cache,
             keys: Keys::new(self.keys),
+            commits,
             spills,
             seed: self.seed,
             checks_replay: self.checks_replay,

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    ctx::{Audience, Backing, CallServer, Changes, Ctx},
+    ctx::{Audience, Backing, CallServer, Changes, Ctx, RunningCommits},
     error::{Error, Result},
     keys::{KeyError, KeyOrigin, KeySource, state_dir},
 };
@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(super) cache: Cache,
     pub(super) service: String,
     pub(super) keys: Keys,
+    /// The commits that are running, of all handlers.
+    pub(super) commits: RunningCommits,
     pub(super) spills: bool,
     /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,

@@ -7,6 +7,7 @@ mod blocking;
 mod changing;
 mod claims;
 mod client;
+mod commits;
 mod errors;
 mod extension;
 mod extensions;

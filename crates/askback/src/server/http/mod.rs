@@ -225,9 +225,10 @@ impl Endpoint {
         let service = self.service();
         let (stop, sessions) = (service.stop().clone(), service.weak_sessions());
         let grace = service.shared().limits().server.shutdown;
+        let commits = service.shared().commits.clone();
         tokio::spawn(async move {
             signal.await;
-            serve::stop(&stop, &sessions, grace).await;
+            serve::stop(&stop, &sessions, &commits, grace).await;
         });
         service
     }

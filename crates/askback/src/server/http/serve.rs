@@ -24,7 +24,7 @@ use super::{
     stop::{Phase, Stop},
     waiting::Waiting,
 };
-use crate::server::budget::Budget;
+use crate::{ctx::RunningCommits, server::budget::Budget};
 
 /// How long to wait before more connections are accepted, where the machine has no room for them.
 const BREATH: Duration = Duration::from_millis(50);
@@ -71,7 +71,8 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     stop.enter(Phase::Stopping);
     let mut late = JoinSet::new();
     let finishing = async {
-        while !connections.is_empty() || sessions.are_busy() {
+        let commits = &service.shared().commits;
+        while !connections.is_empty() || sessions.are_busy() || commits.are_running() {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
                 Some(_) = late.join_next() => {}
@@ -102,13 +103,19 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
 }
 
 /// Stops a service whose connections are served elsewhere. The sessions may be gone before.
-pub(super) async fn stop(stop: &Stop, sessions: &Weak<Sessions>, grace: Duration) {
+pub(super) async fn stop(
+    stop: &Stop,
+    sessions: &Weak<Sessions>,
+    commits: &RunningCommits,
+    grace: Duration,
+) {
     stop.enter(Phase::Stopping);
     let finishing = async {
         // A call that is no session's is waited for by the server of its connection.
-        while sessions
-            .upgrade()
-            .is_some_and(|sessions| sessions.are_busy())
+        while commits.are_running()
+            || sessions
+                .upgrade()
+                .is_some_and(|sessions| sessions.are_busy())
         {
             sleep(BREATH).await;
         }

@@ -1,0 +1,116 @@
+//! Commits that are running. Each is a task of its own: it comes to its end also if its client goes away,
+//! the call is cancelled or the response is dropped, and a retry gets its value.
+
+use std::{
+    any::Any,
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    pin::pin,
+    sync::Arc,
+};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout_at},
+};
+use tracing::{Instrument, Span};
+
+use crate::{
+    error::{Error, Result},
+    flow::{BoxFuture, Cell, Course, Scope},
+};
+
+/// The commits of a server that are running: so many.
+#[derive(Clone, Default)]
+pub(crate) struct RunningCommits(watch::Sender<usize>);
+
+/// One that is running.
+struct RunningCommit(watch::Sender<usize>);
+
+impl RunningCommits {
+    /// Starts a commit in a task of its own, in the course of its step, and waits for its value. Dropping the
+    /// future does not end the commit.
+    ///
+    /// # Errors
+    ///
+    /// If `most` are running. Nothing has happened then.
+    pub(super) fn start<T: Send + 'static>(
+        &self,
+        most: usize,
+        (cell, course): (Arc<Cell>, Course),
+        mut commit: BoxFuture<'static, Result<T>>,
+    ) -> Result<impl Future<Output = Result<T>> + Send + use<T>> {
+        let begun = self.0.send_if_modified(|running| {
+            let has_room = *running < most;
+            *running += usize::from(has_room);
+            has_room
+        });
+        if !begun {
+            return Err(Error::new(
+                "the server is busy, and nothing was done: try again later",
+            ));
+        }
+        let running = RunningCommit(self.0.clone());
+        let task = async move {
+            let value = poll_fn(|cx| {
+                let _scope = Scope::step(&cell, course);
+                commit.as_mut().poll(cx)
+            });
+            let value = value.await;
+            drop(running);
+            value
+        };
+        let task = tokio::spawn(task.instrument(Span::current()));
+        Ok(async move {
+            task.await
+                .unwrap_or_else(|error| match error.try_into_panic() {
+                    // As in any other part of the handler.
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => Err(Error::new("the server has stopped: the outcome is unknown")),
+                })
+        })
+    }
+
+    pub(crate) fn are_running(&self) -> bool {
+        *self.0.borrow() > 0
+    }
+
+    /// Waits until none is running, but not longer than until then.
+    pub(crate) async fn wait_until(&self, end: Instant) {
+        let mut running = self.0.subscribe();
+        if timeout_at(end, running.wait_for(|running| *running == 0))
+            .await
+            .is_err()
+        {
+            tracing::error!(
+                commits = *self.0.borrow(),
+                "the server stops while commits are running: their outcome is unknown"
+            );
+        }
+    }
+}
+
+impl Drop for RunningCommit {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
+    }
+}
+
+/// How an effect has ended.
+pub(super) enum Effect<T> {
+    Done(Result<T>),
+    Panicked(Box<dyn Any + Send>),
+    TookTooLong,
+}
+
+/// Waits for an effect to end, but not longer than until then.
+pub(super) async fn ended<T>(end: Instant, effect: impl Future<Output = Result<T>>) -> Effect<T> {
+    let mut effect = pin!(effect);
+    let caught = poll_fn(
+        |cx| match catch_unwind(AssertUnwindSafe(|| effect.as_mut().poll(cx))) {
+            Ok(polled) => polled.map(Effect::Done),
+            Err(panic) => std::task::Poll::Ready(Effect::Panicked(panic)),
+        },
+    );
+    timeout_at(end, caught).await.unwrap_or(Effect::TookTooLong)
+}
