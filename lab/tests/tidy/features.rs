@@ -17,6 +17,8 @@ const SCRIPT: &str = "test";
 
 /// Features that add no item, with what they build instead.
 const WITHOUT_ITEM: &[(&str, &str)] = &[
+    // Its errors are converted.
+    ("anyhow", "dep:anyhow"),
     // Schemas are checked by it.
     ("json-schema", "dep:jsonschema"),
     // Patterns are checked by what the core then has.

@@ -1,7 +1,7 @@
 use askback::{Ctx, Result};
 
 async fn forgets_to_move(ctx: Ctx, path: String) -> Result<usize> {
-    ctx.run("length", || async { Ok(path.len()) }).await
+    ctx.commit("length", || async { Ok(path.len()) }).await
 }
 
 async fn borrows_what_ends(ctx: Ctx, path: String) -> Result<usize> {

@@ -59,12 +59,7 @@ pub(crate) async fn pay_deposit(
 ) -> Result<String> {
     let owner = Owner::of(ctx.principal());
     // Recorded: while the person pays, the call may be sent again.
-    let found = {
-        let (bookings, owner, reference) = (bookings.clone(), owner.clone(), reference.clone());
-        ctx.run("booking", move || async move {
-            bookings.find(&owner, &reference).await
-        })
-    };
+    let found = ctx.run("booking", async || bookings.find(&owner, &reference).await);
     let booking = found.await?.ok_or_else(|| {
         Error::invalid_params(format!(
             "there is no booking `{reference}` of yours; book_holiday gives the reference of one"

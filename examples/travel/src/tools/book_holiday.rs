@@ -50,12 +50,11 @@ pub(crate) async fn book_holiday(
     let destination = Destination::named(&trip.destination)?;
     // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
     // who cannot book.
-    let (nights, travellers) = (trip.nights, trip.travellers);
-    let (booked, owner) = (bookings.clone(), Owner::of(ctx.principal()));
+    let owner = Owner::of(ctx.principal());
     let today = day(ctx.now());
-    let quote = ctx.run("quote", move || async move {
-        booked.make_room(&owner, today).await?;
-        Ok(destination.price(nights, travellers))
+    let quote = ctx.run("quote", async || {
+        bookings.make_room(&owner, today).await?;
+        Ok(destination.price(trip.nights, trip.travellers))
     });
     let quote = quote.await?;
 
@@ -74,7 +73,7 @@ pub(crate) async fn book_holiday(
     let contact: Contact = ctx.elicit("Who is travelling?").await?.accepted()?;
 
     let insurance = if wishes.travel_insurance {
-        INSURANCE * u32::from(travellers)
+        INSURANCE * u32::from(trip.travellers)
     } else {
         0
     };
@@ -82,8 +81,8 @@ pub(crate) async fn book_holiday(
         reference: reference(&ctx),
         destination: destination.name.to_owned(),
         depart: trip.depart.to_string(),
-        nights,
-        travellers,
+        nights: trip.nights,
+        travellers: trip.travellers,
         seat_preference: wishes.seat_preference,
         room_type: wishes.room_type,
         travel_insurance: wishes.travel_insurance,

@@ -50,10 +50,7 @@ pub(crate) async fn find_best_flight(
         wishes,
     } = wanted;
     let destination = Destination::named(&destination)?;
-    let flights = ctx.run(
-        "search",
-        move || async move { Ok(search(destination, month)) },
-    );
+    let flights = ctx.run("search", async || Ok(search(destination, month)));
     let flights = flights.await?;
 
     let recommendation = if ctx.can_sample() {
