@@ -40,7 +40,8 @@ pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
 ///
 /// Names the file, and the place where it is something else.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
-    serde_json::from_str(text).map_err(|error| about(path, &error.into()))
+    serde_json::from_str(text)
+        .map_err(|error| about(path, &io::Error::other(askback_core::json::explain(&error))))
 }
 
 /// Waits until no other program changes the file, and keeps them from it until the value is

@@ -17,6 +17,7 @@ pub mod engine;
 pub mod forms;
 pub mod future;
 pub mod http;
+pub mod json;
 pub mod jsonrpc;
 pub mod limits;
 pub mod protocol;

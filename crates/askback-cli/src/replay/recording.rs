@@ -141,7 +141,11 @@ impl Recording {
             }
             let line = serde_json::from_str(line).map_err(|error| {
                 let number = index.saturating_add(1);
-                words!("line {} is no message: {}", number, given(error))
+                words!(
+                    "line {} is no message: {}",
+                    number,
+                    given(askback_core::json::explain(&error))
+                )
             })?;
             reading.take(line);
         }
@@ -287,14 +291,17 @@ mod tests {
             assert!(error.as_str().starts_with(why), "{error}");
         }
         check("", "no message is in it");
-        check("{", "line 1 is no message: EOF");
+        check(
+            "{",
+            "line 1 is no message: it is not JSON: it ends too early",
+        );
         check(
             "{\"number\":1,\"direction\":\"sent\",\"call\":1,\"text\":\"x\"}\n\nserver: x\n",
-            "line 3 is no message: expected value",
+            "line 3 is no message: it is not JSON",
         );
         check(
             "{\"number\":1,\"direction\":\"up\",\"call\":1}",
-            "line 1 is no message: unknown variant `up`",
+            "line 1 is no message: `up` is not known here",
         );
     }
 

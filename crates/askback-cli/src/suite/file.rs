@@ -149,8 +149,14 @@ impl Suite {
             let place = error.location().map(|at| (at.line(), at.column()));
             match place {
                 // Where a file begins is the one place that the reader leaves out of what it says.
-                Some((1, 1)) => words!("{} at line 1", given(error)),
-                _ => words!("{}", given(error)),
+                Some((1, 1)) => words!(
+                    "{} at line 1",
+                    given(askback_core::json::reworded(&error.to_string()))
+                ),
+                _ => words!(
+                    "{}",
+                    given(askback_core::json::reworded(&error.to_string()))
+                ),
             }
         })?;
         let at = Surroundings::of_process(folder);
@@ -538,7 +544,7 @@ cases:
     fn an_unknown_member_is_told_with_those_of_both() {
         let error = suite("cases:\n  - name: a\n    cal: x\n").expect_err("a mistake");
         let error = error.to_string();
-        let begins = error.starts_with("cases[0]: unknown field `cal`, expected one of `name`, ");
+        let begins = error.starts_with("cases[0]: `cal` is not known here; known: `name`, ");
         let ends = error.ends_with(" at line 3 column 5");
         assert!(begins && ends && error.contains("`answers`"), "{error}");
     }
@@ -565,7 +571,7 @@ cases:
         );
         check(
             &case("    call: x\n    call: y\n"),
-            "cases[0]: duplicate field `call` at line 2 column 5",
+            "cases[0]: `call` is given twice at line 2 column 5",
         );
         check(
             &case("    call: x\n  - name: a\n    call: x\n"),

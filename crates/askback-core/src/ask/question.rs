@@ -289,7 +289,10 @@ fn read_within<'a, T: Deserialize<'a>>(value: &'a RawJson, most: usize) -> Resul
 }
 
 fn read<'a, T: Deserialize<'a>>(value: &'a RawJson) -> Result<T, String> {
-    value
-        .decode()
-        .map_err(|error| format!("the answer cannot be read: {error}"))
+    value.decode().map_err(|error| {
+        format!(
+            "the answer cannot be read: {}",
+            crate::json::explain(&error)
+        )
+    })
 }

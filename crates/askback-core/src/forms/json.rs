@@ -36,7 +36,8 @@ pub struct JsonField {
 ///
 /// Fails with the place where it is no JSON, or with the whole number that 64 bits do not hold.
 pub fn read_json(text: &str) -> Result<Value, String> {
-    let value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let value = serde_json::from_str(text)
+        .map_err(|error| format!("is not JSON from character {} on", error.column()))?;
     match rounded(text) {
         None => Ok(value),
         Some(number) => Err(format!("{number} is too large to be sent exactly")),

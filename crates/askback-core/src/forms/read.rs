@@ -44,8 +44,12 @@ impl FormSchema {
         if json.len() > limits.bytes {
             return Err(whole(format!("is longer than {} bytes", limits.bytes)));
         }
-        let draft: Draft = serde_json::from_slice(json)
-            .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
+        let draft: Draft = serde_json::from_slice(json).map_err(|error| {
+            whole(format!(
+                "is not the JSON of a schema: {}",
+                crate::json::explain(&error)
+            ))
+        })?;
         draft.into_schema(limits, Reading::Form)
     }
 
@@ -64,8 +68,12 @@ impl FormSchema {
                 limits.schema_bytes
             )));
         }
-        let draft: Draft = serde_json::from_slice(json)
-            .map_err(|error| whole(format!("is not the JSON of a schema: {error}")))?;
+        let draft: Draft = serde_json::from_slice(json).map_err(|error| {
+            whole(format!(
+                "is not the JSON of a schema: {}",
+                crate::json::explain(&error)
+            ))
+        })?;
         let mut schema = draft.into_schema(limits, Reading::Arguments)?;
         if schema.undrawn().is_some() {
             let orders = Orders::read(json);
@@ -410,7 +418,7 @@ fn titled_options(titled: Value) -> Result<Vec<Opt>, String> {
             return Err(NOT_AN_OPTION.into());
         };
         let title = match option.remove("title") {
-            None => None,
+            None | Some(Value::Null) => None,
             Some(Value::String(title)) => Some(title),
             Some(_) => return Err(format!("the title of option `{value}` must be a text")),
         };

@@ -21,7 +21,7 @@ use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
     RequestId, Response, VERSION, Walk, long,
 };
-use crate::limits::WireLimits;
+use crate::{json::explain, limits::WireLimits};
 
 /// Reads one message or one batch.
 ///
@@ -101,9 +101,10 @@ impl Malformed {
     /// Tells text that is not JSON from JSON that is not a message.
     fn from_json(error: &serde_json::Error) -> Self {
         match error.classify() {
-            Category::Data => Self::invalid(format!("not a JSON-RPC message: {error}")),
+            Category::Data => Self::invalid(format!("not a JSON-RPC message: {}", explain(error))),
             Category::Syntax | Category::Eof | Category::Io => {
-                Self::unreadable(format!("the message is not JSON: {error}"))
+                let why = explain(error);
+                Self::unreadable(format!("the message {}", why.trim_start_matches("it ")))
             }
         }
     }

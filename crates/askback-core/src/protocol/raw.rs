@@ -268,8 +268,8 @@ where
 pub(super) fn decode_params<'a, T: Deserialize<'a>>(
     params: Option<&'a RawValue>,
 ) -> Result<T, ErrorObject> {
-    serde_json::from_str(params.map_or("{}", RawValue::get))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+    crate::json::from_text(params.map_or("{}", RawValue::get))
+        .map_err(|why| ErrorObject::invalid_params(format!("invalid params: {why}")))
 }
 
 /// Text that stands in this file and is JSON.

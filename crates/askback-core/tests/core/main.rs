@@ -6,6 +6,7 @@ mod client;
 mod forms;
 mod http;
 mod journal;
+mod json;
 mod jsonrpc;
 mod keys;
 mod protocol;

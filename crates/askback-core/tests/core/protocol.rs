@@ -243,7 +243,11 @@ fn methods_nobody_specified_are_refused() {
 fn params_that_do_not_fit_are_refused_with_the_reason() {
     let cases = [
         ("tools/call", json!({}), "name"),
-        ("tools/call", json!({"name": 1}), "string"),
+        (
+            "tools/call",
+            json!({"name": 1}),
+            "name: expected a text, got a number",
+        ),
         (
             "tools/call",
             json!({"name": "x", "arguments": []}),
@@ -268,7 +272,7 @@ fn params_that_do_not_fit_are_refused_with_the_reason() {
         (
             "prompts/get",
             json!({"name": "x", "arguments": {"days": 7}}),
-            "string",
+            "arguments.days: expected a text, got a number",
         ),
         (
             "completion/complete",

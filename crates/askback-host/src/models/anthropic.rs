@@ -89,7 +89,8 @@ impl Wire for Anthropic {
             #[serde(other)]
             Other,
         }
-        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let body: Body =
+            serde_json::from_slice(body).map_err(|error| askback_core::json::explain(&error))?;
         let blocks = body.content.into_iter().filter_map(|block| match block {
             Block::Text { text } => Some(Ok(SamplingBlock::text(text))),
             Block::ToolUse { id, name, input } => Some(used(id, name, &input.to_string())),

@@ -1,7 +1,8 @@
 //! The chat of Ollama, which runs models on this machine.
 
-use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode,
+use askback_core::{
+    json,
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -93,9 +94,9 @@ impl Wire for Ollama {
         }
         #[derive(Deserialize)]
         struct Message {
-            #[serde(default)]
+            #[serde(default, deserialize_with = "json::or_default")]
             content: String,
-            #[serde(default)]
+            #[serde(default, deserialize_with = "json::or_default")]
             tool_calls: Vec<Call>,
         }
         #[derive(Deserialize)]
@@ -108,7 +109,7 @@ impl Wire for Ollama {
             #[serde(default)]
             arguments: Value,
         }
-        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let body: Body = serde_json::from_slice(body).map_err(|error| json::explain(&error))?;
         let calls = body.message.tool_calls;
         let uses_tools = !calls.is_empty();
         let text = Some(body.message.content).filter(|text| !text.is_empty() || !uses_tools);

@@ -126,7 +126,8 @@ impl Wire for OpenAi {
             name: String,
             arguments: String,
         }
-        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let body: Body =
+            serde_json::from_slice(body).map_err(|error| askback_core::json::explain(&error))?;
         let choice = body
             .choices
             .into_iter()

@@ -103,8 +103,14 @@ impl Script {
             let place = error.location().map(|at| (at.line(), at.column()));
             match place {
                 // Where a file begins is the one place that the reader leaves out of what it says.
-                Some((1, 1)) => words!("{} at line 1", given(error)),
-                _ => words!("{}", given(error)),
+                Some((1, 1)) => words!(
+                    "{} at line 1",
+                    given(askback_core::json::reworded(&error.to_string()))
+                ),
+                _ => words!(
+                    "{}",
+                    given(askback_core::json::reworded(&error.to_string()))
+                ),
             }
         })
     }

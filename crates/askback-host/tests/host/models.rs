@@ -313,7 +313,7 @@ async fn what_went_wrong_is_said_in_words() {
             "openai/x",
             200,
             "{}",
-            "openai/x replied in a way that cannot be read: | missing field `model` at line 1 column 2",
+            "openai/x replied in a way that cannot be read: | `model` is missing",
         ),
         (
             "openai/x",

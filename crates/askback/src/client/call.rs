@@ -216,6 +216,7 @@ impl PendingCall<CallToolResult> {
     pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
         let value: Outcome<CallToolResult> = Outcome::parse(&raw).map_err(|error| {
+            let error = askback_core::json::explain(&error);
             ClientError::Protocol(format!("its result cannot be read: {error}"))
         })?;
         #[cfg(feature = "json-schema")]

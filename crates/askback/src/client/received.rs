@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use askback_core::json;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -32,6 +33,6 @@ impl<T> Deref for Received<T> {
 }
 
 pub(super) fn read<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ClientError> {
-    serde_json::from_str(raw.get())
-        .map_err(|error| ClientError::Protocol(format!("its result cannot be read: {error}")))
+    json::from_text(raw.get())
+        .map_err(|why| ClientError::Protocol(format!("its result cannot be read: {why}")))
 }

@@ -192,6 +192,7 @@ fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
     };
     let content: Content = match ctx.incoming().arguments() {
         Arguments::Object(object) => object.decode().map_err(|error| {
+            let error = askback_core::json::explain(&error);
             Error::invalid_params(format!("the arguments cannot be read: {error}"))
         })?,
         Arguments::Texts(texts) => {

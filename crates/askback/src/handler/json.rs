@@ -174,39 +174,27 @@ fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
     let read = match ctx.incoming().arguments() {
         Arguments::Object(object) => {
             let mut json = serde_json::Deserializer::from_str(object.as_str());
-            serde_path_to_error::deserialize(&mut json)
+            askback_core::json::read(&mut json)
         }
         Arguments::Texts(texts) => {
             let texts = texts
                 .iter()
                 .map(|(name, text)| (name.clone(), text.clone().into()));
             let object = serde_json::Value::Object(texts.collect());
-            serde_path_to_error::deserialize(object)
+            askback_core::json::read(object)
         }
     };
-    read.map_err(|error| misfit("", error))
+    read.map_err(misfit)
 }
 
 /// Reads one argument.
 #[cfg(feature = "schemars")]
 pub(super) fn read_value<T: DeserializeOwned>(value: serde_json::Value, name: &str) -> Result<T> {
-    serde_path_to_error::deserialize(value).map_err(|error| misfit(name, error))
+    askback_core::json::read_member(name, value).map_err(misfit)
 }
 
-fn misfit(name: &str, error: serde_path_to_error::Error<serde_json::Error>) -> Error {
-    let path = error.path().to_string();
-    let inner = error.into_inner();
-    let why = inner.to_string();
-    let place = format!(" at line {} column {}", inner.line(), inner.column());
-    let why = why.strip_suffix(&place).unwrap_or(&why);
-    let path = match (name, path.as_str()) {
-        ("", ".") => return Error::invalid_params(format!("the arguments do not fit: {why}")),
-        ("", path) => path.to_owned(),
-        (name, ".") => name.to_owned(),
-        (name, path) if path.starts_with('[') => format!("{name}{path}"),
-        (name, path) => format!("{name}.{path}"),
-    };
-    Error::invalid_params(format!("the arguments do not fit: {path}: {why}"))
+fn misfit(why: String) -> Error {
+    Error::invalid_params(format!("the arguments do not fit: {why}"))
 }
 
 #[diagnostic::do_not_recommend]

@@ -47,7 +47,10 @@ impl Misfit {
 
     /// The value is no JSON that can be read.
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
-        Self::whole(format!("it cannot be read: {error}"))
+        Self::whole(format!(
+            "it cannot be read: {}",
+            askback_core::json::explain(error)
+        ))
     }
 
     /// It does not fit somewhere.

@@ -92,8 +92,8 @@ impl CompiledSchema {
         if text.len() > limits.forms.schema_bytes {
             return Err(SchemaError::TooLong(limits.forms.schema_bytes));
         }
-        let schema: Value =
-            serde_json::from_str(text).map_err(|error| SchemaError::Invalid(error.to_string()))?;
+        let schema: Value = serde_json::from_str(text)
+            .map_err(|error| SchemaError::Invalid(askback_core::json::explain(&error)))?;
         let draft = dialect(&schema)?;
         let most_bytes = limits.forms.pattern_program_bytes;
         let measure = |pattern: &str| measure(pattern, draft, most_bytes);

@@ -230,7 +230,7 @@ fn a_recording_that_cannot_be_played_is_told() {
     check(
         "broken",
         &["--replay=broken.jsonl"],
-        "broken.jsonl: line 1 is no message: missing field `number`",
+        "broken.jsonl: line 1 is no message: `number` is missing",
     );
     check(
         "both",

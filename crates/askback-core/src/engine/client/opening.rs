@@ -358,6 +358,7 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
     let answer: InitializeResult = match serde_json::from_str(result.get()) {
         Ok(answer) => answer,
         Err(error) => {
+            let error = crate::json::explain(&error);
             let why = format!("the answer to `initialize` cannot be read: {error}");
             return Next::Fail(ClientError::Protocol(why));
         }

@@ -81,6 +81,7 @@ impl Connection {
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
             Err(error) => {
+                let error = crate::json::explain(&error);
                 let why = format!("its result cannot be read: {error}");
                 self.finish(id, Err(ClientError::Protocol(why)));
             }

@@ -397,6 +397,7 @@ fn of_core(task: Task) -> DetailedTask {
 }
 
 fn unreadable(error: &serde_json::Error) -> ClientError {
+    let error = crate::json::explain(error);
     ClientError::Protocol(format!("what it says of a task cannot be read: {error}"))
 }
 

@@ -202,7 +202,7 @@ fn a_handshake_that_fails_says_why() {
         ),
         (
             r#"< {"id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
-            "the server broke the protocol: the answer to `initialize` cannot be read: missing field `capabilities` at line 1 column 32",
+            "the server broke the protocol: the answer to `initialize` cannot be read: `capabilities` is missing",
         ),
         (
             r#"< {"id":1,"result":5,"error":6}"#,

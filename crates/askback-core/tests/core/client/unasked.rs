@@ -231,7 +231,7 @@ fn what_cannot_be_read_is_reported_a_bounded_number_of_times_and_never_fatal() {
             ! call 7 tools/list
             >> {"id":2,"method":"tools/list"}
             < Server started
-            = note: the server sent a line that is no message: `Server started` (the message is not JSON: expected value at line 1 column 1). A program that speaks MCP over stdio must not print to its standard output
+            = note: the server sent a line that is no message: `Server started` (the message is not JSON). A program that speaks MCP over stdio must not print to its standard output
             < {"no":"message"}
             = note: the server sent a line that is no message: `{"jsonrpc":"2.0","no":"message"}` (a message has one of "method", "result" and "error"). A program that speaks MCP over stdio must not print to its standard output
             < {"id":99,"result":1,"error":2}

@@ -251,17 +251,14 @@ fn json_is_read_as_it_was_written() {
             ),
             (
                 r#"{"q": "\\\"", "x": 1e400}"#,
-                Err("is not JSON: number out of range at line 1 column 24"),
+                Err("is not JSON from character 24 on"),
             ),
             (
                 r#"{"q": "\\\"", "id": 18446744073709551616}"#,
                 Err("18446744073709551616 is too large to be sent exactly"),
             ),
             ("[1]", Err("must be an object")),
-            (
-                "{",
-                Err("is not JSON: EOF while parsing an object at line 1 column 1"),
-            ),
+            ("{", Err("is not JSON from character 1 on")),
         ],
     );
     check(

@@ -301,13 +301,13 @@ async fn what_serde_cannot_read_is_named_by_its_path() {
     for (arguments, expected) in [
         (
             json!({"rooms": [{"nights": 1}, {"nights": "two"}]}),
-            "the arguments do not fit: rooms[1].nights: invalid type: string \"two\", expected u8",
+            "the arguments do not fit: rooms[1].nights: expected a whole number from 0 to 255, got a text",
         ),
         (
             json!({"rooms": [{}]}),
-            "the arguments do not fit: rooms[0]: missing field `nights`",
+            "the arguments do not fit: rooms[0]: `nights` is missing",
         ),
-        (json!({}), "the arguments do not fit: missing field `rooms`"),
+        (json!({}), "the arguments do not fit: `rooms` is missing"),
     ] {
         let result = call(&server(tool.clone()), Revision::LATEST, arguments).await;
         assert_eq!(text(&result), expected);

@@ -1,0 +1,318 @@
+//! JSON that others wrote: documents of issuers and servers, and files.
+//!
+//! Serializers write an optional member that has no value as nothing, as `null` or as `""`. All three
+//! mean the same, and [`document`] is the one reader that says so. [`explain`] puts the errors of
+//! the parser into words for a person.
+
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Value, error::Category};
+
+/// Parses JSON, which may begin with a byte order mark.
+///
+/// # Errors
+///
+/// In the words of [`explain`].
+pub fn parse(json: &[u8]) -> Result<Value, String> {
+    const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+    let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
+    serde_json::from_slice(json).map_err(|error| explain(&error))
+}
+
+/// Reads a document in which a member that is `null` or `""` counts as absent.
+///
+/// # Errors
+///
+/// Names the member and what is expected there; what stands there may be a secret.
+pub fn document<T: DeserializeOwned>(json: Value) -> Result<T, String> {
+    if !json.is_object() {
+        return Err("it is not a JSON object".to_owned());
+    }
+    read(without_empty(json))
+}
+
+/// Removes members that are `null` or `""`, at every depth.
+#[must_use]
+pub fn without_empty(mut json: Value) -> Value {
+    match &mut json {
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null() && value != "");
+            for value in members.values_mut() {
+                *value = without_empty(value.take());
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *value = without_empty(value.take());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    json
+}
+
+/// Deserializes a value. An error names the place and what is expected there, and nothing of what
+/// stands there: it may be a secret.
+///
+/// # Errors
+///
+/// In the words of [`explain`], behind the place.
+pub fn read<'de, T, D>(json: D) -> Result<T, String>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let why = explain(error.inner());
+        match error.path().to_string() {
+            whole if whole == "." => why,
+            path => format!("{path}: {why}"),
+        }
+    })
+}
+
+/// Deserializes the value of a member. An error begins with the name of the member.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub fn read_member<'de, T, D>(name: &str, json: D) -> Result<T, String>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let why = explain(error.inner());
+        match error.path().to_string() {
+            whole if whole == "." => format!("{name}: {why}"),
+            path if path.starts_with('[') => format!("{name}{path}: {why}"),
+            path => format!("{name}.{path}: {why}"),
+        }
+    })
+}
+
+/// Reads JSON of a peer as fast as `serde_json` does. The place is looked for only if that fails.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub fn from_text<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read: Result<T, _> = read(&mut json);
+        read.err().unwrap_or_else(|| explain(&error))
+    })
+}
+
+/// Says in words for a person why JSON cannot be read. Of what stands there it repeats only names of
+/// members and variants, because a value may be a secret; of the place, only the line, if there are several.
+#[must_use]
+pub fn explain(error: &serde_json::Error) -> String {
+    let broken = |what: &str| match error.line() {
+        0 | 1 => what.to_owned(),
+        line => format!("{what} (line {line})"),
+    };
+    match error.classify() {
+        Category::Syntax => broken("it is not JSON"),
+        Category::Eof => broken("it is not JSON: it ends too early"),
+        Category::Io | Category::Data => {
+            let told = error.to_string();
+            let mut told = told.as_str();
+            // The error of a value within another has the place of both.
+            while let (rest, place) = without_place(told)
+                && !place.is_empty()
+            {
+                told = rest;
+            }
+            reword(told)
+        }
+    }
+}
+
+/// Puts an error of a parser other than `serde_json`'s into the words of [`explain`]; the place stays, for
+/// a person who wrote the text.
+#[must_use]
+pub fn reworded(told: &str) -> String {
+    let (told, place) = without_place(told);
+    reword(told) + place
+}
+
+/// Splits off ` at line 1 column 2`, which parsers put at the end of an error.
+fn without_place(told: &str) -> (&str, &str) {
+    let Some(at) = told.rfind(" at line ") else {
+        return (told, "");
+    };
+    let (rest, place) = told.split_at(at);
+    let is_place = place
+        .chars()
+        .skip(" at line ".len())
+        .all(|c| c.is_ascii_digit() || " column".contains(c));
+    if is_place { (rest, place) } else { (told, "") }
+}
+
+/// How the errors of `serde` begin, behind the place in the document.
+const PHRASES: [&str; 8] = [
+    "missing field ",
+    "duplicate field ",
+    "unknown field ",
+    "unknown variant ",
+    "invalid type: ",
+    "invalid value: ",
+    "invalid length ",
+    "data did not match any variant",
+];
+
+/// Puts the words of `serde` into ours. Any other error comes back as it is.
+fn reword(told: &str) -> String {
+    let begins = |phrase: &&'static str| {
+        let at = told.find(phrase)?;
+        let is_begin = at == 0 || told[..at].ends_with(": ");
+        is_begin.then_some((at, *phrase))
+    };
+    let Some((at, phrase)) = PHRASES.iter().filter_map(begins).min() else {
+        return told.to_owned();
+    };
+    let (place, told) = told.split_at(at);
+    let told = &told[phrase.len()..];
+    let (what, expected) = told.rsplit_once(", expected ").unwrap_or((told, ""));
+    let ours = match phrase {
+        "missing field " => format!("{what} is missing"),
+        "duplicate field " => format!("{what} is given twice"),
+        "unknown field " | "unknown variant " => {
+            let what = what.split(", there are no").next().unwrap_or(what);
+            let known = expected.strip_prefix("one of ").unwrap_or(expected);
+            match known {
+                "" => format!("{what} is not known here"),
+                known => format!("{what} is not known here; known: {known}"),
+            }
+        }
+        "invalid type: " => {
+            let (expected, found) = (expected_words(expected), found_words(what));
+            format!("expected {expected}, got {found}")
+        }
+        "invalid value: " | "invalid length " => format!("expected {}", expected_words(expected)),
+        _ => "it has none of the forms that are possible here".to_owned(),
+    };
+    format!("{place}{ours}")
+}
+
+/// What a deserializer expects, as a person says it.
+fn expected_words(expected: &str) -> &str {
+    match expected {
+        "a string" | "a borrowed string" | "str" | "string" | "path string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "unit" => "null",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a map" | "map" => "an object",
+        "string or map" => "a text or an object",
+        other if other.starts_with("struct ") || other.starts_with("variant ") => "an object",
+        other if other.starts_with("a tuple ") || other.starts_with("an array ") => "a list",
+        other if other.starts_with("enum ") || other.starts_with("variant identifier") => "a text",
+        other => other,
+    }
+}
+
+/// The type of what stands there, without its value.
+fn found_words(found: &str) -> &str {
+    match found.split([' ', '`']).next().unwrap_or_default() {
+        "string" | "character" => "a text",
+        "integer" | "floating" | "number" => "a number",
+        "boolean" => "true or false",
+        "sequence" => "a list",
+        "map" => "an object",
+        "null" | "unit" | "Option" => "null",
+        _ => "something else",
+    }
+}
+
+/// Reads a number of seconds, which some write as a text or with a fraction. Anything else is none:
+/// what it belongs to counts without it.
+///
+/// # Errors
+///
+/// Those of the deserializer.
+pub fn seconds<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(json)?;
+    let number = match &value {
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(number) => Some(number.clone()),
+        _ => None,
+    };
+    Ok(number.and_then(|number| {
+        let fraction = || number.as_f64().filter(|seconds| *seconds >= 0.0);
+        // Larger ones are the largest there is.
+        number.as_u64().or_else(|| fraction().map(|it| it as u64))
+    }))
+}
+
+/// Reads a list of texts, which some write as one text with blanks. Entries that are no texts are
+/// left out.
+///
+/// # Errors
+///
+/// What is neither a list nor a text.
+pub fn texts<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<String>, D::Error> {
+    match Value::deserialize(json)? {
+        Value::Array(values) => {
+            let texts = values.into_iter().filter_map(|value| match value {
+                Value::String(text) if !text.is_empty() => Some(text),
+                _ => None,
+            });
+            Ok(texts.collect())
+        }
+        Value::String(text) => Ok(text.split_whitespace().map(str::to_owned).collect()),
+        Value::Null => Ok(Vec::new()),
+        _ => Err(serde::de::Error::custom("expected a list of texts")),
+    }
+}
+
+/// Reads an optional list of texts as [`texts`] does.
+///
+/// # Errors
+///
+/// Those of [`texts`].
+pub fn optional_texts<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Vec<String>>, D::Error> {
+    match Value::deserialize(json)? {
+        Value::Null => Ok(None),
+        value => texts(value).map(Some).map_err(serde::de::Error::custom),
+    }
+}
+
+/// Reads a member that is true or false, which some write as a text.
+///
+/// # Errors
+///
+/// Anything else.
+pub fn flag<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
+    match Value::deserialize(json)? {
+        Value::Bool(flag) => Ok(flag),
+        Value::Null => Ok(false),
+        Value::String(text) if text == "true" => Ok(true),
+        Value::String(text) if text == "false" => Ok(false),
+        _ => Err(serde::de::Error::custom("expected true or false")),
+    }
+}
+
+/// Reads a member that is `null` as its default.
+///
+/// # Errors
+///
+/// Those of the type.
+pub fn or_default<'de, T, D>(json: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de> + Default,
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(json)?.unwrap_or_default())
+}
