@@ -148,6 +148,12 @@ impl Error {
         Self::new(Kind::Usage, message)
     }
 
+    /// Returns the quoted words, or else the message. They may be a peer's: make them safe before they are shown.
+    pub fn reason(&self) -> String {
+        let quoted = self.quoted.as_ref().map(|quoted| quoted.raw().to_owned());
+        quoted.unwrap_or_else(|| self.message.to_string())
+    }
+
     /// Adds a peer's words, which are shown behind the gutter.
     #[must_use]
     pub fn quoting(mut self, text: impl Into<PeerText>) -> Self {

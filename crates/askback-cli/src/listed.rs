@@ -6,12 +6,13 @@ use std::{
 };
 
 use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
+use askback_core::json;
 use askback_host::{
     page::{Page, Style, out},
     text::given,
     words,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Value, json};
 
 use crate::{
@@ -42,7 +43,7 @@ pub struct Listed {
 /// The members of a server that only the command reads.
 #[derive(Debug, Default, Deserialize)]
 struct OwnMembers {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "sign_in")]
     oauth: SignInEntry,
 }
 
@@ -90,7 +91,7 @@ impl Listed {
             )));
         }
         let server = of_type(server.clone());
-        let withheld = withheld(&document)?;
+        let withheld = withheld(&document);
         let names = Names::of(&server);
         let is_withheld = |name: &&String| {
             let mut withheld = withheld.iter();
@@ -303,21 +304,20 @@ fn of_type(mut server: Value) -> Value {
     server
 }
 
-/// The variables in which a file says that secrets of ours are, for whichever server. One that cannot
-/// be read could name another.
-fn withheld(document: &Document) -> Result<Vec<String>, Error> {
-    let mut withheld = Vec::new();
-    for name in document.names() {
-        // What is no object has no such member.
-        let Some(server) = document.server(name).filter(|server| server.is_object()) else {
-            continue;
-        };
-        let json = json!({"mcpServers": {name: server}}).to_string();
-        let file = ServersFile::parse(&json, "").map_err(unusable)?;
-        let own: OwnMembers = file.read_entry(name).map_err(unusable)?;
-        withheld.extend(own.oauth.client_secret_env().map(str::to_owned));
+/// Reads the settings of a sign-in. A member that is `null` or `""` counts as absent.
+fn sign_in<'de, D: Deserializer<'de>>(json: D) -> Result<SignInEntry, D::Error> {
+    match Value::deserialize(json)? {
+        Value::Null => Ok(SignInEntry::default()),
+        entry => json::document(entry).map_err(D::Error::custom),
     }
-    Ok(withheld)
+}
+
+/// The variables that hold secrets of ours, says the file, of any of its servers. An entry that is
+/// otherwise wrong counts as well: it may not hand its secret to another server.
+fn withheld(document: &Document) -> Vec<String> {
+    let servers = document.names().filter_map(|name| document.server(name));
+    let named = servers.filter_map(|server| server["oauth"]["clientSecretEnv"].as_str());
+    named.map(str::to_owned).collect()
 }
 
 fn missing(missing: Missing) -> Error {
@@ -328,7 +328,7 @@ fn missing(missing: Missing) -> Error {
         .quoting(name)
         .hint("Set it where you run askback, or write a default in the file: ${NAME:-default}."),
         Missing::Input(id) => {
-            Error::usage("the `inputs` of the file have none with this id:").quoting(id)
+            Error::usage("the `inputs` of the file have no usable entry with this id:").quoting(id)
         }
         Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
@@ -349,7 +349,7 @@ fn unusable(error: ServersFileError) -> Error {
                 .quoting(known.join(", "))
         }
         ServersFileError::Entry { name, why } => {
-            Error::usage("a server in it is described wrongly:").quoting(format!("{name}: {why}"))
+            Error::usage(words!("server `{}` is described wrongly:", given(name))).quoting(why)
         }
         ServersFileError::Unreachable(name) => Error::usage(words!(
             "server `{}` has no `command` and no `url`",
@@ -465,6 +465,55 @@ mod tests {
         assert_eq!(address.headers["A"], "Bearer x");
     }
 
+    /// A server beside one with this `oauth`, which may be anything.
+    #[test]
+    fn another_entry_that_is_wrong_hurts_itself_alone() {
+        #[track_caller]
+        fn check(oauth: &str, says: &str) {
+            let text = format!(
+                r#"{{"mcpServers": {{
+                    "good": {{"command": "x", "args": ["${{PWD:-y}}"]}},
+                    "plain": {{"command": "x"}},
+                    "bad": {{"url": "https://a.test", "oauth": {oauth}}}
+                }}}}"#
+            );
+            let document = Document::read(&text, Layout::Plain, None).expect("it is a file");
+            let find = |name: &str| {
+                let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
+                Listed::find(document.clone(), name, file, folder, None)?.target()
+            };
+            find("plain").expect("it can be used");
+            // It may not be handed the secret that the wrong entry names.
+            assert_eq!(find("good").is_err(), oauth.contains("PWD"), "{oauth}");
+            let bad = find("bad").map_err(|error| error.reason());
+            match says {
+                "" => drop(bad.expect("it is understood")),
+                says => {
+                    let why = bad.expect_err("it is wrong");
+                    assert!(why.contains(says), "{why}");
+                }
+            }
+        }
+        check("null", "");
+        check(
+            r#"{"clientId": "1", "scopes": "a:read b:write", "callbackPort": 3118}"#,
+            "",
+        );
+        check(
+            r#"{"clientId": null, "scopes": null, "clientSecretEnv": ""}"#,
+            "",
+        );
+        check("true", "oauth: it is not a JSON object");
+        check(
+            r#"{"clientSecretEnv": "PWD", "callbackPort": "x"}"#,
+            "oauth: callbackPort: expected a whole number from 0 to 65535, got a text",
+        );
+        check(
+            r#"{"scopes": 7}"#,
+            "oauth: scopes: expected a list of texts",
+        );
+    }
+
     #[test]
     fn a_server_that_cannot_be_used_is_told() {
         #[track_caller]
@@ -491,7 +540,7 @@ mod tests {
         check(r#"{"command": "x", "args": ["${NOT_SET}"]}"#, "\nNOT_SET");
         check(
             r#"{"command": "x", "args": ["${input:key}"]}"#,
-            "none with this id",
+            "no usable entry with this id",
         );
         check(r#"{"url": "${PATH}"}"#, "no address of a server:");
         check(

@@ -93,8 +93,11 @@ struct Row<'a> {
     name: &'a str,
     client: Option<&'static str>,
     file: &'a Path,
-    /// How it is reached; none where it is described wrongly.
+    /// How it is reached.
     reach: Option<String>,
+    /// Why it cannot be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     disabled: bool,
 }
 
@@ -163,12 +166,13 @@ impl FoundFile {
         self.client.map_or("askback", KnownClient::name)
     }
 
-    /// How a server of the file is reached, in the words of the file.
-    fn reach(&self, document: &Document, name: &str) -> Option<String> {
+    /// How a server of the file is reached, in the words of the file, or why it cannot be used.
+    fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
         let project = self.project.as_deref();
         let listed = Listed::find(document.clone(), name, &self.path, &self.folder, project);
-        let target = listed.ok()?.written().ok()?;
-        Some(match target.reach {
+        let target = listed.and_then(|listed| listed.written());
+        let target = target.map_err(|error| error.reason())?;
+        Ok(match target.reach {
             Reach::Start(mut command) => {
                 command.args = conceal_args(name, &command.args);
                 command.shown()
@@ -199,12 +203,16 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
         let mut rows = Vec::new();
         for file in &files {
             let Ok(document) = &file.read else { continue };
-            rows.extend(document.names().map(|name| Row {
-                name,
-                client: file.client.map(KnownClient::name),
-                file: &file.path,
-                reach: file.reach(document, name),
-                disabled: is_disabled(document, name),
+            rows.extend(document.names().map(|name| {
+                let reach = file.reach(document, name);
+                Row {
+                    name,
+                    client: file.client.map(KnownClient::name),
+                    file: &file.path,
+                    error: reach.as_ref().err().cloned(),
+                    reach: reach.ok(),
+                    disabled: is_disabled(document, name),
+                }
             }));
         }
         return print_as_json(&BTreeMap::from([("servers", rows)]));
@@ -236,7 +244,7 @@ fn put(page: &mut Page, file: &FoundFile) {
     for name in document.names() {
         any = true;
         let reach = file.reach(document, name);
-        let reach = reach.unwrap_or_else(|| "(described wrongly)".to_owned());
+        let reach = reach.unwrap_or_else(|why| format!("cannot be used: {}", line(&why)));
         let disabled = if is_disabled(document, name) {
             " (disabled)"
         } else {

@@ -5,6 +5,7 @@ use std::{
     path::Path,
 };
 
+use askback_core::json::without_empty;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 
@@ -123,7 +124,7 @@ impl Document {
         Ok(Self {
             servers: servers.collect(),
             of_project,
-            inputs: inputs(&whole)?,
+            inputs: inputs(&whole),
         })
     }
 
@@ -238,18 +239,13 @@ fn take_any(
     Ok(found)
 }
 
-/// The inputs of a file, as VS Code has them.
-fn inputs(whole: &Map<String, Value>) -> Result<Vec<Input>, Unreadable> {
-    let Some(inputs) = whole.get("inputs").and_then(Value::as_array) else {
-        return Ok(Vec::new());
-    };
-    let read = inputs
-        .iter()
-        .map(|input| serde_json::from_value(input.clone()));
-    let read = read.collect::<Result<_, _>>();
-    read.map_err(|_| {
-        Unreadable("one of its `inputs` is none: each has an `id`, and texts".to_owned())
-    })
+/// The inputs of a file, as VS Code has them. One that cannot be read is missing for the servers that
+/// refer to it, and for no other.
+fn inputs(whole: &Map<String, Value>) -> Vec<Input> {
+    let inputs = whole.get("inputs").and_then(Value::as_array);
+    let read = inputs.into_iter().flatten();
+    read.filter_map(|input| serde_json::from_value(without_empty(input.clone())).ok())
+        .collect()
 }
 
 impl Layout {
@@ -428,11 +424,14 @@ mod tests {
         refuse(Layout::Plain, "{'secret': {}}", "line 1 column");
         refuse(Layout::Plain, "{secret: {}}", "line 1 column");
         refuse(Layout::Plain, &"[".repeat(100_000), "nesting depth");
-        refuse(
-            Layout::Plain,
-            r#"{"servers": {}, "inputs": [{"secret": 1}]}"#,
-            "`inputs`",
-        );
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_hurts_itself_alone() {
+        let text = r#"{"servers": {"a": {"command": "x"}}, "inputs": [{"secret": 1}, 7, {"id": "b", "type": "promptString", "default": null}]}"#;
+        let document = Document::read(text, Layout::Plain, None).expect("it is read");
+        assert_eq!(document.names().collect::<Vec<_>>(), ["a"]);
+        assert!(document.input("b").is_some());
     }
 
     #[test]

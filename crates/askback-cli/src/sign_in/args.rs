@@ -6,6 +6,7 @@ use askback::authorization::{
     Scopes, Secret,
     client::{Authorization, RegisteredClient},
 };
+use askback_core::json;
 use askback_host::{relay::Relay, text::given, words};
 use serde::Deserialize;
 
@@ -53,7 +54,7 @@ pub struct SignInEntry {
     /// The variable that holds its secret. The secret itself does not belong into such a file.
     client_secret_env: Option<String>,
     /// Scopes to ask for beside those the server wants.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::texts")]
     scopes: Vec<String>,
     /// The port the browser comes back to.
     callback_port: Option<u16>,

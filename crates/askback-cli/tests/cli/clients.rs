@@ -143,7 +143,7 @@ fn the_servers_of_all_clients_are_listed() {
     place.write(shared, &relative.replace("./shared", "shared"));
     let expected = "\
 askback: ROOT/project/mcp.json
-  | odd: (described wrongly)
+  | odd: cannot be used: server `odd` has no `command` and no `url`
   | own: x
 
 claude-code: ROOT/project/.mcp.json

@@ -8,9 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback_core::engine::client::ClientError;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use askback_core::{engine::client::ClientError, json};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Number, value::RawValue};
 
 use super::{Client, ClientBuilder};
 
@@ -56,7 +56,7 @@ pub struct ServerCommand {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables that are added to the environment.
+    /// Variables that are added to the environment. One that is `null` in the file is left as it is.
     pub env: BTreeMap<String, String>,
     /// The folder in which it runs: that of the file, unless the file names another.
     pub cwd: Option<PathBuf>,
@@ -116,14 +116,42 @@ struct Members {
 #[derive(Deserialize)]
 struct EntryMembers {
     command: Option<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::or_default")]
+    args: Vec<Text>,
+    #[serde(default, deserialize_with = "texts_by_name")]
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
     url: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "texts_by_name")]
     headers: BTreeMap<String, String>,
+}
+
+/// A text, which some write as a number or as true or false: `"PORT": 8080`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text")]
+enum Text {
+    Text(String),
+    Number(Number),
+    Flag(bool),
+}
+
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        match text {
+            Text::Text(text) => text,
+            Text::Number(number) => number.to_string(),
+            Text::Flag(flag) => flag.to_string(),
+        }
+    }
+}
+
+/// Reads texts by their names. A name with `null` is left out.
+fn texts_by_name<'de, D: Deserializer<'de>>(json: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let texts: BTreeMap<String, Option<Text>> = json::or_default(json)?;
+    let texts = texts.into_iter();
+    Ok(texts
+        .filter_map(|(name, text)| Some((name, text?.into())))
+        .collect())
 }
 
 fn names(known: &[String]) -> String {
@@ -191,7 +219,7 @@ impl ServersFile {
                 ..
             } => Ok(ServerEntry::Command(ServerCommand {
                 program: in_folder(&self.folder, program),
-                args,
+                args: args.into_iter().map(String::from).collect(),
                 env,
                 cwd: Some(self.folder.join(cwd.unwrap_or_default()))
                     .filter(|cwd| !cwd.as_os_str().is_empty()),
@@ -299,18 +327,8 @@ fn in_folder(folder: &Path, program: String) -> String {
 /// stands there: it may be a secret.
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_str(json);
-    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let told = error.inner().to_string();
-        let told = match told.rsplit_once(", expected ") {
-            Some((_, expected)) if error.inner().is_data() => format!("expected {expected}"),
-            _ => told,
-        };
-        match error.path().to_string() {
-            whole if whole == "." => told,
-            path => format!("{path}: {told}"),
-        }
-    })?;
-    json.end().map_err(|error| error.to_string())?;
+    let read = json::read(&mut json)?;
+    json.end().map_err(|error| json::explain(&error))?;
     Ok(read)
 }
 

@@ -48,6 +48,55 @@ fn a_server_is_read_as_most_hosts_write_it() {
     }
 }
 
+/// Other hosts take numbers and null where a text is meant.
+#[test]
+fn numbers_and_null_are_read_as_they_are_meant() {
+    let command = |args: &[&str], env: &[(&str, &str)]| {
+        let env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        ServerEntry::Command(ServerCommand {
+            program: "x".to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: env.collect(),
+            cwd: Some(PathBuf::from("/etc/")),
+        })
+    };
+    for (members, expected) in [
+        (
+            r#""args": null, "env": null, "cwd": null, "url": null, "headers": null"#,
+            command(&[], &[]),
+        ),
+        (
+            r#""args": ["a", 8080, true, ""]"#,
+            command(&["a", "8080", "true", ""], &[]),
+        ),
+        (
+            r#""env": {"PORT": 8080, "RATE": 0.5, "ON": true, "UNSET": null, "EMPTY": ""}"#,
+            command(
+                &[],
+                &[
+                    ("PORT", "8080"),
+                    ("RATE", "0.5"),
+                    ("ON", "true"),
+                    ("EMPTY", ""),
+                ],
+            ),
+        ),
+    ] {
+        let file = format!(r#"{{"mcpServers": {{"a": {{"command": "x", {members}}}, "b": 7}}}}"#);
+        let file = ServersFile::parse(&file, "/etc").expect("a wrong entry spoils no file");
+        assert_eq!(file.server("a").expect("it can be used"), expected);
+        assert!(file.server("b").is_err());
+    }
+    let file = r#"{"mcpServers": {"a": {"url": "http://x", "headers": {"A": 1, "B": null}}}}"#;
+    let file = ServersFile::parse(file, "/etc").expect("a file of servers");
+    let Ok(ServerEntry::Url(url)) = file.server("a") else {
+        panic!("it has a URL");
+    };
+    assert_eq!(url.headers, [("A".to_owned(), "1".to_owned())].into());
+}
+
 #[test]
 fn what_a_file_holds_of_secrets_is_not_printed() {
     let file = r#"{"mcpServers": {
@@ -86,8 +135,8 @@ fn a_file_or_a_server_that_cannot_be_used_says_why() {
         };
         assert!(error.to_string().contains(says), "{error}");
     }
-    check("nonsense", "it is not a file of servers: expected ident");
-    check("{}", "missing field `mcpServers`");
+    check("nonsense", "it is not a file of servers: it is not JSON");
+    check("{}", "`mcpServers` is missing");
     check(
         r#"{"mcpServers": {"b": {"command": "x"}, "c": {}}}"#,
         "no server is called `a`; the file names b, c",
@@ -95,7 +144,7 @@ fn a_file_or_a_server_that_cannot_be_used_says_why() {
     check(r#"{"mcpServers": {}}"#, "the file names none");
     check(
         r#"{"mcpServers": {"a": {"command": "x", "args": "y"}}}"#,
-        "server `a` cannot be read: args: expected a sequence",
+        "server `a` cannot be read: args: expected a list, got a text",
     );
     check(
         r#"{"mcpServers": {"a": {"oauth": {}}}}"#,
