@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use askback_core::{
     ask::Millis,
     auth::{AuthorizationError, Scopes},
+    json,
 };
 use serde::Deserialize;
 use url::Url;
@@ -68,7 +69,9 @@ struct Given {
     user_code: String,
     verification_uri: String,
     verification_uri_complete: Option<String>,
-    expires_in: u64,
+    #[serde(default, deserialize_with = "json::seconds")]
+    expires_in: Option<u64>,
+    #[serde(default, deserialize_with = "json::seconds")]
     interval: Option<u64>,
 }
 
@@ -148,8 +151,8 @@ impl TokenEndpoint {
             what: WHAT,
             why: "the answer holds no codes that can be shown".to_owned(),
         };
-        let given = answer.json.and_then(|json| Given::deserialize(json).ok());
-        let given = given.ok_or_else(wrong)?;
+        let given: Given = json::document(answer.json.unwrap_or_default()).map_err(|_| wrong())?;
+        let expires_in = given.expires_in.ok_or_else(wrong)?;
         let may_be_shown = |code: &str| {
             let is_ascii = code
                 .bytes()
@@ -170,7 +173,7 @@ impl TokenEndpoint {
             user_code: given.user_code,
             page: page(&given.verification_uri).ok_or_else(wrong)?,
             page_with_code: given.verification_uri_complete.as_deref().and_then(page),
-            expires: now.saturating_add(given.expires_in.saturating_mul(1000)),
+            expires: now.saturating_add(expires_in.saturating_mul(1000)),
             interval,
             next: after(now, interval),
         })

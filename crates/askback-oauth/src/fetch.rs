@@ -6,7 +6,7 @@
 
 use std::{fmt, io, time::Duration};
 
-use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, limits::Limits};
+use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, json, limits::Limits};
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use bytes::Bytes;
 use http::{
@@ -70,7 +70,6 @@ pub struct Fetched {
     pub body: Vec<u8>,
     /// How long the server wants to be left alone, where it says so in seconds (RFC 9110, 10.2.3); a day at most.
     pub retry_after: Option<Duration>,
-    is_json: bool,
     pub(super) nonce: Option<String>,
 }
 
@@ -316,7 +315,6 @@ impl Fetcher {
         };
         let nonce = header("dpop-nonce");
         let retry_after = header(RETRY_AFTER.as_str()).and_then(|value| pause(&value));
-        let is_json = header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind));
         let mut body = BodyBuffer::new(self.most);
         let broken = |error: hyper::Error| FetchError::Unreachable {
             detail: in_full(&error),
@@ -328,7 +326,6 @@ impl Fetcher {
             status,
             body: body.into_bytes(),
             retry_after,
-            is_json,
             nonce,
         })
     }
@@ -343,13 +340,10 @@ impl Fetcher {
 }
 
 impl Fetched {
-    /// The body as JSON, where the answer says that it is JSON.
+    /// The body, if it is JSON, whatever its content type: issuers send documents as `text/plain`, too.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
-        let json = self
-            .is_json
-            .then(|| serde_json::from_slice(&self.body).ok());
-        json.flatten()
+        json::parse(&self.body).ok()
     }
 }
 
@@ -357,7 +351,7 @@ impl From<Fetched> for Answer {
     fn from(fetched: Fetched) -> Self {
         Self {
             status: fetched.status,
-            json: fetched.json(),
+            json: fetched.json().map(json::without_empty),
             retry_after: fetched.retry_after,
         }
     }
@@ -408,11 +402,9 @@ pub(crate) fn document<T: DeserializeOwned>(
     let answer = answer.map_err(|error| failed(error.to_string()))?;
     match (answer.status, answer.json) {
         (200..=299, Some(json)) => {
-            let read = serde_json::from_value(json);
-            read.map(Some).map_err(|_| AuthorizationError::Document {
-                what,
-                why: "it is not such a document".to_owned(),
-            })
+            let read = json::document(json);
+            let unreadable = |why| AuthorizationError::Document { what, why };
+            read.map(Some).map_err(unreadable)
         }
         // A page for every URL is no document.
         (200..=299, None) | (400..=499, _) => Ok(None),
@@ -443,13 +435,6 @@ fn pause(value: &str) -> Option<Duration> {
     seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE))
 }
 
-/// `application/json`, and what is JSON by its suffix.
-fn is_json(kind: &str) -> bool {
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    let kind = kind.to_ascii_lowercase();
-    kind == "application/json" || kind.starts_with("application/") && kind.ends_with("+json")
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -469,7 +454,7 @@ mod tests {
     };
     use url::Url;
 
-    use super::{FetchError, Fetched, Fetcher, Reach, Redirects, guarded, is_json};
+    use super::{FetchError, Fetched, Fetcher, Reach, Redirects, guarded};
 
     fn reach(server: &str) -> Reach {
         Reach::of(&Url::parse(server).expect("a URL"), false)
@@ -594,25 +579,5 @@ mod tests {
         posted.await.expect("a token");
         let posted = fetcher.post(&url, &serde_json::Value::Null);
         posted.await.expect("a registration");
-    }
-
-    #[test]
-    fn only_json_is_read() {
-        for good in [
-            "application/json",
-            "Application/JSON; charset=utf-8",
-            "application/jwk-set+json",
-        ] {
-            assert!(is_json(good), "{good}");
-        }
-        for bad in [
-            "text/html",
-            "application/jsonp",
-            "text/json",
-            "",
-            "application/xml; x=+json",
-        ] {
-            assert!(!is_json(bad), "{bad}");
-        }
     }
 }

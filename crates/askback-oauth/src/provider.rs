@@ -86,7 +86,7 @@ impl Provider {
         }
         Err(AuthorizationError::Fetch {
             what: ISSUER,
-            why: "it stands in none of the places where it should".to_owned(),
+            why: "no JSON document is at any of the well-known places".to_owned(),
         })
     }
 

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use askback_core::auth::{AuthorizationError, Scopes};
+use askback_core::{
+    auth::{AuthorizationError, Scopes},
+    json,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -66,10 +69,12 @@ pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 #[derive(Deserialize)]
 pub(crate) struct Given {
     pub(crate) access_token: String,
-    token_type: String,
-    expires_in: Option<Value>,
+    token_type: Option<String>,
+    #[serde(default, deserialize_with = "json::seconds")]
+    expires_in: Option<u64>,
     refresh_token: Option<String>,
-    scope: Option<String>,
+    #[serde(default, deserialize_with = "json::optional_texts")]
+    scope: Option<Vec<String>>,
     id_token: Option<String>,
     pub(crate) issued_token_type: Option<String>,
 }
@@ -188,17 +193,19 @@ pub(crate) fn granted(
         why: why.to_owned(),
     };
     let wanted = if bound { "DPoP" } else { "Bearer" };
-    if !given.token_type.eq_ignore_ascii_case(wanted) {
+    // Without a type it is a bearer token: nothing says that it is bound.
+    let kind = given.token_type.as_deref().unwrap_or("Bearer");
+    if !kind.eq_ignore_ascii_case(wanted) {
         return Err(wrong("it is of another type than was asked for"));
     }
-    let lifetime = given.expires_in.as_ref().and_then(seconds);
     // Tokens that were given must not be lost for words about them: the old ones may be used up.
-    let scopes = given.scope.as_deref();
     Ok(Tokens {
         access_token: Secret::new(given.access_token),
         refresh_token: given.refresh_token.map(Secret::new),
-        expires_at: lifetime.map(|lifetime| now.saturating_add(lifetime)),
-        scopes: scopes.and_then(|scopes| Scopes::parse(scopes).ok()),
+        expires_at: given
+            .expires_in
+            .map(|lifetime| now.saturating_add(lifetime)),
+        scopes: given.scope.and_then(|scopes| Scopes::of(scopes).ok()),
         id_token: given.id_token.map(Secret::new),
     })
 }
@@ -233,20 +240,15 @@ pub(crate) fn given(
             && token.len() <= LONGEST
             && token.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    let given: Option<Given> = answer.json.and_then(|json| Given::deserialize(json).ok());
+    let wrong = |why| AuthorizationError::Document { what, why };
+    let given: Given = json::document(answer.json.unwrap_or_default()).map_err(wrong)?;
     let is_usable = |given: &Given| {
         may_be_sent(&given.access_token) && given.refresh_token.as_deref().is_none_or(may_be_sent)
     };
-    given.filter(is_usable).ok_or(AuthorizationError::Document {
-        what,
-        why: "the answer holds none".to_owned(),
-    })
-}
-
-/// Some write the number as text.
-fn seconds(value: &Value) -> Option<u64> {
-    let written = || value.as_str().and_then(|text| text.parse().ok());
-    value.as_u64().or_else(written)
+    match is_usable(&given) {
+        true => Ok(given),
+        false => Err(wrong("the answer holds none".to_owned())),
+    }
 }
 
 /// Whether an answer says nothing of what was asked, only that it is not a good time.

@@ -1,6 +1,9 @@
 //! The authorization server of a server, as that names it. Nothing is registered, and nobody signed in.
 
-use askback_core::auth::{AuthorizationServer, Challenge, ProtectedResource};
+use askback_core::{
+    auth::{AuthorizationServer, Challenge, ProtectedResource},
+    json,
+};
 use askback_host::{
     text::{Words, given},
     words,
@@ -167,7 +170,7 @@ async fn fetch<T: DeserializeOwned>(
             tried.push(format!("{place}: HTTP status {}", fetched.status));
             continue;
         }
-        let read = fetched.json().map(serde_json::from_value);
+        let read = fetched.json().map(json::document);
         return match read {
             Some(Ok(document)) => Ok(document),
             unread => Err(Useless {

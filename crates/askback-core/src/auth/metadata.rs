@@ -12,6 +12,7 @@ use alloc::{
 use serde::{Deserialize, Serialize};
 
 use super::{BadScopes, Scopes};
+use crate::json;
 
 /// A server's OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,14 +21,26 @@ pub struct ProtectedResource {
     /// The URL that names the server: what tokens are for.
     pub resource: String,
     /// The issuers of tokens for it, by their names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "json::texts",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub authorization_servers: Vec<String>,
     /// The scopes that are enough for what the server usually does. What a single request needs
     /// may differ from them in any way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub scopes_supported: Option<Vec<String>>,
     /// How a token may be sent; `header` is the only way of this protocol.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "json::texts",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub bearer_methods_supported: Vec<String>,
     /// The display name of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,10 +49,18 @@ pub struct ProtectedResource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_documentation: Option<String>,
     /// With which algorithms a client may prove that it holds the key of a token (RFC 9449).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "json::texts",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub dpop_signing_alg_values_supported: Vec<String>,
     /// Whether every token must be bound to a key (RFC 9449).
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "json::flag",
+        skip_serializing_if = "core::ops::Not::not"
+    )]
     pub dpop_bound_access_tokens_required: bool,
 }
 
@@ -72,31 +93,67 @@ pub struct AuthorizationServer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
     /// Scopes it knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub scopes_supported: Option<Vec<String>>,
     /// The response types of its authorization endpoint.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "json::texts",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub response_types_supported: Vec<String>,
     /// How tokens are obtained; where it does not say, by code (RFC 8414, 2).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub grant_types_supported: Option<Vec<String>>,
     /// With which forms of PKCE; where it does not say, it has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub code_challenge_methods_supported: Option<Vec<String>>,
     /// How a client shows who it is; where it does not say, by `client_secret_basic`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// With which algorithms a client may sign for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
     /// Whether every answer to an authorization request names its issuer (RFC 9207).
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "json::flag",
+        skip_serializing_if = "core::ops::Not::not"
+    )]
     pub authorization_response_iss_parameter_supported: bool,
     /// Whether the URL of a document can be a client's id (OAuth Client ID Metadata Document).
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "json::flag",
+        skip_serializing_if = "core::ops::Not::not"
+    )]
     pub client_id_metadata_document_supported: bool,
     /// With which algorithms a client may prove that it holds the key of a token (RFC 9449).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "json::optional_texts",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
 }
 

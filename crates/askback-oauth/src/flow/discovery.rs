@@ -58,7 +58,6 @@ impl Flow {
     /// Reads the server's document.
     pub(super) fn resource(&self, places: Places, answer: Result<Answer, FetchError>) -> Next {
         let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
-            let was_named = self.plan.wanted.document.is_some();
             return match places.next() {
                 Some(places) => self.fetch(
                     SERVER,
@@ -66,11 +65,16 @@ impl Flow {
                     places,
                     State::Resource,
                 ),
-                None if was_named => Err(AuthorizationError::Fetch {
-                    what: SERVER,
-                    why: "it is not where the server says it is".to_owned(),
-                }),
-                None => self.guess(),
+                None => match &self.plan.wanted.document {
+                    Some(named) => Err(AuthorizationError::Fetch {
+                        what: SERVER,
+                        why: format!(
+                            "no JSON document is at the place that the server names: {}",
+                            crate::shown::shown(named)
+                        ),
+                    }),
+                    None => self.guess(),
+                },
             };
         };
         if !self.describes(&document, &places.at) {
@@ -152,7 +156,7 @@ impl Flow {
                 None => {
                     return Err(AuthorizationError::Fetch {
                         what: ISSUER,
-                        why: "it stands in none of the places where it should".to_owned(),
+                        why: "no JSON document is at any of the well-known places".to_owned(),
                     });
                 }
             },

@@ -1,6 +1,6 @@
 //! Becoming known to the issuer (2026-07-28, basic/authorization/client-registration).
 
-use askback_core::auth::Scopes;
+use askback_core::{auth::Scopes, json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ struct Registered {
     client_id: String,
     client_secret: Option<String>,
     /// 0 for one that does not end.
+    #[serde(default, deserialize_with = "json::seconds")]
     client_secret_expires_at: Option<u64>,
     token_endpoint_auth_method: Option<String>,
 }
@@ -166,20 +167,17 @@ impl Flow {
         if !answer.is_success() {
             return Err(refused(WHAT, &answer));
         }
-        let registered: Option<Registered> =
-            answer.json.and_then(|it| Registered::deserialize(it).ok());
+        let wrong = |why| AuthorizationError::Document { what: WHAT, why };
+        let registered = json::document(answer.json.unwrap_or_default()).map_err(wrong)?;
         let usable = |text: &str| {
             !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
         };
         let is_usable = |it: &Registered| {
             usable(&it.client_id) && it.client_secret.as_deref().is_none_or(usable)
         };
-        let Some(registered) = registered.filter(is_usable) else {
-            return Err(AuthorizationError::Document {
-                what: WHAT,
-                why: "the answer holds no client".to_owned(),
-            });
-        };
+        if !is_usable(&registered) {
+            return Err(wrong("the answer holds no client".to_owned()));
+        }
         let secret = registered.client_secret.map(Secret::new);
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let named = registered.token_endpoint_auth_method;

@@ -383,3 +383,76 @@ fn a_document_of_a_neighbour_is_not_taken() {
         }
     }
 }
+
+/// Every optional member of what an issuer answers may be null or empty, and numbers and lists come as they are
+/// written by some.
+#[test]
+fn odd_members_of_an_answer_do_not_end_a_sign_in() {
+    #[track_caller]
+    fn check(registered: &Value, given: &Value) -> Grant {
+        let run = Run::new(plan())
+            .then(resource())
+            .then(answer(200, issuer()))
+            .then(Event::Recalled(None))
+            .then(answer(201, registered.clone()))
+            .then(Event::Noted);
+        let Action::Show(request) = &run.action else {
+            panic!("{registered}: {:?}", run.action);
+        };
+        let back = redirected(request, "code=c");
+        run.then(back).then(answer(200, given.clone())).done()
+    }
+    let client = json!({"client_id": "c-1"});
+    let token = json!({"access_token": "t", "token_type": "Bearer"});
+    let with = |whole: &Value, member: &str, value: &Value| {
+        let mut whole = whole.clone();
+        whole[member] = value.clone();
+        whole
+    };
+    let optional = [
+        "client_secret",
+        "client_secret_expires_at",
+        "client_id_issued_at",
+        "token_endpoint_auth_method",
+        "client_uri",
+        "scope",
+    ];
+    for member in optional {
+        for empty in [json!(null), json!("")] {
+            check(&with(&client, member, &empty), &token);
+        }
+    }
+    for ends in [json!(0), json!(0.0), json!("0"), json!(1_900_000_000.5)] {
+        let secret = with(&client, "client_secret", &json!("s"));
+        check(&with(&secret, "client_secret_expires_at", &ends), &token);
+    }
+    for member in [
+        "token_type",
+        "refresh_token",
+        "expires_in",
+        "scope",
+        "id_token",
+        "error",
+    ] {
+        for empty in [json!(null), json!("")] {
+            let grant = check(&client, &with(&token, member, &empty));
+            assert_eq!(grant.refresh_token, None, "{member}");
+            assert_eq!(grant.expires_at, None, "{member}");
+        }
+    }
+    for lasts in [json!(60), json!("60"), json!(60.0), json!(60.9)] {
+        let grant = check(&client, &with(&token, "expires_in", &lasts));
+        assert_eq!(grant.expires_at, Some(NOW + 60), "{lasts}");
+    }
+    for scope in [json!("a b"), json!(["a", "b"])] {
+        check(&client, &with(&token, "scope", &scope));
+    }
+}
+
+#[test]
+fn a_document_that_cannot_be_read_says_which_member_is_wrong() {
+    let wrong = json!({"resource": SERVER, "authorization_servers": 7});
+    let error = Run::new(plan()).then(answer(200, wrong)).failed();
+    let expected = "authorization_servers: expected a list of texts";
+    assert!(error.to_string().contains(expected), "{error}");
+}

@@ -1,7 +1,11 @@
 //! The documents of servers, and where they stand.
 
-use askback_core::auth::{AuthorizationServer, BadIdentifier, ProtectedResource, Scopes};
-use serde_json::json;
+use askback_core::{
+    auth::{AuthorizationServer, BadIdentifier, ProtectedResource, Scopes},
+    json::document,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 #[test]
 fn a_servers_document_stands_at_its_path_or_the_root() {
@@ -166,5 +170,63 @@ fn the_earliest_servers_are_their_own_issuers() {
             Some("https://api.example.com/token"),
             Some("https://api.example.com/register"),
         ]
+    );
+}
+
+/// Every optional member of a document that has them all may be `null` or empty: it counts as absent.
+#[test]
+fn optional_members_may_be_null_or_empty() {
+    #[track_caller]
+    fn check<T: DeserializeOwned + Serialize>(name: &str, whole: &Value) {
+        let written = |json: Value| {
+            let read: T = document(json).expect("a document");
+            serde_json::to_value(read).expect("JSON")
+        };
+        assert_eq!(written(whole.clone()), *whole, "the test has every member");
+        let members = whole.as_object().expect("an object").keys();
+        for member in members.filter(|member| *member != name) {
+            let mut without = whole.clone();
+            without.as_object_mut().expect("an object").remove(member);
+            for empty in [json!(null), json!("")] {
+                let mut emptied = whole.clone();
+                emptied[member] = empty;
+                assert_eq!(written(emptied), without, "{member}");
+            }
+        }
+    }
+    check::<ProtectedResource>(
+        "resource",
+        &json!({
+            "resource": "https://a.example",
+            "authorization_servers": ["https://b.example"],
+            "scopes_supported": ["a"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "A",
+            "resource_documentation": "https://a.example/docs",
+            "dpop_signing_alg_values_supported": ["ES256"],
+            "dpop_bound_access_tokens_required": true,
+        }),
+    );
+    check::<AuthorizationServer>(
+        "issuer",
+        &json!({
+            "issuer": "https://b.example",
+            "authorization_endpoint": "https://b.example/authorize",
+            "token_endpoint": "https://b.example/token",
+            "registration_endpoint": "https://b.example/register",
+            "revocation_endpoint": "https://b.example/revoke",
+            "device_authorization_endpoint": "https://b.example/device",
+            "introspection_endpoint": "https://b.example/introspect",
+            "jwks_uri": "https://b.example/keys",
+            "scopes_supported": ["a"],
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
+            "authorization_response_iss_parameter_supported": true,
+            "client_id_metadata_document_supported": true,
+            "dpop_signing_alg_values_supported": ["ES256"],
+        }),
     );
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{ask::Millis, future::BoxFuture};
+use askback_core::{ask::Millis, future::BoxFuture, json};
 use askback_oauth::Fetcher;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::HeaderValue;
@@ -167,7 +167,7 @@ impl Introspection {
             .map_err(|_| unavailable(&"too many tokens wait for their issuer to be asked"))?;
         let json = post_form(&self.fetcher, &self.endpoint, credentials, form);
         let json = json.await.map_err(|why| unavailable(&why))?;
-        let claims = serde_json::from_slice(&json);
+        let claims = json::parse(&json).and_then(json::document);
         // What it says is not repeated: it may hold what is nobody's business.
         claims.map_err(|_| unavailable(&"the issuer does not answer with a JSON object"))
     }

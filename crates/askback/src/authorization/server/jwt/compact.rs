@@ -1,5 +1,6 @@
 //! Signed tokens in their compact form (RFC 7515, 3.1).
 
+use askback_core::json;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{
     Deserialize, Deserializer,
@@ -70,7 +71,7 @@ impl<'a> Compact<'a> {
         let (header, claims) = signed.split_once('.').ok_or_else(unreadable)?;
         let signature = URL_SAFE_NO_PAD.decode(signature);
         Ok(Self {
-            header: json(header).ok_or_else(unreadable)?,
+            header: decoded(header).ok_or_else(unreadable)?,
             signed,
             claims,
             signature: signature.map_err(|_| unreadable())?,
@@ -86,7 +87,9 @@ impl<'a> Compact<'a> {
         if !key.has_signed(self.signed.as_bytes(), &self.signature, algorithm) {
             return Err(invalid("its signature does not fit"));
         }
-        json(self.claims).ok_or_else(|| invalid("its claims cannot be read"))
+        decoded(self.claims)
+            .and_then(|claims| json::document(claims).ok())
+            .ok_or_else(|| invalid("its claims cannot be read"))
     }
 }
 
@@ -96,7 +99,7 @@ fn is_there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
 }
 
 /// The JSON in a part of a token. A dot in it is no letter of the alphabet.
-fn json<T: DeserializeOwned>(part: &str) -> Option<T> {
+fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

@@ -1,5 +1,6 @@
 //! The keys of an issuer (RFC 7517).
 
+use askback_core::json;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,
@@ -52,6 +53,7 @@ struct Jwk {
     kty: String,
     #[serde(rename = "use")]
     usage: Option<String>,
+    #[serde(default, deserialize_with = "json::optional_texts")]
     key_ops: Option<Vec<String>>,
     alg: Option<String>,
     kid: Option<String>,
@@ -82,8 +84,8 @@ impl KeySet {
         struct Set {
             keys: Vec<Value>,
         }
-        let set: Set =
-            serde_json::from_slice(json).map_err(|why| BadKeys::Unreadable(why.to_string()))?;
+        let set = json::parse(json).and_then(json::document::<Set>);
+        let set = set.map_err(BadKeys::Unreadable)?;
         let keys: Vec<Key> = set
             .keys
             .into_iter()
@@ -117,7 +119,7 @@ impl KeySet {
 impl Key {
     /// The key written so, if it is one that signs.
     pub(crate) fn of(json: Value) -> Option<Self> {
-        let jwk: Jwk = serde_json::from_value(json).ok()?;
+        let jwk: Jwk = json::document(json).ok()?;
         let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig");
         let operations = jwk.key_ops.as_deref();
         let verifies = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{ask::Millis, auth::AuthorizationServer};
+use askback_core::{ask::Millis, auth::AuthorizationServer, json};
 use askback_oauth::{FetchError, Fetcher};
 use tokio::task::JoinHandle;
 use url::Url;
@@ -253,7 +253,8 @@ async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<U
             Err(Unfetched::Status(_) | Unfetched::Failed(FetchError::Redirected)) => continue,
             Err(why) => return Err(Missed::Fetch(place.clone(), why)),
         };
-        let Ok(document) = serde_json::from_slice::<AuthorizationServer>(&json) else {
+        let Ok(document) = json::parse(&json).and_then(json::document::<AuthorizationServer>)
+        else {
             continue;
         };
         if document.issuer != issuer {
