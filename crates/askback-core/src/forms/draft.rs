@@ -24,7 +24,8 @@ pub(super) struct FieldDraft(pub(super) Option<Keywords>);
 pub(super) struct Keywords(pub(super) Vec<(String, Value)>);
 
 impl Keywords {
-    /// Takes a keyword out; one that is given twice has no one meaning and is refused.
+    /// Takes a keyword out, unless it is null: schema generators write what is absent so. One that is
+    /// given twice has no one meaning and is refused.
     pub(super) fn take(&mut self, key: &str) -> Result<Option<Value>, String> {
         let mut found = None;
         let mut doubled = false;
@@ -35,7 +36,10 @@ impl Keywords {
             doubled |= found.replace(value.take()).is_some();
             false
         });
-        if doubled { Err(twice(key)) } else { Ok(found) }
+        if doubled {
+            return Err(twice(key));
+        }
+        Ok(found.filter(|value| !value.is_null()))
     }
 
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, String> {
@@ -95,9 +99,8 @@ impl Keywords {
         }
     }
 
-    /// Takes `default`; null means none, because several schema generators write it so.
     pub(super) fn preset(&mut self) -> Result<Option<Value>, String> {
-        Ok(self.take("default")?.filter(|value| !value.is_null()))
+        self.take("default")
     }
 }
 
@@ -165,7 +168,8 @@ impl<'de> Visitor<'de> for DraftVisitor {
                 draft.keywords.0.push((key, map.next_value()?));
                 continue;
             }
-            let Properties(properties) = map.next_value()?;
+            let properties: Option<Properties> = map.next_value()?;
+            let Properties(properties) = properties.unwrap_or_default();
             if draft.properties.replace(properties).is_some() {
                 return Err(A::Error::custom(twice("properties")));
             }
@@ -174,6 +178,7 @@ impl<'de> Visitor<'de> for DraftVisitor {
     }
 }
 
+#[derive(Default)]
 struct Properties(Vec<(String, FieldDraft)>);
 
 impl<'de> Deserialize<'de> for Properties {

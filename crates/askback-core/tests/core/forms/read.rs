@@ -542,3 +542,51 @@ fn a_form_that_comes_may_be_as_long_as_arguments() {
     check(deep(most - 100), true);
     check(deep(most), false);
 }
+
+/// Schema generators write what is absent as null, at the root as well as in a field.
+#[test]
+fn a_keyword_that_is_null_is_absent() {
+    let whole = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "title": "T", "description": "D", "format": "email",
+                     "minLength": 1, "maxLength": 9, "pattern": "x", "default": "x"},
+            "number": {"type": "number", "minimum": 1, "maximum": 9, "default": 2},
+            "choice": {"type": "string", "oneOf": [{"const": "a", "title": "A"}], "default": "a"},
+            "choices": {"type": "array", "items": {"type": "string", "enum": ["a"]},
+                        "minItems": 0, "maxItems": 1, "default": ["a"]},
+        },
+        "required": ["text"],
+    });
+    let read = |schema: &serde_json::Value| {
+        let read = FormSchema::parse(schema.to_string().as_bytes(), &FormLimits::default());
+        read.map(|form| (form.fields, form.annotations))
+    };
+    for place in [
+        "",
+        "/properties/text",
+        "/properties/number",
+        "/properties/choice",
+        "/properties/choices",
+        "/properties/choices/items",
+        "/properties/choice/oneOf/0",
+    ] {
+        let object = whole.pointer(place).and_then(serde_json::Value::as_object);
+        for keyword in object.expect("an object").keys() {
+            let at = |schema: &mut serde_json::Value, value: Option<serde_json::Value>| {
+                let object = schema
+                    .pointer_mut(place)
+                    .and_then(serde_json::Value::as_object_mut);
+                let object = object.expect("an object");
+                match value {
+                    Some(value) => object.insert(keyword.clone(), value),
+                    None => object.remove(keyword),
+                };
+            };
+            let (mut null, mut absent) = (whole.clone(), whole.clone());
+            at(&mut null, Some(json!(null)));
+            at(&mut absent, None);
+            assert_eq!(read(&null), read(&absent), "{keyword} at {place:?}");
+        }
+    }
+}
