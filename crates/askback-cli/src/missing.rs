@@ -158,7 +158,10 @@ pub async fn for_uri(
         call: Call::Resource(uri.to_owned()),
         about: None,
         reference: Reference::resource(uri),
-        fields: template.variables().map(|name| text(name, true)).collect(),
+        fields: template
+            .variables()
+            .map(|name| text(name, template.requires(name)))
+            .collect(),
     };
     let filled = asked.fill(client, host, BTreeMap::new()).await?;
     Some((template.expand(&filled), filled))

@@ -1,4 +1,4 @@
-//! URI templates of resources: simple and reserved variables of RFC 6570, read backwards.
+//! URI templates of resources (RFC 6570): expanded by `iri-string`, and read backwards here.
 //!
 //! A value goes to a handler that may well make a path of it. So a URI is matched only if no value in
 //! it leads out of its place: it is decoded once, and judged as it is handed out, not as it stands in
@@ -7,14 +7,24 @@
 use alloc::{
     borrow::{Cow, ToOwned},
     collections::BTreeMap,
-    string::String,
+    string::{String, ToString},
     vec::Vec,
 };
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use iri_string::{
+    spec::UriSpec,
+    template::{
+        UriTemplateStr,
+        context::{Context, Visitor},
+    },
+};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// A URI template with simple variables, `travel://destinations/{name}`, or reserved ones that
-/// take slashes too, `file:///{+path}`.
+/// A URI template, such as `travel://destinations/{name}` or `search://{index}{?q,limit}`.
+///
+/// Any template of RFC 6570 can be expanded. URIs can be matched only if its expressions are simple
+/// variables, `{name}`, or reserved ones that take slashes too, `{+path}`, each with a text between it
+/// and the next: then the values are never in doubt ([`UriTemplate::can_match`]).
 ///
 /// ```
 /// use askback_core::uri_template::UriTemplate;
@@ -26,7 +36,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 /// ```
 #[derive(Debug, Clone)]
 pub struct UriTemplate {
-    parts: Vec<Part>,
+    /// The template as `iri-string` takes it: what it does not allow in literals and names is
+    /// percent-encoded.
+    text: String,
+    variables: Vec<Variable>,
+    /// What URIs are matched by, if that can be done.
+    parts: Option<Vec<Part>>,
+}
+
+#[derive(Debug, Clone)]
+struct Variable {
+    name: String,
+    required: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -36,81 +57,83 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template; `None` for one with other expressions, two variables side by side, two of
-    /// one name, or a percent sign that encodes nothing: with a value behind it, it might.
+    /// Reads a template; `None` for text that is not one.
     #[must_use]
     pub fn parse(template: &str) -> Option<Self> {
-        let mut parts: Vec<Part> = Vec::new();
+        let mut text = String::new();
+        let mut variables: Vec<Variable> = Vec::new();
         let mut rest = template;
-        while let Some((text, after)) = rest.split_once('{') {
-            let (variable, after) = after.split_once('}')?;
-            let (reserved, name) = match variable.strip_prefix('+') {
-                Some(name) => (true, name),
-                None => (false, variable),
-            };
-            let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-            let apart = !text.is_empty() || parts.is_empty();
-            let known =
-                |part: &Part| matches!(part, Part::Variable { name: known, .. } if known == name);
-            let legal = !name.is_empty() && name.chars().all(simple);
-            if !is_literal(text) || !legal || !apart || parts.iter().any(known) {
-                return None;
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (expression, after) = after.split_once('}')?;
+            text.extend(utf8_percent_encode(literal, NOT_IN_LITERALS));
+            // Many servers have hyphens in names, which RFC 6570 allows only when encoded.
+            text.push('{');
+            text.push_str(&expression.replace('-', "%2D"));
+            text.push('}');
+            let list = expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']);
+            let required = list.len() == expression.len() || expression.starts_with('+');
+            for variable in list.split(',') {
+                let name = variable.split([':', '*']).next().unwrap_or_default();
+                match variables.iter_mut().find(|known| known.name == name) {
+                    Some(known) => known.required |= required,
+                    None => variables.push(Variable {
+                        name: name.to_owned(),
+                        required,
+                    }),
+                }
             }
-            if !text.is_empty() {
-                parts.push(Part::Text(text.to_owned()));
-            }
-            parts.push(Part::Variable {
-                name: name.to_owned(),
-                reserved,
-            });
             rest = after;
         }
-        if !is_literal(rest) {
-            return None;
-        }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-        }
-        Some(Self { parts })
+        text.extend(utf8_percent_encode(rest, NOT_IN_LITERALS));
+        UriTemplateStr::new(&text).ok()?;
+        Some(Self {
+            text,
+            variables,
+            parts: parts(template),
+        })
+    }
+
+    /// Whether URIs can be matched: every expression is `{name}` or `{+name}`, no two are side by side or
+    /// of one name, and no percent sign encodes nothing: with a value behind it, it might.
+    #[must_use]
+    pub fn can_match(&self) -> bool {
+        self.parts.is_some()
     }
 
     /// A URI of the template, with a letter for each variable: where this is no URI, none is.
     #[must_use]
     pub fn example(&self) -> String {
-        let texts = self.parts.iter().map(|part| match part {
-            Part::Text(text) => text.as_str(),
-            Part::Variable { .. } => "x",
-        });
-        texts.collect()
+        let values = self
+            .variables()
+            .map(|name| (name.to_owned(), "x".to_owned()));
+        self.expand(&values.collect())
     }
 
-    /// The names of its variables.
+    /// The names of its variables, each once.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Variable { name, .. } => Some(name.as_str()),
-            Part::Text(_) => None,
-        })
+        self.variables.iter().map(|variable| variable.name.as_str())
     }
 
-    /// Returns the URI with these values in place of the variables, each percent-encoded as its kind
-    /// wants; one that is not given is empty (RFC 6570, 3.2).
+    /// Whether a URI makes little sense without this variable: it is in `{name}` or `{+name}`, and not in
+    /// an expression such as `{?name}`, which is left out together with its variables.
+    #[must_use]
+    pub fn requires(&self, variable: &str) -> bool {
+        let mut variables = self.variables.iter();
+        variables.any(|known| known.required && known.name == variable)
+    }
+
+    /// Returns the URI with these values in place of the variables, each percent-encoded as its
+    /// expression wants; one that is not given is left out (RFC 6570, 3.2).
     #[must_use]
     pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
-        let mut uri = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => uri.push_str(text),
-                Part::Variable { name, reserved } => {
-                    let value = values.get(name).map(String::as_str).unwrap_or_default();
-                    let encoded = match reserved {
-                        true => RESERVED_TOO,
-                        false => UNRESERVED,
-                    };
-                    uri.extend(utf8_percent_encode(value, encoded));
-                }
-            }
-        }
-        uri
+        // The text was checked when it was read, and texts may stand in every expression.
+        let given = Values(values);
+        let template = UriTemplateStr::new(&self.text);
+        let expanded = template.and_then(|template| {
+            let expanded = template.expand::<UriSpec, _>(&given)?;
+            Ok(expanded.to_string())
+        });
+        expanded.unwrap_or_else(|_| self.text.clone())
     }
 
     /// The values of the variables in a URI that fits the template, percent-decoded once. Each takes
@@ -124,7 +147,7 @@ impl UriTemplate {
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         let mut rest = uri;
-        let mut parts = self.parts.iter().peekable();
+        let mut parts = self.parts.as_ref()?.iter().peekable();
         while let Some(part) = parts.next() {
             match part {
                 Part::Text(text) => rest = rest.strip_prefix(text.as_str())?,
@@ -150,33 +173,65 @@ impl UriTemplate {
     }
 }
 
-/// The characters that are encoded in the value of `{name}`: all but unreserved characters (RFC 3986, 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+/// What may not stand in a literal of a template as such, beside what is not ASCII (RFC 6570, 2.1).
+const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'|');
 
-/// The characters that are encoded in the value of `{+name}`: reserved characters are not (RFC 3986, 2.2).
-const RESERVED_TOO: &AsciiSet = &UNRESERVED
-    .remove(b':')
-    .remove(b'/')
-    .remove(b'?')
-    .remove(b'#')
-    .remove(b'[')
-    .remove(b']')
-    .remove(b'@')
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b'+')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=');
+/// The values of variables, for `iri-string`.
+struct Values<'a>(&'a BTreeMap<String, String>);
+
+impl Context for Values<'_> {
+    fn visit<V: Visitor>(&self, visitor: V) -> V::Result {
+        let name = visitor.var_name().as_str().replace("%2D", "-");
+        match self.0.get(&name) {
+            Some(value) => visitor.visit_string(value),
+            None => visitor.visit_undefined(),
+        }
+    }
+}
+
+/// The parts by which URIs are matched; `None` for a template that [cannot match](UriTemplate::can_match).
+fn parts(template: &str) -> Option<Vec<Part>> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut rest = template;
+    while let Some((text, after)) = rest.split_once('{') {
+        let (variable, after) = after.split_once('}')?;
+        let (reserved, name) = match variable.strip_prefix('+') {
+            Some(name) => (true, name),
+            None => (false, variable),
+        };
+        let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let apart = !text.is_empty() || parts.is_empty();
+        let known =
+            |part: &Part| matches!(part, Part::Variable { name: known, .. } if known == name);
+        let legal = !name.is_empty() && name.chars().all(simple);
+        if !is_literal(text) || !legal || !apart || parts.iter().any(known) {
+            return None;
+        }
+        if !text.is_empty() {
+            parts.push(Part::Text(text.to_owned()));
+        }
+        parts.push(Part::Variable {
+            name: name.to_owned(),
+            reserved,
+        });
+        rest = after;
+    }
+    if !is_literal(rest) {
+        return None;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest.to_owned()));
+    }
+    Some(parts)
+}
 
 /// Whether a text may stand in a template as it is (RFC 6570, 2.1).
 fn is_literal(text: &str) -> bool {

@@ -85,13 +85,32 @@ fn a_value_is_decoded_once() {
 }
 
 #[test]
-fn other_expressions_are_refused() {
+fn what_is_no_template_is_refused() {
     for template in [
-        "{?q}", "{a}{b}", "{", "a}", "a}{b}", "{}", "{a,b}", "{a*}", "{/a}", "{a}/{a}", "{a}/{+a}",
+        "{", "a}", "a}{b}", "{}", "{=a}", "{a:}", "{a b}", "{?}", "{a,,b}",
         // A value could make an encoded character of it.
         "%5{a}", "x%{+a}", "{a}%zz",
     ] {
         assert!(UriTemplate::parse(template).is_none(), "{template}");
+    }
+}
+
+#[test]
+fn what_can_be_expanded_but_not_matched_matches_nothing() {
+    for (template, uri) in [
+        ("{?q}", "?q=x"),
+        ("{a}{b}", "xx"),
+        ("{a,b}", "x,x"),
+        ("{a*}", "x"),
+        ("{/a}", "/x"),
+        ("{a}/{a}", "x/x"),
+        ("{a}/{+a}", "x/x"),
+        ("{a:3}", "x"),
+    ] {
+        let template = UriTemplate::parse(template).expect("a template");
+        assert!(!template.can_match());
+        assert_eq!(template.example(), uri);
+        assert_eq!(template.matches(uri), None);
     }
 }
 
@@ -111,6 +130,26 @@ fn values_are_put_in() {
     check("a:///{+b}", &[("b", "c/d e.txt")], "a:///c/d%20e.txt");
     check("a://{b}", &[("b", "Çeşme~-._")], "a://%C3%87e%C5%9Fme~-._");
     check("a://{b}/{c}", &[("c", "d")], "a:///d");
+    // Every operator and modifier of RFC 6570.
+    let all = &[("a", "x y"), ("b", "1/2")];
+    check("s://i{?a,b}", all, "s://i?a=x%20y&b=1%2F2");
+    check("s://i{?a,c}", all, "s://i?a=x%20y");
+    check("s://i{?c}", all, "s://i");
+    check("s://i?d=1{&a}", all, "s://i?d=1&a=x%20y");
+    check("s://i{#b}", all, "s://i#1/2");
+    check("s://i{/a,b}", all, "s://i/x%20y/1%2F2");
+    check("s://i{.a}", all, "s://i.x%20y");
+    check("s://i{;a}", all, "s://i;a=x%20y");
+    check("s://{+b}/{b}", all, "s://1/2/1%2F2");
+    check("s://{a:1}/{b:2}", all, "s://x/1%2F");
+    check("s://{a*}{b}", all, "s://x%20y1%2F2");
+    check("s://{a}/{a}", all, "s://x%20y/x%20y");
+    check("s://caf\u{e9} {a}", all, "s://caf%C3%A9%20x%20y");
+    check(
+        "s://{user-id}{?user-id}",
+        &[("user-id", "7")],
+        "s://7?user%2Did=7",
+    );
 }
 
 proptest! {
@@ -122,4 +161,13 @@ proptest! {
         let values = BTreeMap::from(values);
         prop_assert_eq!(template.matches(&template.expand(&values)), Some(values));
     }
+}
+
+#[test]
+fn a_variable_is_named_once_and_required_where_its_place_is_not_left_out() {
+    let template = UriTemplate::parse("s://{a}/{+b}{/c}{?d,a,e}{#f:3}").expect("a template");
+    let variables: Vec<_> = template.variables().collect();
+    assert_eq!(variables, ["a", "b", "c", "d", "e", "f"]);
+    let required = variables.iter().filter(|name| template.requires(name));
+    assert_eq!(required.collect::<Vec<_>>(), [&"a", &"b"]);
 }

@@ -80,7 +80,7 @@ impl ResourceTemplate {
         let form = H::parameters().form;
         let description = protocol::ResourceTemplate::new(template, name);
         Self {
-            template: UriTemplate::parse(&description.uri_template),
+            template: UriTemplate::parse(&description.uri_template).filter(UriTemplate::can_match),
             description,
             handler: erase(handler, IntoReadResult::into_read_result),
             completers: Completers::of(form.as_deref()),
