@@ -45,6 +45,7 @@ pub mod secret;
 pub mod servers;
 pub mod session;
 pub mod sign_in;
+pub mod size;
 pub mod stderr;
 mod substitute;
 pub mod suite;

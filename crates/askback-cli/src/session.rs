@@ -47,6 +47,7 @@ use crate::{
     replay::Replay,
     role::Role,
     sign_in::SignInArgs,
+    size,
     stderr::StderrTo,
     target::{Reach, Target},
     told::told,
@@ -59,6 +60,9 @@ const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
 /// How long standard error is read after a server has answered, for what it wrote before.
 const STDERR_BEHIND: Duration = Duration::from_millis(50);
+/// The largest message that is read without `--max-message`: pictures of 20 MB in base64. A server that runs on the
+/// person's machine has less reason for a tight limit than one that serves the internet.
+const MAX_MESSAGE_BYTES: usize = 32 << 20;
 
 /// The most lines that are shown of what a build says within the time of a few remarks.
 const BUILD_LINES: u32 = 1024;
@@ -85,6 +89,9 @@ pub struct SessionArgs {
     /// it writes once it has started
     #[arg(long, value_name = "show|hide|FILE", value_parser = StderrTo::read)]
     stderr: Option<StderrTo>,
+    /// Read messages of the server up to this size; else up to 32MiB
+    #[arg(long, value_name = "SIZE", value_parser = size::read)]
+    max_message: Option<usize>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
@@ -323,6 +330,7 @@ impl SessionArgs {
     /// Returns the limits of a session.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
+        limits.wire.message_bytes = self.max_message.unwrap_or(MAX_MESSAGE_BYTES);
         if let Some(seconds) = self.timeout {
             limits.wire.request = Duration::from_secs(seconds);
             limits.client.probe = limits.client.probe.min(limits.wire.request);
@@ -636,6 +644,9 @@ pub fn failed(error: ClientError) -> Error {
             result: RawJson::new(&*result).ok(),
             ..failed
         },
+        ClientError::TooLarge(_) => {
+            failed.hint("--max-message SIZE, such as 128MiB, allows larger ones.")
+        }
         ClientError::Authorization(error) => hinted(failed, &error),
         ClientError::Unauthorized { .. } => failed.hint(headers::HOW),
         ClientError::Http {

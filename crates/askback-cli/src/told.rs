@@ -6,6 +6,8 @@ use askback_host::{
     words,
 };
 
+use crate::size;
+
 /// Splits an error into words of ours and the words of the other side. Any text in an error may
 /// hold a part of a peer's message.
 pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
@@ -19,6 +21,13 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             }),
         ),
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
+        ClientError::TooLarge(most) => (
+            words!(
+                "a message of the server is larger than {}, the most that is read",
+                size::shown(*most)
+            ),
+            None,
+        ),
         ClientError::Incompatible { spoken, offered } => {
             let spoken = spoken.iter().map(|revision| Words::from(revision.as_str()));
             let spoken = Words::join(spoken, ", ");

@@ -27,6 +27,10 @@ pub enum ClientError {
     /// The server said something the protocol does not allow.
     #[error("the server broke the protocol: {0}")]
     Protocol(String),
+    /// A message of the server is larger than [`message_bytes`](crate::limits::WireLimits::message_bytes)
+    /// allows.
+    #[error("a message of the server is larger than {0} bytes, the limit `wire.message_bytes`")]
+    TooLarge(usize),
     /// The server speaks no revision this client may speak.
     #[error(
         "no protocol revision in common: the server speaks {}, this client {}",

@@ -327,6 +327,13 @@ impl Connection {
             Ok(Payload::Single(content)) => self.handle(content, None, now),
             Ok(Payload::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
             Err(malformed) => {
+                let most = self.profile.limits.wire.message_bytes;
+                if let Some(id) = malformed.id.as_ref()
+                    && malformed.response
+                    && message.bytes > most
+                {
+                    return self.handle_response(Some(id), Err(ClientError::TooLarge(most)), now);
+                }
                 self.handle_malformed(malformed, None, message.excerpt.as_deref(), now);
             }
         }

@@ -58,7 +58,10 @@ impl Events {
                 }
             }
             if let Some(too_long) = self.failed {
-                return Err(NoEvent::Failed(ClientError::Protocol(too_long.to_string())));
+                return Err(NoEvent::Failed(match too_long {
+                    TooLong::Event(most) => ClientError::TooLarge(most),
+                    _ => ClientError::Protocol(too_long.to_string()),
+                }));
             }
             match next_piece(&mut self.body).await {
                 Ok(Some(chunk)) => self.parse(&chunk),
