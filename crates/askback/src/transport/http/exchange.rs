@@ -7,6 +7,7 @@ use askback_core::{
     http::media::Media,
     jsonrpc::{self, Message, Payload, RequestId},
     protocol::codes,
+    quote::excerpt,
 };
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -18,7 +19,7 @@ use super::{
     eras::Known,
     events::{Events, NoEvent, Resumption, is_message},
     message::{PendingRequest, Reply},
-    send::{self, Response, Way, media, refusal},
+    send::{self, Response, Way, media, refusal, refusal_in_full, saying},
     stream::{self, Attempts},
 };
 
@@ -88,7 +89,7 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
         Ok(Ok(response)) if is_over(&response, in_session) => {
             return Ended::Over(SESSION_OVER.to_owned());
         }
-        Ok(Ok(response)) => refusal(&response, None).to_string(),
+        Ok(Ok(response)) => refusal_in_full(response, &way.limits).await.to_string(),
         Ok(Err(Lost::Failed(error))) => error.to_string(),
         Ok(Err(Lost::Broken(why))) => why,
         Ok(Err(_)) | Err(_) => "it took too long".to_owned(),
@@ -240,12 +241,12 @@ async fn refused(
     response: Response,
 ) -> Result<Answer, Failure> {
     let status = response.status();
-    let error = refusal(&response, None);
+    let mut error = refusal(&response, None);
     let is_about_more = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
         // A server that fails says nothing of what it speaks.
         || status.is_server_error() && request.is_opening();
     if is_about_more {
-        return Err(failed(error));
+        return Err(failed(refusal_in_full(response, &way.limits).await));
     }
     if media(&response) == Some(Media::Json) {
         let body = send::read(response, &way.limits).await?;
@@ -258,6 +259,9 @@ async fn refused(
                 rest: None,
             }));
         }
+        error = saying(error, &excerpt(String::from_utf8_lossy(&body).trim()));
+    } else {
+        error = refusal_in_full(response, &way.limits).await;
     }
     let may_be_old = matches!(
         status,

@@ -14,13 +14,14 @@ use askback_core::{
     },
     jsonrpc::RequestId,
     limits::Limits,
+    quote::excerpt,
     revision::Revision,
 };
 use askback_requests::{Requests, Unanswered, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
-    header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE},
+    header::{ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
     uri::InvalidUri,
 };
 use http_body::Body as _;
@@ -35,6 +36,9 @@ use super::{
 use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+
+/// The most of a refusal's body that is read, in bytes.
+const SHOWN_BODY_BYTES: usize = 1 << 10;
 
 /// The state that all requests to one server share.
 pub(super) struct Way {
@@ -328,7 +332,7 @@ fn broken_off(error: hyper::Error) -> Lost {
 }
 
 fn too_long(too_long: BodyTooLong) -> Lost {
-    Lost::Failed(ClientError::Protocol(format!("its answer {too_long}")))
+    Lost::Failed(ClientError::TooLarge(too_long.0))
 }
 
 /// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
@@ -349,10 +353,54 @@ pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
         };
     }
     let why = why.or(status.canonical_reason()).unwrap_or("unknown");
+    let retry_after = response.headers().get(RETRY_AFTER);
+    let retry_after = retry_after.map(|value| String::from_utf8_lossy(value.as_bytes()));
     ClientError::Http {
         status: status.as_u16(),
-        why: why.to_owned(),
+        why: match retry_after {
+            Some(after) => format!("{why} (Retry-After: {})", excerpt(&after)),
+            None => why.to_owned(),
+        },
     }
+}
+
+/// Returns the same error with the beginning of the body, in which the server or a gateway says why.
+pub(super) async fn refusal_in_full(response: Response, limits: &Limits) -> ClientError {
+    let error = refusal(&response, None);
+    if !matches!(error, ClientError::Http { .. }) {
+        return error;
+    }
+    let kind = response.headers().get(CONTENT_TYPE);
+    if kind.is_some_and(|kind| {
+        kind.as_bytes()
+            .to_ascii_lowercase()
+            .starts_with(b"text/html")
+    }) {
+        return saying(error, "an HTML page");
+    }
+    let mut body = response.into_body();
+    let mut beginning = Vec::new();
+    let reading = async {
+        while beginning.len() < SHOWN_BODY_BYTES
+            && let Ok(Some(piece)) = next_piece(&mut body).await
+        {
+            let room = SHOWN_BODY_BYTES - beginning.len();
+            beginning.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+    };
+    // A body that does not come is not waited for: the status is known.
+    let _ = tokio::time::timeout(limits.http.connect, reading).await;
+    saying(error, &excerpt(String::from_utf8_lossy(&beginning).trim()))
+}
+
+/// Adds what the body of a refusal says.
+pub(super) fn saying(mut error: ClientError, said: &str) -> ClientError {
+    if let ClientError::Http { why, .. } = &mut error
+        && !said.is_empty()
+    {
+        *why = format!("{why}: {said}");
+    }
+    error
 }
 
 fn unsent(why: Unanswered) -> Lost {

@@ -316,7 +316,11 @@ async fn bad_answers_end_the_call_and_say_why() {
         assert_eq!(error.to_string(), expected);
     }
     type Answer = fn(&super::Asked) -> Reply;
-    let cases: [(Answer, &str); 12] = [
+    // 200 characters of the body.
+    const LONG_BODY: &str = "the server answered with HTTP status 500: Internal Server Error: \
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+    let cases: [(Answer, &str); 17] = [
         (
             |_| Reply::empty(202),
             "the server answered with HTTP status 202: a request was not answered",
@@ -330,6 +334,31 @@ async fn bad_answers_end_the_call_and_say_why() {
             "the server answered with HTTP status 404: Not Found",
         ),
         (
+            |_| Reply::json(429, r#"{"detail": "slow down"}"#).header("Retry-After", "30"),
+            r#"the server answered with HTTP status 429: Too Many Requests (Retry-After: 30): {"detail": "slow down"}"#,
+        ),
+        (
+            |_| {
+                Reply::empty(503)
+                    .header("Content-Type", "text/plain")
+                    .and("no\nroom\u{1b}[0m \n")
+            },
+            r"the server answered with HTTP status 503: Service Unavailable: no\nroom\u{1b}[0m",
+        ),
+        (
+            |_| {
+                Reply::empty(502)
+                    .header("Content-Type", "text/html")
+                    .and("<html>")
+            },
+            "the server answered with HTTP status 502: Bad Gateway: an HTML page",
+        ),
+        (
+            |_| Reply::empty(500).and("{"),
+            "the server answered with HTTP status 500: Internal Server Error: {",
+        ),
+        (|_| Reply::json(500, vec![b'x'; 5000]), LONG_BODY),
+        (
             |_| {
                 Reply::empty(200)
                     .header("Content-Type", "text/html")
@@ -339,7 +368,7 @@ async fn bad_answers_end_the_call_and_say_why() {
         ),
         (
             |_| Reply::json(200, "{"),
-            "the server broke the protocol: its answer cannot be read: the message is not JSON: EOF while parsing an object at line 1 column 1",
+            "the server broke the protocol: its answer cannot be read: the message is not JSON: it ends too early",
         ),
         (
             |_| Reply::json(200, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#),
@@ -347,11 +376,11 @@ async fn bad_answers_end_the_call_and_say_why() {
         ),
         (
             |_| Reply::json(200, vec![b' '; (4 << 20) + 1]),
-            "the server broke the protocol: its answer is longer than the 4194304 bytes accepted here",
+            "a message of the server is larger than 4194304 bytes, the limit `wire.message_bytes`",
         ),
         (
             |_| Reply::events("data: ").and(&" ".repeat((4 << 20) + 100)),
-            "the server broke the protocol: an event of the stream is longer than the 4194304 bytes accepted here",
+            "a message of the server is larger than 4194304 bytes, the limit `wire.message_bytes`",
         ),
         (
             |_| Reply::empty(200).header("X-Large", "x".repeat(70_000)),
