@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Greeting, Output, ServerEnd, State,
+    CallId, Carrier, ClientError, ClientMessage, Connection, Greeting, Output, ServerEnd, State,
     call::{Call, Sent, Stage},
     introduction::SentMeta,
 };
@@ -77,8 +77,12 @@ impl Connection {
         }
         if !self.restarts.admit(now) {
             let limits = &self.profile.limits;
+            let what = match self.carrier {
+                Carrier::Stream => "it was started again",
+                Carrier::Exchanges { .. } => "a new session was begun",
+            };
             let why = format!(
-                "it was started again {} times within {:?}",
+                "{what} {} times within {:?}",
                 limits.client.restarts, limits.client.restarts_window
             );
             return self.fail_ready(&ClientError::Crashed(why.into()));
@@ -88,7 +92,13 @@ impl Connection {
                 call.restarted = true;
             }
         }
-        self.note("the server went away and is started again".into());
+        let note = match self.carrier {
+            Carrier::Stream => "the server went away and is started again",
+            Carrier::Exchanges { .. } => {
+                "the session with the server ended, and a new one is begun"
+            }
+        };
+        self.note(note.into());
         self.state = State::Connecting;
         self.out.push_back(Output::Connect);
     }

@@ -319,3 +319,20 @@ fn what_a_lost_session_did_not_take_up_waits_for_the_next() {
         ),
     );
 }
+
+#[test]
+fn a_session_that_ended_is_not_called_a_restart() {
+    check(&modern(
+        r#"
+        ! exchanges
+        ! call 7 tools/call {"name":"t"}
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        < {"id":2,"result":{"resultType":"input_required","requestState":"1"}}
+        ! until 50
+        >> {"id":3,"method":"tools/call","params":{"name":"t","requestState":"1","_meta":{"progressToken":3}}}
+        ! gone the server no longer knows the session
+        = note: the session with the server ended, and a new one is begun
+        = connect
+        "#,
+    ));
+}
