@@ -26,7 +26,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::{NAME, Names, names::Resolver};
+use crate::{NAME, Names, in_full, names::Resolver};
 
 /// How long a connection is silent between two questions whether its peer is there, and how many
 /// questions stay without an answer before it is dead.
@@ -110,7 +110,10 @@ impl Inner {
         };
         let mut to_proxy = self.to_proxy.clone();
         if server.scheme() != Some(&Scheme::HTTPS) {
-            return Ok(Wire::to_proxy(to_proxy.call(proxy.uri().clone()).await?));
+            let connected = to_proxy.call(proxy.uri().clone()).await;
+            return Ok(Wire::to_proxy(
+                connected.map_err(|why| behind(proxy.uri(), why))?,
+            ));
         }
         let named = HeaderMap::from_iter([(USER_AGENT, NAME)]);
         let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy).with_headers(named);
@@ -118,8 +121,22 @@ impl Inner {
             tunnel = tunnel.with_auth(password.clone());
         }
         let mut secured = HttpsConnector::from((tunnel, Arc::clone(&self.tls)));
-        Ok(Wire::to_server(secured.call(server).await?))
+        let connected = secured.call(server).await;
+        Ok(Wire::to_server(
+            connected.map_err(|why| behind(proxy.uri(), why))?,
+        ))
     }
+}
+
+/// Names the proxy, without a name and a password in its URL, in the error of a connection through it: otherwise the
+/// server would seem to be out of order.
+fn behind(proxy: &Uri, why: impl Into<Failed>) -> Failed {
+    let host = proxy.authority().map_or("", |authority| {
+        let whole = authority.as_str();
+        whole.rsplit('@').next().unwrap_or(whole)
+    });
+    let why = in_full(&*why.into());
+    io::Error::other(format!("through the proxy {host}: {why}")).into()
 }
 
 /// The address by which a server is named itself.

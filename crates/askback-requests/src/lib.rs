@@ -294,6 +294,25 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_proxy_that_is_not_reached_is_named() {
+        // A port that was free a moment ago.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let proxy = Url::parse(&format!("http://me:secret@127.0.0.1:{port}")).unwrap();
+        let limits = HttpLimits::default();
+        let requests = Requests::new(&Route::Proxy(proxy), here(), &limits).unwrap();
+        for server in ["http://far.example/mcp", "https://far.example/mcp"] {
+            let request = Request::get(server).body(Default::default()).unwrap();
+            let Err(Unanswered::Unreachable(why)) = requests.send(request).await else {
+                panic!("nothing listens there");
+            };
+            let named = format!("through the proxy 127.0.0.1:{port}: ");
+            assert!(why.contains(&named) && !why.contains("secret"), "{why}");
+        }
+    }
+
     #[test]
     fn the_password_of_a_proxy_is_for_the_proxy_alone() {
         let proxies = Matcher::builder().all("http://me:secret@proxy.example");
