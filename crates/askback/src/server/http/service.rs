@@ -139,11 +139,7 @@ impl Service {
             Ok(is_from_page) => is_from_page,
             Err(refused) => return self.0.refuse(&parts, refused),
         };
-        let methods = if self.0.handshakes {
-            "POST, GET, DELETE"
-        } else {
-            "POST"
-        };
+        let methods = self.0.methods(&parts);
         let mut answered = None;
         if self.0.protected.protects() {
             answered = self.0.protected.answer(&self.0.shared, &mut parts).await;

@@ -36,7 +36,7 @@ async fn a_server_without_sessions_takes_only_posts() {
         assert_eq!(response.header("allow"), Some(allowed), "{method}");
     }
     let headers = [&headers[..], &[("mcp-protocol-version", "2026-07-28")]].concat();
-    for method in ["GET", "DELETE"] {
+    for method in ["GET", "DELETE", "HEAD", "PUT"] {
         let response = both.send(method, "/mcp", &headers, "").await;
         assert_eq!(response.status, 405, "{method} in the stateless era");
         assert_eq!(response.header("allow"), Some("POST"));

@@ -88,6 +88,18 @@ impl Inner {
         (theirs && session.paired == paired).then_some(session)
     }
 
+    /// The methods of the endpoint, for the revision that the request names.
+    pub(super) fn methods(&self, parts: &Parts) -> &'static str {
+        let version = single(&parts.headers, &VERSION).ok().flatten();
+        let version = version.and_then(|version| std::str::from_utf8(version).ok());
+        let revision = version.and_then(|version| version.parse::<Revision>().ok());
+        match revision.map(Revision::era) {
+            Some(Era::Modern) => "POST",
+            _ if self.handshakes => "POST, GET, DELETE",
+            _ => "POST",
+        }
+    }
+
     pub(super) fn speaks(&self, revision: Revision) -> bool {
         self.shared.profile.revisions.contains(&revision)
     }
@@ -101,7 +113,7 @@ impl Inner {
                 let version = std::str::from_utf8(version).unwrap_or_default();
                 match version.parse::<Revision>() {
                     Ok(revision) if revision.era() == Era::Modern => {
-                        return Route::Nowhere(response::not_allowed("POST"));
+                        return Route::Nowhere(response::not_allowed(self.methods(parts)));
                     }
                     Ok(revision) if self.speaks(revision) => {}
                     _ => return Route::Nowhere(unknown_version()),
