@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
+    forms::FormSchema,
     http::params::HeaderAnnotations,
     limits::Limits,
     protocol::{
@@ -74,8 +75,8 @@ impl Tool {
     {
         let handler = erase(handler, IntoToolResult::into_tool_result);
         let parameters = handler.parameters();
-        let form = parameters.form.as_ref();
-        let form = form.and_then(|form| Schema::from_text(form.to_json()).ok());
+        let form = parameters.form.as_deref();
+        let form = form.and_then(|form| Schema::from_text(closed(form).to_json()).ok());
         let input = form.or_else(|| parameters.schema.clone());
         Self {
             description: protocol::Tool {
@@ -239,6 +240,15 @@ impl Tool {
 }
 
 described!(Tool.description: "Sets the description of what it does, for a model and for people.");
+
+/// A form whose schema says that there are no other arguments: a call with others is refused, so that a
+/// model that misspells the name of an optional argument learns of it.
+fn closed(form: &FormSchema) -> FormSchema {
+    let mut form = form.clone();
+    let annotations = &mut form.annotations;
+    annotations.insert("additionalProperties".to_owned(), false.into());
+    form
+}
 
 /// A schema in which a header is named for an argument; none where there is no such argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {

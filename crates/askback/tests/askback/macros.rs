@@ -220,6 +220,7 @@ async fn a_tool_is_told_as_it_was_written() {
     let object = json!({"type": "object"});
     lists(tools, "outputSchema", json!([null, object, null, null]));
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["destination"]));
+    assert_eq!(tools[0]["inputSchema"]["additionalProperties"], false);
     assert_eq!(tools[1]["inputSchema"], object);
 }
 
