@@ -17,10 +17,10 @@ async fn borrows_a_text(path: &str) -> Result<()> {}
 async fn takes_a_size(size: usize) -> Result<()> {}
 
 #[tool]
-async fn takes_a_tuple(pair: (u8, u8)) -> Result<()> {}
+async fn takes_a_tuple(_pair: (u8, u8)) {}
 
 #[tool]
-async fn takes_texts(names: Vec<String>) -> Result<()> {}
+async fn takes_texts(_names: Vec<String>) {}
 
 #[tool]
 async fn has_no_name(_: String) -> Result<()> {}
