@@ -2,10 +2,10 @@
 
 use alloc::{format, string::String};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use super::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestId};
 use crate::quote::{Quoted, clipped};
 
 /// Why a request failed.
@@ -14,6 +14,7 @@ use crate::quote::{Quoted, clipped};
 pub struct ErrorObject {
     /// The kind of error; the codes of JSON-RPC stand in [`jsonrpc`](super), those of MCP in
     /// [`protocol::codes`](crate::protocol::codes).
+    #[serde(deserialize_with = "code")]
     pub code: i64,
     /// One sentence that says what is wrong.
     pub message: String,
@@ -69,6 +70,14 @@ impl ErrorObject {
     /// [`INTERNAL_ERROR`] with the reason.
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::new(INTERNAL_ERROR, reason)
+    }
+}
+
+/// Reads a code: an id that is a number is read alike.
+fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    match RequestId::deserialize(deserializer)? {
+        RequestId::Number(code) => Ok(code),
+        RequestId::String(_) => Err(de::Error::custom("the code of an error is an integer")),
     }
 }
 

@@ -12,33 +12,48 @@ pub const KEPT_ENDS: usize = 512;
 #[derive(Default)]
 struct Beginning {
     id: Option<RequestId>,
+    has_version: bool,
     has_method: bool,
     has_outcome: bool,
 }
 
 /// The error for a message that has more than so many bytes. All that need be there of it are its ends.
 pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
-    let beginning = Beginning::of(bytes);
-    let id = beginning.id.or_else(|| last_id(bytes));
     let reason = format!("the message has more than the {most} bytes accepted here");
+    // The middle may be cut out: neither end is more than half of it.
+    let end = KEPT_ENDS.min(bytes.len() / 2);
+    named(bytes, end, ErrorObject::new(INVALID_REQUEST, reason))
+}
+
+/// The error for a message that is not read, with what so many bytes at either end of it tell.
+pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> Malformed {
+    let beginning = Beginning::of(&bytes[..end]);
+    let id = beginning
+        .id
+        .or_else(|| last_id(&bytes[bytes.len() - end..]));
+    // A line of a log may have a member `error` as well.
+    let is_named = beginning.has_version || id.is_some();
     Malformed {
-        response: beginning.has_outcome && !beginning.has_method,
+        response: beginning.has_outcome && !beginning.has_method && is_named,
         notification: beginning.has_method && id.is_none(),
         id,
-        error: ErrorObject::new(INVALID_REQUEST, reason),
+        error,
     }
 }
 
 impl Beginning {
     fn of(bytes: &[u8]) -> Self {
         let mut beginning = Self::default();
-        let mut walk = Walk::new(text(&bytes[..end(bytes)]));
+        let mut walk = Walk::new(text(bytes));
         let mut id = None;
         // It ends within one of its members. An id is all there once another member is.
         let _ = walk.object(|walk, name| {
             beginning.id = beginning.id.take().or(id.take());
             match name {
-                "jsonrpc" => walk.string().map(drop),
+                "jsonrpc" => {
+                    beginning.has_version = true;
+                    walk.string().map(drop)
+                }
                 "id" => {
                     id = Some(walk.request_id()?);
                     Some(())
@@ -58,14 +73,9 @@ impl Beginning {
     }
 }
 
-/// How many bytes of either end of a message are looked at: never more than half of it, as the middle may be cut out.
-fn end(bytes: &[u8]) -> usize {
-    KEPT_ENDS.min(bytes.len() / 2)
-}
-
 /// The id behind the member that is long. What ends with the one brace that ends the message is a member of the message.
 fn last_id(bytes: &[u8]) -> Option<RequestId> {
-    let last = bytes[bytes.len() - end(bytes)..].utf8_chunks().last()?;
+    let last = bytes.utf8_chunks().last()?;
     let end = last.valid();
     last.invalid().is_empty().then_some(())?;
     let at = end.rfind(r#""id""#)?;

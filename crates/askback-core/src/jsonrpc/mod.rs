@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 messages: strict, bounded reading and direct writing.
+//! JSON-RPC 2.0 messages: bounded reading and direct writing.
 //!
 //! [`parse`] looks at the envelope only and keeps `params` and `result` as the text they came as;
 //! whoever knows the method decodes them. [`parse_request`] reads what is nearly always sent, a
@@ -9,6 +9,8 @@
 mod error;
 mod long;
 mod read;
+mod recover;
+mod text;
 mod walk;
 mod write;
 mod written;
@@ -31,6 +33,8 @@ pub use error::ErrorObject;
 pub use long::KEPT_ENDS;
 pub use read::{ReadParams, parse, parse_request};
 pub(crate) use read::{is_short, text_within};
+#[cfg(feature = "client")]
+pub(crate) use recover::recover;
 pub(crate) use walk::Walk;
 #[cfg(feature = "client")]
 pub(crate) use write::write_request_of;
@@ -237,6 +241,19 @@ impl Write for Appending<'_> {
     }
 }
 
+/// The greatest magnitude up to which every whole number is exact in an `f64`.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The integer that a number is, if it has no fraction. Writers in languages with one type of number write `1.0` for it.
+pub(crate) fn whole(number: f64) -> Option<i64> {
+    // The cast is exact within these bounds; `f64::fract` is not in `core`.
+    #[allow(clippy::cast_possible_truncation)]
+    let integer = number as i64;
+    #[allow(clippy::cast_precision_loss, clippy::float_cmp)]
+    let is_exact = number.abs() <= EXACT && integer as f64 == number;
+    is_exact.then_some(integer)
+}
+
 struct RequestIdVisitor;
 
 impl Visitor<'_> for RequestIdVisitor {
@@ -254,6 +271,12 @@ impl Visitor<'_> for RequestIdVisitor {
         i64::try_from(number)
             .map(RequestId::Number)
             .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        whole(number)
+            .map(RequestId::Number)
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
     }
 
     fn visit_str<E: de::Error>(self, string: &str) -> Result<Self::Value, E> {

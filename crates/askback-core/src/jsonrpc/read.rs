@@ -20,6 +20,7 @@ use serde_json::{error::Category, value::RawValue};
 use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
     RequestId, Response, VERSION, Walk, long,
+    text::{has_halves, message_text},
 };
 use crate::{json::explain, limits::WireLimits};
 
@@ -40,8 +41,9 @@ pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, Malformed> {
         malformed.id = malformed.id.filter(|id| is_short(id, limits));
         return Err(malformed);
     }
-    let text = core::str::from_utf8(bytes)
+    let text = message_text(bytes)
         .map_err(|error| Malformed::unreadable(format!("the message is not UTF-8: {error}")))?;
+    let text = &*text;
     if text.trim_ascii_start().starts_with('[') {
         return parse_batch(text, limits);
     }
@@ -60,13 +62,14 @@ pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option
     is_short(&request.0, limits).then_some(request)
 }
 
-/// A message as text, where it is no larger than is accepted.
+/// A message as text, if it is no larger than is accepted and nothing in it has to be replaced.
 pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'a str> {
     if bytes.len() > limits.message_bytes {
         return None;
     }
     let text = core::str::from_utf8(bytes).ok()?;
-    (!has_more_values(text, limits.message_values)).then_some(text)
+    let is_usual = !has_halves(text) && !has_more_values(text, limits.message_values);
+    is_usual.then_some(text)
 }
 
 /// The method of a request with its parameters.
@@ -99,7 +102,7 @@ impl Malformed {
     }
 
     /// Tells text that is not JSON from JSON that is not a message.
-    fn from_json(error: &serde_json::Error) -> Self {
+    pub(super) fn from_json(error: &serde_json::Error) -> Self {
         match error.classify() {
             Category::Data => Self::invalid(format!("not a JSON-RPC message: {}", explain(error))),
             Category::Syntax | Category::Eof | Category::Io => {
@@ -110,7 +113,7 @@ impl Malformed {
     }
 }
 
-fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
+pub(super) fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
     if let Some(response) = read_response(text, limits) {
         return Ok(Message::Response(response));
     }
@@ -230,7 +233,10 @@ impl<'a> Envelope<'a> {
                 limits.request_id_bytes
             )));
         }
-        let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
+        // A line of a log may have a member `error` as well.
+        let is_named = self.jsonrpc.is_some() || self.id.is_some();
+        let has_outcome = self.result.is_some() || self.error.is_some();
+        let response = self.method.is_none() && has_outcome && is_named;
         let notification = self.id.is_none() && self.method.and_then(string).is_some();
         let judged = match has_more_values(text, limits.message_values) {
             true => Err(format!(

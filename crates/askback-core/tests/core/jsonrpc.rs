@@ -77,10 +77,6 @@ fn what_is_not_json_is_a_parse_error() {
         ),
         ("UTF-16", b"{\0\"\0}\0"),
         (
-            "a byte order mark",
-            b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-        ),
-        (
             "a broken value inside params",
             br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":tru}}"#,
         ),
@@ -154,16 +150,6 @@ fn what_is_json_but_no_message_is_an_invalid_request() {
         (
             "a fraction as id",
             r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-            None,
-        ),
-        (
-            "a whole fraction as id",
-            r#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#,
-            None,
-        ),
-        (
-            "an exponent as id",
-            r#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#,
             None,
         ),
         (

@@ -1,0 +1,63 @@
+//! What a server sent that is no JSON: whose answer it is.
+
+use alloc::{borrow::ToOwned, vec::Vec};
+
+use serde_json::value::RawValue;
+
+use super::{
+    ErrorObject, KEPT_ENDS, Malformed, Message, PARSE_ERROR, Payload, is_short, long,
+    read::parse_single, text::message_text,
+};
+use crate::limits::WireLimits;
+
+/// Looks again at what could not be read: the request that waits for it is not to wait in vain.
+///
+/// Several messages on one line are read one by one, as a batch. Of anything else, its ends tell whether it is a
+/// response, and to which request.
+///
+/// # Errors
+///
+/// [`Malformed`] with what is known of the message. A response without an id may belong to any request.
+pub(crate) fn recover(
+    bytes: &[u8],
+    malformed: Malformed,
+    limits: &WireLimits,
+) -> Result<Payload, Malformed> {
+    if malformed.error.code != PARSE_ERROR {
+        return Err(malformed);
+    }
+    if let Some(messages) = several(bytes, limits) {
+        return Ok(Payload::Batch(messages));
+    }
+    let start = bytes.trim_ascii_start();
+    let header = b"content-length:";
+    if start.len() >= header.len() && start[..header.len()].eq_ignore_ascii_case(header) {
+        let why = "the server writes Content-Length headers, as the Language Server Protocol has them; MCP over \
+                   stdio has one message a line, without headers";
+        return Err(Malformed {
+            response: true,
+            error: ErrorObject::new(PARSE_ERROR, why.to_owned()),
+            ..malformed
+        });
+    }
+    let mut named = long::named(bytes, KEPT_ENDS.min(bytes.len()), malformed.error);
+    named.id = named.id.filter(|id| is_short(id, limits));
+    Err(named)
+}
+
+/// The messages of a line that holds several, if the first is one.
+fn several(bytes: &[u8], limits: &WireLimits) -> Option<Vec<Result<Message, Malformed>>> {
+    let text = message_text(bytes).ok()?;
+    let values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
+    let mut messages = Vec::new();
+    for value in values.take(limits.batch_messages) {
+        messages.push(match value {
+            Ok(value) => parse_single(value.get(), limits),
+            Err(error) => Err(Malformed::from_json(&error)),
+        });
+        if matches!(messages[..], [Err(_)]) {
+            return None;
+        }
+    }
+    (!messages.is_empty()).then_some(messages)
+}

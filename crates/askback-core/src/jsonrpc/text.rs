@@ -1,0 +1,143 @@
+//! The text of a message: without a byte order mark, and without halves of surrogate pairs.
+
+use alloc::{borrow::Cow, vec::Vec};
+use core::str::Utf8Error;
+
+use memchr::memchr;
+
+/// What some writers put before their first message, or before each.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How long an escape such as `\ud83d` is.
+const ESCAPE: usize = 6;
+
+/// Returns the text of a message as it is read.
+///
+/// A text that was cut within an emoji holds half of a surrogate pair, which the grammar of JSON allows and UTF-8
+/// cannot say. Each becomes U+FFFD, written as `\ufffd`: the message stays as long as it was.
+pub(super) fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    core::str::from_utf8(bytes).map(whole_characters)
+}
+
+/// Whether an escape stands in a text that is half of a surrogate pair without the other half.
+pub(super) fn has_halves(text: &str) -> bool {
+    next_half(text.as_bytes(), 0).is_some()
+}
+
+fn whole_characters(text: &str) -> Cow<'_, str> {
+    let Some(first) = next_half(text.as_bytes(), 0) else {
+        return Cow::Borrowed(text);
+    };
+    let mut bytes: Vec<u8> = text.as_bytes().to_vec();
+    let mut next = Some(first);
+    while let Some(at) = next {
+        bytes[at..at + ESCAPE].copy_from_slice(br"\ufffd");
+        next = next_half(&bytes, at + ESCAPE);
+    }
+    // ASCII was replaced by ASCII.
+    Cow::Owned(alloc::string::String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The next escape that is half of a surrogate pair without the other half. Nearly all messages have no escape.
+fn next_half(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr(b'\\', bytes.get(at..)?)?;
+        match surrogate(bytes, at) {
+            None => at += 2,
+            Some(Half::Low) => return Some(at),
+            Some(Half::High) => match surrogate(bytes, at + ESCAPE) {
+                Some(Half::Low) => at += 2 * ESCAPE,
+                _ => return Some(at),
+            },
+        }
+    }
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+/// The half of a pair that is escaped at a place.
+fn surrogate(bytes: &[u8], at: usize) -> Option<Half> {
+    let &[b'\\', b'u', b'd' | b'D', second, third, fourth] = bytes.get(at..at + ESCAPE)? else {
+        return None;
+    };
+    if !third.is_ascii_hexdigit() || !fourth.is_ascii_hexdigit() {
+        return None;
+    }
+    match second {
+        b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => Some(Half::High),
+        b'c'..=b'f' | b'C'..=b'F' => Some(Half::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::String, vec::Vec};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &str) {
+        assert_eq!(message_text(bytes).unwrap(), expected);
+        let text = core::str::from_utf8(bytes).unwrap();
+        let is_changed = text.trim_start_matches('\u{feff}') != expected;
+        assert_eq!(has_halves(text), is_changed, "{text}");
+    }
+
+    #[test]
+    fn each_half_of_a_pair_becomes_the_replacement_character() {
+        let same = [
+            r#"{"a":"plain"}"#,
+            r#""\ud83d\ude00""#,
+            r#""\uD83D\uDE00\n\u00e9\"""#,
+            r#""\\ud83d""#,
+            r#""\\\\ud83d and \ud83d\ude00""#,
+            r#""\ud7ff\ue000""#,
+            r#""\ud8"#,
+            r#""\ud8zz""#,
+            "\\",
+            "",
+        ];
+        for text in same {
+            check(text.as_bytes(), text);
+        }
+        check(br#""cut \ud83d""#, r#""cut \ufffd""#);
+        check(br#""\uDE00 low""#, r#""\ufffd low""#);
+        check(br#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#);
+        check(br#""\ude00\ud83d""#, r#""\ufffd\ufffd""#);
+        check(br#""\\\ud83d\n""#, r#""\\\ufffd\n""#);
+        check(br#"{"\udc00":"\ud83d\"}"}"#, r#"{"\ufffd":"\ufffd\"}"}"#);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_message() {
+        check(b"\xef\xbb\xbf{}", "{}");
+        check(b"{}", "{}");
+        assert!(message_text(b"\xef\xbb").is_err());
+    }
+
+    #[test]
+    fn what_comes_of_any_string_is_read_by_serde() {
+        // Every sequence of four of these pieces.
+        let pieces = [
+            r"\ud83d", r"\ude00", r"\\", r"\n", "u", r"\uDBFF", "d83d", "é",
+        ];
+        let mut read = 0;
+        for number in 0..pieces.len().pow(4) {
+            let places =
+                (0..4).map(|place| pieces[number / pieces.len().pow(place) % pieces.len()]);
+            let text = format!("\"{}\"", places.collect::<Vec<_>>().concat());
+            let mended = message_text(text.as_bytes()).unwrap();
+            assert_eq!(mended.len(), text.len());
+            serde_json::from_str::<String>(&mended).unwrap();
+            let was_whole = serde_json::from_str::<String>(&text).is_ok();
+            assert_eq!(was_whole, mended == text, "{text}");
+            read += usize::from(!was_whole);
+        }
+        assert!(read > 1000, "{read}");
+    }
+}
