@@ -1,8 +1,8 @@
 //! Results of servers, as text a person can read.
 
 use askback_core::protocol::{
-    CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ReadResourceResult,
-    ResourceContents, ResourceLink, Role, SamplingBlock,
+    CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, LeftOutEntry,
+    ReadResourceResult, ResourceContents, ResourceLink, Role, SamplingBlock,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -84,13 +84,29 @@ pub fn prompt(result: &GetPromptResult) -> PeerText {
         };
         format!("[{role}]\n{}", block(&message.content))
     });
-    messages.collect::<Vec<_>>().join("\n\n").into()
+    let left_out = result.left_out.iter().map(left_out);
+    messages
+        .chain(left_out)
+        .collect::<Vec<_>>()
+        .join("\n\n")
+        .into()
 }
 
 /// Returns the text of a resource.
 pub fn resource(result: &ReadResourceResult) -> PeerText {
-    let parts: Vec<_> = result.contents.iter().map(contents).collect();
+    let left_out = result.left_out.iter().map(left_out);
+    let parts: Vec<_> = result
+        .contents
+        .iter()
+        .map(contents)
+        .chain(left_out)
+        .collect();
     parts.join("\n").into()
+}
+
+/// A line in place of what cannot be read.
+fn left_out(entry: &LeftOutEntry) -> String {
+    format!("[{} cannot be shown: {}]", entry.place, entry.why)
 }
 
 /// The files in a result: images, recordings and resources that are no text, in their order. What is

@@ -5,7 +5,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{MetaKeyError, meta_key::check_extension};
+use super::{MetaKeyError, lenient, meta_key::check_extension};
 
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
@@ -114,28 +114,60 @@ pub struct ElicitationTaskRequests {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ServerCapabilities {
     /// It has tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::capability"
+    )]
     pub tools: Option<ToolsCapability>,
     /// It has prompts.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::capability"
+    )]
     pub prompts: Option<PromptsCapability>,
     /// It has resources.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::capability"
+    )]
     pub resources: Option<ResourcesCapability>,
     /// It completes arguments (from 2025-03-26 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::capability"
+    )]
     pub completions: Option<JsonObject>,
     /// It logs to its client.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::capability"
+    )]
     pub logging: Option<JsonObject>,
     /// Its work may be tasks (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub tasks: Option<ServerTasksCapability>,
     /// Extensions it speaks, by name (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub extensions: Option<JsonObject>,
     /// Capabilities that no specification names.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub experimental: Option<JsonObject>,
 }
 
@@ -144,7 +176,11 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase")]
 pub struct ToolsCapability {
     /// It tells when the list changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub list_changed: Option<bool>,
 }
 
@@ -153,7 +189,11 @@ pub struct ToolsCapability {
 #[serde(rename_all = "camelCase")]
 pub struct PromptsCapability {
     /// It tells when the list changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub list_changed: Option<bool>,
 }
 
@@ -162,10 +202,18 @@ pub struct PromptsCapability {
 #[serde(rename_all = "camelCase")]
 pub struct ResourcesCapability {
     /// It tells when a resource changes that is watched.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub subscribe: Option<bool>,
     /// It tells when the list changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub list_changed: Option<bool>,
 }
 

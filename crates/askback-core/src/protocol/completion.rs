@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, meta::has_meta};
+use super::{Meta, lenient, meta::has_meta};
 
 /// Whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,12 @@ pub struct CompleteResult {
     /// The suggestions.
     pub completion: Completion,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
@@ -98,12 +103,21 @@ pub struct CompleteResult {
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
     /// The suggestions, best first; at most a hundred.
+    #[serde(deserialize_with = "lenient::required_list")]
     pub values: Vec<String>,
     /// How many there are in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub total: Option<u64>,
     /// Whether there are more than were sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub has_more: Option<bool>,
 }
 

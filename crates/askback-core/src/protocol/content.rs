@@ -1,11 +1,23 @@
 //! Content: what tools, prompts and models say.
 
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
+use core::fmt;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+};
 
-use super::{HasMeta, Icon, Meta, RawJson, RawObject, meta::has_meta, number, raw};
+use serde_json::value::RawValue;
+
+use super::{
+    HasMeta, Icon, LeftOutEntry, Meta, RawJson, RawObject,
+    lenient::{self, Scalar, reason},
+    meta::has_meta,
+    number, raw,
+};
+use crate::quote::Quoted;
 
 /// The speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,17 +34,26 @@ pub enum Role {
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
     /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub audience: Option<Vec<Role>>,
     /// How much it matters, from 0 (can be left out) to 1 (is needed).
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some"
+        serialize_with = "number::serialize_some",
+        deserialize_with = "lenient::scalar"
     )]
     pub priority: Option<f64>,
     /// When it last changed, as ISO 8601 (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub last_modified: Option<String>,
 }
 
@@ -425,25 +446,16 @@ impl ResourceContents {
 
 impl<'de> Deserialize<'de> for ContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let block = Block::deserialize(deserializer)?;
-        match &*block.kind {
-            "text" => block.text().map(Self::Text),
-            "image" => block.image().map(Self::Image),
-            "audio" => block.audio().map(Self::Audio),
-            "resource_link" => block.resource_link().map(Self::ResourceLink),
-            "resource" => block.resource().map(Self::Resource),
-            other => Err(unknown(
-                other,
-                "text, image, audio, resource_link and resource",
-            )),
-        }
+        Block::deserialize(deserializer)?
+            .content()
+            .map_err(de::Error::custom)
     }
 }
 
 impl<'de> Deserialize<'de> for SamplingBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let block = Block::deserialize(deserializer)?;
-        match &*block.kind {
+        let mut block = Block::deserialize(deserializer)?;
+        let read = match &*block.kind()? {
             "text" => block.text().map(Self::Text),
             "image" => block.image().map(Self::Image),
             "audio" => block.audio().map(Self::Audio),
@@ -453,7 +465,117 @@ impl<'de> Deserialize<'de> for SamplingBlock {
                 other,
                 "text, image, audio, tool_use and tool_result",
             )),
+        };
+        read.map_err(de::Error::custom)
+    }
+}
+
+/// The content of a result: each block is read by itself.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    pub(super) content: Vec<ContentBlock>,
+    pub(super) left_out: Vec<LeftOutEntry>,
+}
+
+impl Blocks {
+    /// Puts a text in the place of a block that cannot be read.
+    fn leave_out(&mut self, why: String) {
+        let place = self.content.len() + 1;
+        let text = format!("[block {place} cannot be shown: {why}]");
+        self.content.push(ContentBlock::text(text));
+        self.left_out.push(LeftOutEntry::block(place, why));
+    }
+}
+
+impl<'de> Deserialize<'de> for Blocks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BlocksVisitor)
+    }
+}
+
+struct BlocksVisitor;
+
+impl<'de> Visitor<'de> for BlocksVisitor {
+    type Value = Blocks;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of content")
+    }
+
+    /// `null` is an empty list: it is how Go writes one.
+    fn visit_unit<E: de::Error>(self) -> Result<Blocks, E> {
+        Ok(Blocks::default())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Blocks, E> {
+        let mut blocks = Blocks::default();
+        blocks.content.push(ContentBlock::text(text));
+        let why = "expected an array, got a text";
+        blocks.left_out.push(LeftOutEntry::member("content", why));
+        Ok(blocks)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Blocks, A::Error> {
+        let mut blocks = Blocks::default();
+        while let Some(BlockOrNot(block)) = seq.next_element()? {
+            match block.map_or_else(|| Err("expected an object".into()), Block::content) {
+                Ok(block) => blocks.content.push(block),
+                Err(why) => blocks.leave_out(why),
+            }
         }
+        Ok(blocks)
+    }
+}
+
+/// A block, or none if something else stands in its place.
+struct BlockOrNot<'a>(Option<Block<'a>>);
+
+impl<'de> Deserialize<'de> for BlockOrNot<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BlockOrNotVisitor)
+    }
+}
+
+struct BlockOrNotVisitor;
+
+impl<'de> Visitor<'de> for BlockOrNotVisitor {
+    type Value = BlockOrNot<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a block of content")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_str<E: de::Error>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(BlockOrNot(None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Block::deserialize(MapAccessDeserializer::new(map)).map(|block| BlockOrNot(Some(block)))
     }
 }
 
@@ -487,36 +609,78 @@ impl<'de> Deserialize<'de> for ResourceContents {
 }
 
 /// The members of every type of content. `type` may stand anywhere, and large data should be read
-/// only once, so all members are read and the type decides afterwards which are needed.
+/// only once, so all members are read and the type decides afterwards which are needed. None fails: what is wrong with
+/// one matters only if it is needed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Block<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
+    #[serde(rename = "type", borrow, default)]
+    kind: Scalar<'a>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     text: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     data: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     mime_type: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     uri: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     name: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     title: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     description: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     size: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::list")]
     icons: Option<Vec<Icon>>,
-    resource: Option<ResourceContents>,
+    resource: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::member")]
     input: Option<RawObject>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     tool_use_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::member")]
     content: Option<Vec<ContentBlock>>,
     #[serde(default, deserialize_with = "raw::present")]
     structured_content: Option<RawJson>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     is_error: Option<bool>,
+    #[serde(default, deserialize_with = "lenient::member")]
     annotations: Option<Annotations>,
-    #[serde(rename = "_meta")]
+    #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
     meta: Option<Box<Meta>>,
 }
 
-impl Block<'_> {
-    fn text<E: de::Error>(self) -> Result<TextContent, E> {
+impl<'a> Block<'a> {
+    /// The type of the block.
+    fn kind<E: de::Error>(&mut self) -> Result<Cow<'a, str>, E> {
+        match core::mem::take(&mut self.kind) {
+            Scalar::Text(kind) => Ok(kind),
+            _ => Err(E::custom("it has no `type`")),
+        }
+    }
+
+    fn content(mut self) -> Result<ContentBlock, String> {
+        let kind = match core::mem::take(&mut self.kind) {
+            Scalar::Text(kind) => kind,
+            _ => return Err("it has no `type`".into()),
+        };
+        match &*kind {
+            "text" => self.text().map(ContentBlock::Text),
+            "image" => self.image().map(ContentBlock::Image),
+            "audio" => self.audio().map(ContentBlock::Audio),
+            "resource_link" => self.resource_link().map(ContentBlock::ResourceLink),
+            "resource" => self.resource().map(ContentBlock::Resource),
+            other => Err(unknown(
+                other,
+                "text, image, audio, resource_link and resource",
+            )),
+        }
+    }
+
+    fn text(self) -> Result<TextContent, String> {
         Ok(TextContent {
             text: need(self.text, "text")?,
             annotations: self.annotations,
@@ -524,7 +688,7 @@ impl Block<'_> {
         })
     }
 
-    fn image<E: de::Error>(self) -> Result<ImageContent, E> {
+    fn image(self) -> Result<ImageContent, String> {
         Ok(ImageContent {
             data: need(self.data, "data")?,
             mime_type: need(self.mime_type, "mimeType")?,
@@ -533,7 +697,7 @@ impl Block<'_> {
         })
     }
 
-    fn audio<E: de::Error>(self) -> Result<AudioContent, E> {
+    fn audio(self) -> Result<AudioContent, String> {
         Ok(AudioContent {
             data: need(self.data, "data")?,
             mime_type: need(self.mime_type, "mimeType")?,
@@ -542,7 +706,7 @@ impl Block<'_> {
         })
     }
 
-    fn resource_link<E: de::Error>(self) -> Result<ResourceLink, E> {
+    fn resource_link(self) -> Result<ResourceLink, String> {
         Ok(ResourceLink {
             uri: need(self.uri, "uri")?,
             name: need(self.name, "name")?,
@@ -556,15 +720,16 @@ impl Block<'_> {
         })
     }
 
-    fn resource<E: de::Error>(self) -> Result<EmbeddedResource, E> {
+    fn resource(self) -> Result<EmbeddedResource, String> {
         Ok(EmbeddedResource {
-            resource: need(self.resource, "resource")?,
+            resource: serde_json::from_str(need(self.resource, "resource")?.get())
+                .map_err(|error| format!("its `resource`: {}", reason(&error)))?,
             annotations: self.annotations,
             meta: self.meta,
         })
     }
 
-    fn tool_use<E: de::Error>(self) -> Result<ToolUseContent, E> {
+    fn tool_use(self) -> Result<ToolUseContent, String> {
         Ok(ToolUseContent {
             id: need(self.id, "id")?,
             name: need(self.name, "name")?,
@@ -573,7 +738,7 @@ impl Block<'_> {
         })
     }
 
-    fn tool_result<E: de::Error>(self) -> Result<ToolResultContent, E> {
+    fn tool_result(self) -> Result<ToolResultContent, String> {
         Ok(ToolResultContent {
             tool_use_id: need(self.tool_use_id, "toolUseId")?,
             content: need(self.content, "content")?,
@@ -588,19 +753,21 @@ impl Block<'_> {
 #[serde(rename_all = "camelCase")]
 struct Contents {
     uri: String,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     mime_type: Option<String>,
     text: Option<String>,
     blob: Option<String>,
-    #[serde(rename = "_meta")]
+    #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
     meta: Option<Box<Meta>>,
 }
 
-fn need<T, E: de::Error>(member: Option<T>, name: &'static str) -> Result<T, E> {
-    member.ok_or_else(|| E::missing_field(name))
+fn need<T>(member: Option<T>, name: &str) -> Result<T, String> {
+    member.ok_or_else(|| format!("it has no `{name}` that can be read"))
 }
 
-fn unknown<E: de::Error>(kind: &str, known: &str) -> E {
-    E::custom(format!(
-        "there is no content of type {kind:?} here; the types are {known}"
-    ))
+fn unknown(kind: &str, known: &str) -> String {
+    format!(
+        "there is no content of type {} here; the types are {known}",
+        Quoted(kind)
+    )
 }

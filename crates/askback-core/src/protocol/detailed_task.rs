@@ -5,7 +5,9 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use super::{InputRequests, InputResponses, Meta, RawJson, TaskStatus, meta::has_meta, raw};
+use super::{
+    InputRequests, InputResponses, Meta, RawJson, TaskStatus, lenient, meta::has_meta, raw,
+};
 use crate::jsonrpc::ErrorObject;
 
 /// A task of the extension, with what its status brings along.
@@ -29,9 +31,14 @@ pub struct DetailedTask {
     pub last_updated_at: String,
     /// For how long after it began it is kept, in milliseconds; none, which is written as `null`,
     /// means without end. It may change.
+    #[serde(default, deserialize_with = "lenient::optional_integer")]
     pub ttl_ms: Option<u64>,
     /// How often to ask, in milliseconds. It may change.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::optional_integer"
+    )]
     pub poll_interval_ms: Option<u64>,
     /// The questions that wait for an answer, where it waits for input.
     #[serde(skip_serializing_if = "Option::is_none")]

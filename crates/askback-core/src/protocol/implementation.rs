@@ -4,6 +4,8 @@ use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
+use super::lenient;
+
 /// A program that speaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -11,18 +13,35 @@ pub struct Implementation {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// Its version.
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub version: String,
     /// The description (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub icons: Option<Vec<Icon>>,
     /// Its web site (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub website_url: Option<String>,
 }
 
@@ -33,13 +52,25 @@ pub struct Icon {
     /// Where it is: an `https:` or `data:` URI.
     pub src: String,
     /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub mime_type: Option<String>,
     /// The sizes it is good for, such as `48x48`, or `any`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub sizes: Option<Vec<String>>,
     /// The background it is made for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub theme: Option<IconTheme>,
 }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    CacheScope, ClientCapabilities, Implementation, Meta, ServerCapabilities, codes, meta::has_meta,
+    CacheScope, ClientCapabilities, Implementation, Meta, ServerCapabilities, codes, lenient,
+    meta::has_meta,
 };
 use crate::jsonrpc::ErrorObject;
 
@@ -32,14 +33,25 @@ pub struct InitializeResult {
     /// The revision of the session.
     pub protocol_version: String,
     /// The server's capabilities.
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub capabilities: ServerCapabilities,
     /// The server.
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub server_info: Implementation,
     /// How to use the server, for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub instructions: Option<String>,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
@@ -50,18 +62,36 @@ pub struct DiscoverResult {
     /// The revisions the server speaks without a handshake.
     pub supported_versions: Vec<String>,
     /// The server's capabilities.
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub capabilities: ServerCapabilities,
     /// How to use the server, for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub instructions: Option<String>,
     /// For how long this may be kept, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub ttl_ms: Option<i64>,
     /// The caches that may keep it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub cache_scope: Option<CacheScope>,
     /// The `_meta`; it names the server.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 

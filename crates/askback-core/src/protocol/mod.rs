@@ -16,6 +16,7 @@ mod elicit;
 mod implementation;
 mod input;
 mod keyed;
+mod lenient;
 mod level;
 mod lifecycle;
 mod logging;
@@ -60,6 +61,8 @@ pub use elicit::{
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse};
 pub use keyed::{InputResponses, Keyed};
+pub use lenient::LeftOutEntry;
+pub use lenient::reason;
 pub use level::LoggingLevel;
 pub use lifecycle::{
     DiscoverResult, InitializeParams, InitializeResult, MissingCapability, UnsupportedVersion,

@@ -2,10 +2,13 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, Meta, Role, content::joined, meta::has_meta,
+    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, Role,
+    content::joined,
+    lenient::{self, Entries, ListEntry},
+    meta::has_meta,
 };
 
 /// A prompt.
@@ -14,19 +17,40 @@ pub struct Prompt {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// The description.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// The arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub arguments: Option<Vec<PromptArgument>>,
     /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub icons: Option<Vec<Icon>>,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
@@ -36,13 +60,25 @@ pub struct PromptArgument {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// The description.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// Whether it must be given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub required: Option<bool>,
 }
 
@@ -56,7 +92,7 @@ pub struct PromptMessage {
 }
 
 /// The result of `prompts/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListPromptsResult {
     /// The prompts of this page.
@@ -73,7 +109,12 @@ pub struct ListPromptsResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The entries that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
 }
+
+lenient::page!(ListPromptsResult, prompts: Prompt, "prompt");
 
 /// The parameters of `prompts/get`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -96,7 +137,7 @@ pub struct GetPromptParams {
 }
 
 /// The result of `prompts/get`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct GetPromptResult {
     /// The description of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +147,37 @@ pub struct GetPromptResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The messages that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
+}
+
+impl ListEntry for PromptMessage {
+    const KIND: &'static str = "message";
+}
+
+impl<'de> Deserialize<'de> for GetPromptResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Members {
+            #[serde(default, deserialize_with = "lenient::scalar")]
+            description: Option<String>,
+            messages: Entries<PromptMessage>,
+            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+            meta: Option<Box<Meta>>,
+        }
+        let Members {
+            description,
+            messages,
+            meta,
+        } = Members::deserialize(deserializer)?;
+        Ok(Self {
+            description,
+            messages: messages.items,
+            meta,
+            left_out: messages.left_out,
+        })
+    }
 }
 
 has_meta! {

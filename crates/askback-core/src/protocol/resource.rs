@@ -2,10 +2,12 @@
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    Annotations, CacheScope, Icon, InputResponses, Meta, ResourceContents, content::joined,
+    Annotations, CacheScope, Icon, InputResponses, LeftOutEntry, Meta, ResourceContents,
+    content::joined,
+    lenient::{self, Entries, ListEntry},
     meta::has_meta,
 };
 
@@ -18,25 +20,54 @@ pub struct Resource {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// The description, for a person or a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub mime_type: Option<String>,
     /// Its size in bytes, before any encoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub size: Option<u64>,
     /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub icons: Option<Vec<Icon>>,
     /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub annotations: Option<Annotations>,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
@@ -49,27 +80,52 @@ pub struct ResourceTemplate {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// The description, for a person or a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// Their media type, where all have the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub mime_type: Option<String>,
     /// Pictures for them (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub icons: Option<Vec<Icon>>,
     /// For whom they are meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub annotations: Option<Annotations>,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
 /// The result of `resources/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListResourcesResult {
     /// The resources of this page.
@@ -86,10 +142,15 @@ pub struct ListResourcesResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The entries that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
 }
 
+lenient::page!(ListResourcesResult, resources: Resource, "resource");
+
 /// The result of `resources/templates/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListResourceTemplatesResult {
     /// The templates of this page.
@@ -106,7 +167,12 @@ pub struct ListResourceTemplatesResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The entries that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
 }
+
+lenient::page!(ListResourceTemplatesResult, resource_templates: ResourceTemplate, "template");
 
 /// The parameters of `resources/read`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -126,7 +192,7 @@ pub struct ReadResourceParams {
 }
 
 /// The result of `resources/read`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadResourceResult {
     /// The contents: one entry, or several for a resource made of others.
@@ -140,6 +206,37 @@ pub struct ReadResourceResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The contents that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
+}
+
+impl ListEntry for ResourceContents {
+    const KIND: &'static str = "content";
+}
+
+impl<'de> Deserialize<'de> for ReadResourceResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Members {
+            contents: Entries<ResourceContents>,
+            #[serde(default, deserialize_with = "lenient::scalar")]
+            ttl_ms: Option<i64>,
+            #[serde(default, deserialize_with = "lenient::member")]
+            cache_scope: Option<CacheScope>,
+            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+            meta: Option<Box<Meta>>,
+        }
+        let members = Members::deserialize(deserializer)?;
+        Ok(Self {
+            contents: members.contents.items,
+            ttl_ms: members.ttl_ms,
+            cache_scope: members.cache_scope,
+            meta: members.meta,
+            left_out: members.contents.left_out,
+        })
+    }
 }
 
 has_meta! {

@@ -12,8 +12,8 @@ use serde::{
 };
 
 use super::{
-    JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, content::joined, meta::has_meta,
-    number,
+    JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, content::joined, lenient,
+    meta::has_meta, number,
 };
 
 /// The parameters of `sampling/createMessage`.
@@ -23,6 +23,7 @@ pub struct CreateMessageParams {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
     /// The most tokens to generate.
+    #[serde(deserialize_with = "lenient::integer")]
     pub max_tokens: u64,
     /// The system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, meta::has_meta};
+use super::{Meta, lenient, meta::has_meta};
 
 /// Long work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +22,14 @@ pub struct Task {
     /// When its status last changed, as ISO 8601.
     pub last_updated_at: String,
     /// For how long after it began it is kept, in milliseconds; none means without end.
+    #[serde(default, deserialize_with = "lenient::optional_integer")]
     pub ttl: Option<u64>,
     /// How often to ask, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::optional_integer"
+    )]
     pub poll_interval: Option<u64>,
 }
 
@@ -48,7 +53,11 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskMetadata {
     /// For how long to keep it after it began, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::optional_integer"
+    )]
     pub ttl: Option<u64>,
 }
 

@@ -8,12 +8,17 @@ use alloc::{
     vec::Vec,
 };
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, DeserializeOwned},
+};
 use serde_json::Value;
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, Meta, RawJson, RawObject, Schema, TaskMetadata,
-    content::joined,
+    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
+    TaskMetadata,
+    content::{Blocks, joined},
+    lenient::{self, Scalar},
     meta::{HasMeta, has_meta},
     meta_key::key,
     raw,
@@ -26,27 +31,56 @@ pub struct Tool {
     /// Its name for programs.
     pub name: String,
     /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// The description, for the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub description: Option<String>,
     /// The schema of the arguments, verbatim.
     pub input_schema: Schema,
     /// The schema of the structured content, verbatim (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub output_schema: Option<Schema>,
     /// Hints about what it does (from 2025-03-26 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub annotations: Option<ToolAnnotations>,
     /// How it may be called (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub execution: Option<ToolExecution>,
     /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::list"
+    )]
     pub icons: Option<Vec<Icon>>,
     /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "_meta",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub meta: Option<Box<Meta>>,
 }
 
@@ -56,19 +90,39 @@ pub struct Tool {
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// Its name for people, where [`Tool::title`] says none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub title: Option<String>,
     /// It changes nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub read_only_hint: Option<bool>,
     /// Its changes may destroy data.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub destructive_hint: Option<bool>,
     /// Calling it twice is the same as once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub idempotent_hint: Option<bool>,
     /// It deals with the world outside.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::scalar"
+    )]
     pub open_world_hint: Option<bool>,
 }
 
@@ -77,7 +131,11 @@ pub struct ToolAnnotations {
 #[serde(rename_all = "camelCase")]
 pub struct ToolExecution {
     /// Whether a call may be a task; absent means it may not.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::member"
+    )]
     pub task_support: Option<TaskSupport>,
 }
 
@@ -94,7 +152,7 @@ pub enum TaskSupport {
 }
 
 /// The result of `tools/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListToolsResult {
     /// The tools of this page.
@@ -111,7 +169,12 @@ pub struct ListToolsResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// The entries that cannot be used, and why.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
 }
+
+lenient::page!(ListToolsResult, tools: Tool, "tool");
 
 /// The parameters of `tools/call`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -137,17 +200,13 @@ pub struct CallToolParams {
 }
 
 /// The result of `tools/call`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
     /// The content.
     pub content: Vec<ContentBlock>,
     /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "raw::present"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<RawJson>,
     /// Whether the tool failed; absent means it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +214,54 @@ pub struct CallToolResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
+    /// What cannot be read of it, and why. In place of a block that cannot be read, [`content`](Self::content) has a
+    /// text that says so.
+    #[serde(skip)]
+    pub left_out: Vec<LeftOutEntry>,
+}
+
+impl<'de> Deserialize<'de> for CallToolResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Members<'a> {
+            content: Option<Blocks>,
+            #[serde(default, deserialize_with = "raw::present")]
+            structured_content: Option<RawJson>,
+            #[serde(borrow, default)]
+            is_error: Scalar<'a>,
+            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+            meta: Option<Box<Meta>>,
+        }
+        let members = Members::deserialize(deserializer)?;
+        let is_missing = members.content.is_none();
+        let Blocks {
+            content,
+            mut left_out,
+        } = members.content.unwrap_or_default();
+        if is_missing && members.structured_content.is_none() {
+            return Err(de::Error::missing_field("content"));
+        }
+        if is_missing {
+            left_out.push(LeftOutEntry::member("content", "it is missing"));
+        }
+        let is_error = match members.is_error {
+            Scalar::Absent => None,
+            Scalar::Flag(flag) => Some(flag),
+            odd => {
+                left_out.push(LeftOutEntry::member("isError", "expected true or false"));
+                // In doubt a tool has failed: `"true"` and 1 mean it, and so may anything else.
+                Some(!matches!(odd, Scalar::Text(text) if text == "false"))
+            }
+        };
+        Ok(Self {
+            content,
+            structured_content: members.structured_content,
+            is_error,
+            meta: members.meta,
+            left_out,
+        })
+    }
 }
 
 /// The reason why the result of a tool is not what was expected of it.

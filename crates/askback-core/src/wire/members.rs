@@ -195,8 +195,7 @@ members! {
         next_cursor,
         meta,
         ttl_ms: SINCE_2026_07_28,
-        cache_scope: SINCE_2026_07_28,
-    }
+        cache_scope: SINCE_2026_07_28, left_out }
     CallToolParams {
         name,
         arguments,
@@ -205,7 +204,7 @@ members! {
         input_responses: SINCE_2026_07_28,
         request_state: SINCE_2026_07_28,
     }
-    CallToolResult { content, is_error, meta, structured_content: SINCE_2025_06_18 }
+    CallToolResult { content, is_error, meta, structured_content: SINCE_2025_06_18, left_out }
 
     // Prompts.
     Prompt {
@@ -222,8 +221,7 @@ members! {
         next_cursor,
         meta,
         ttl_ms: SINCE_2026_07_28,
-        cache_scope: SINCE_2026_07_28,
-    }
+        cache_scope: SINCE_2026_07_28, left_out }
     GetPromptParams {
         name,
         arguments,
@@ -231,7 +229,7 @@ members! {
         input_responses: SINCE_2026_07_28,
         request_state: SINCE_2026_07_28,
     }
-    GetPromptResult { description, messages, meta }
+    GetPromptResult { description, messages, meta, left_out }
 
     // Resources.
     Resource {
@@ -260,15 +258,13 @@ members! {
         next_cursor,
         meta,
         ttl_ms: SINCE_2026_07_28,
-        cache_scope: SINCE_2026_07_28,
-    }
+        cache_scope: SINCE_2026_07_28, left_out }
     ListResourceTemplatesResult {
         resource_templates,
         next_cursor,
         meta,
         ttl_ms: SINCE_2026_07_28,
-        cache_scope: SINCE_2026_07_28,
-    }
+        cache_scope: SINCE_2026_07_28, left_out }
     ReadResourceParams {
         uri,
         meta,
@@ -279,8 +275,7 @@ members! {
         contents,
         meta,
         ttl_ms: SINCE_2026_07_28,
-        cache_scope: SINCE_2026_07_28,
-    }
+        cache_scope: SINCE_2026_07_28, left_out }
     TextResourceContents { uri, mime_type, text, meta: SINCE_2025_06_18 }
     BlobResourceContents { uri, mime_type, blob, meta: SINCE_2025_06_18 }
 

@@ -9,6 +9,7 @@ mod journal;
 mod json;
 mod jsonrpc;
 mod keys;
+mod lenient;
 mod protocol;
 mod question;
 mod received;

@@ -372,7 +372,7 @@ fn content_is_told_apart_by_its_type_wherever_it_stands() {
     let link = r#"{"uri":"travel://a","name":"a","type":"resource_link"}"#;
     assert!(matches!(read(link), ContentBlock::ResourceLink(_)));
     for (text, reason) in [
-        (r#"{"type":"video","data":""}"#, "\"video\""),
+        (r#"{"type":"video","data":""}"#, "`video`"),
         (r#"{"text":"a"}"#, "type"),
         (r#"{"type":"text"}"#, "text"),
         (r#"{"type":"text","type":"image","text":"a"}"#, "type"),
@@ -387,7 +387,7 @@ fn content_is_told_apart_by_its_type_wherever_it_stands() {
         ),
         (
             r#"{"type":"tool_use","id":"1","name":"x","input":{}}"#,
-            "\"tool_use\"",
+            "`tool_use`",
         ),
     ] {
         let said = refused::<ContentBlock>(text);

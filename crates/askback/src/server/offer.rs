@@ -156,6 +156,7 @@ macro_rules! offer {
                     ttl_ms: i64::try_from(millis(cache.ttl)).ok(),
                     cache_scope: Some(cache.scope),
                     meta: None,
+                    left_out: Vec::new(),
                 }
             }
         }

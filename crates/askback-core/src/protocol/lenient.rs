@@ -1,0 +1,402 @@
+//! Reading of members and entries that a peer may write in a wrong way.
+//!
+//! What only describes (titles, hints, icons, `_meta`) is dropped if it cannot be read. An entry of a list is read by
+//! itself: one that cannot be used is left out and named. What a peer must say stays required.
+
+use alloc::{
+    borrow::{Cow, ToOwned},
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    jsonrpc::whole,
+    quote::{Quoted, clipped},
+};
+
+/// A part of a list or result that cannot be used, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutEntry {
+    /// The kind and place: `tool 2`, `block 1`, or the name of a member such as `isError`.
+    pub place: String,
+    /// The name of the entry, if it has one; clipped.
+    pub name: Option<String>,
+    /// The fault.
+    pub why: String,
+}
+
+impl LeftOutEntry {
+    /// The longest name that is kept, in bytes.
+    pub const NAME_BYTES: usize = 128;
+
+    pub(super) fn member(name: &str, why: &str) -> Self {
+        Self {
+            place: format!("`{name}`"),
+            name: None,
+            why: why.to_owned(),
+        }
+    }
+
+    pub(super) fn block(place: usize, why: String) -> Self {
+        Self {
+            place: format!("block {place}"),
+            name: None,
+            why,
+        }
+    }
+}
+
+impl fmt::Display for LeftOutEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, name, why } = self;
+        match name {
+            Some(name) => write!(f, "{place} ({}): {why}", Quoted(name)),
+            None => write!(f, "{place}: {why}"),
+        }
+    }
+}
+
+/// A text, a flag or a number; the inside of anything else is skipped.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Scalar<'a> {
+    #[default]
+    Absent,
+    Text(Cow<'a, str>),
+    Flag(bool),
+    Integer(i128),
+    Float(f64),
+    /// An array or an object.
+    Tree,
+}
+
+/// A type that a [`Scalar`] may hold.
+pub(super) trait FromScalar: Sized {
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+}
+
+impl FromScalar for String {
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) => Some(text.into_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl FromScalar for bool {
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+}
+
+impl FromScalar for f64 {
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::Float(number) => Some(number),
+            // Every number that is read here was an `f64` to its writer, or near enough.
+            #[allow(clippy::cast_precision_loss)]
+            Scalar::Integer(number) => Some(number as Self),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ident)*) => {
+        $(
+            impl FromScalar for $integer {
+                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                    match scalar {
+                        Scalar::Integer(number) => number.try_into().ok(),
+                        Scalar::Float(number) => whole(number)?.try_into().ok(),
+                        _ => None,
+                    }
+                }
+            }
+        )*
+    };
+}
+
+integers! { i64 u64 }
+
+/// Reads an integer that must be there.
+pub(super) fn integer<'de, D: Deserializer<'de>, T: FromScalar>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    T::from_scalar(Scalar::deserialize(deserializer)?)
+        .ok_or_else(|| de::Error::custom("expected an integer"))
+}
+
+/// Reads an integer that may be absent or `null`; nothing else may stand in its place.
+pub(super) fn optional_integer<'de, D: Deserializer<'de>, T: FromScalar>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    match Scalar::deserialize(deserializer)? {
+        Scalar::Absent => Ok(None),
+        scalar => T::from_scalar(scalar)
+            .map(Some)
+            .ok_or_else(|| de::Error::custom("expected an integer")),
+    }
+}
+
+/// Reads a text, flag or number that only describes.
+pub(super) fn scalar<'de, D: Deserializer<'de>, T: FromScalar>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Scalar::deserialize(deserializer).map(T::from_scalar)
+}
+
+/// Reads a member that only describes.
+pub(super) fn member<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).ok())
+}
+
+/// Reads a member that has a value to go on with if it cannot be read.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    member(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Reads a capability: `{}`, and what some servers write instead (`true`, `[]`), declare it. `null` and `false` do not.
+pub(super) fn capability<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    match raw.get() {
+        "null" | "false" => Ok(None),
+        text => Ok(Some(serde_json::from_str(text).unwrap_or_default())),
+    }
+}
+
+/// Reads a list that only describes, without the entries that cannot be read.
+pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    let entries: Option<Vec<&RawValue>> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let readable = |entry: &RawValue| serde_json::from_str(entry.get()).ok();
+    Ok(entries.map(|entries| entries.into_iter().filter_map(readable).collect()))
+}
+
+/// The same for a list that must be there.
+pub(super) fn required_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    list(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A kind of entry that is listed.
+pub(super) trait ListEntry: DeserializeOwned {
+    /// The kind, in words.
+    const KIND: &'static str;
+}
+
+/// The entries of a list that can be used. `null` is an empty list: it is how Go writes one.
+pub(super) struct Entries<T> {
+    pub(super) items: Vec<T>,
+    pub(super) left_out: Vec<LeftOutEntry>,
+}
+
+impl<'de, T: ListEntry> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = Option::<Vec<Box<RawValue>>>::deserialize(deserializer)?;
+        let mut read = Self {
+            items: Vec::new(),
+            left_out: Vec::new(),
+        };
+        for (index, entry) in entries.into_iter().flatten().enumerate() {
+            match serde_json::from_str(entry.get()) {
+                Ok(item) => read.items.push(item),
+                Err(error) => read.left_out.push(LeftOutEntry {
+                    place: format!("{} {}", T::KIND, index + 1),
+                    name: name(&entry),
+                    why: reason(&error),
+                }),
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The name or URI of an entry that cannot be used.
+fn name(entry: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Names<'a> {
+        #[serde(borrow, default)]
+        name: Scalar<'a>,
+        #[serde(borrow, default)]
+        uri: Scalar<'a>,
+        #[serde(borrow, default)]
+        uri_template: Scalar<'a>,
+    }
+    let Names {
+        name,
+        uri,
+        uri_template,
+    } = serde_json::from_str(entry.get()).ok()?;
+    let mut names = [name, uri, uri_template].into_iter();
+    let name = names.find_map(String::from_scalar)?;
+    Some(clipped(&name, LeftOutEntry::NAME_BYTES))
+}
+
+/// What is wrong with JSON that does not fit a type, without the words of the parser.
+#[must_use]
+pub fn reason(error: &serde_json::Error) -> String {
+    /// The longest reason; it may quote what came.
+    const REASON_BYTES: usize = 256;
+    let text = error.to_string();
+    let text = match text.rfind(" at line ") {
+        Some(end) => &text[..end],
+        None => &text,
+    };
+    let text = if let Some(name) = text.strip_prefix("missing field ") {
+        format!("it has no {name}")
+    } else if let Some((got, expected)) = text
+        .strip_prefix("invalid type: ")
+        .and_then(|text| text.split_once(", expected "))
+    {
+        format!("expected {expected}, got {got}")
+    } else {
+        text.to_owned()
+    };
+    clipped(&text, REASON_BYTES)
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Absent)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Absent)
+    }
+
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Flag(flag))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Float(number))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Tree)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Tree)
+    }
+}
+
+/// Reads a result that is a page of a list.
+macro_rules! page {
+    ($result:ident, $field:ident: $item:ident, $kind:literal) => {
+        impl $crate::protocol::lenient::ListEntry for $item {
+            const KIND: &'static str = $kind;
+        }
+
+        impl<'de> serde::Deserialize<'de> for $result {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                #[derive(serde::Deserialize)]
+                #[serde(rename_all = "camelCase")]
+                struct Members<'a> {
+                    $field: $crate::protocol::lenient::Entries<$item>,
+                    #[serde(borrow, default)]
+                    next_cursor: $crate::protocol::lenient::Scalar<'a>,
+                    #[serde(default, deserialize_with = "crate::protocol::lenient::scalar")]
+                    ttl_ms: Option<i64>,
+                    #[serde(default, deserialize_with = "crate::protocol::lenient::member")]
+                    cache_scope: Option<$crate::protocol::CacheScope>,
+                    #[serde(
+                        default,
+                        rename = "_meta",
+                        deserialize_with = "crate::protocol::lenient::member"
+                    )]
+                    meta: Option<alloc::boxed::Box<$crate::protocol::Meta>>,
+                }
+                let members = Members::deserialize(deserializer)?;
+                let $crate::protocol::lenient::Entries {
+                    items,
+                    mut left_out,
+                } = members.$field;
+                let next_cursor =
+                    $crate::protocol::lenient::cursor(members.next_cursor, &mut left_out);
+                Ok(Self {
+                    $field: items,
+                    next_cursor,
+                    ttl_ms: members.ttl_ms,
+                    cache_scope: members.cache_scope,
+                    meta: members.meta,
+                    left_out,
+                })
+            }
+        }
+    };
+}
+pub(super) use page;
+
+/// The cursor of the next page. One that is no text cannot be sent back.
+pub(super) fn cursor(cursor: Scalar<'_>, left_out: &mut Vec<LeftOutEntry>) -> Option<String> {
+    match cursor {
+        Scalar::Absent => None,
+        Scalar::Text(cursor) => Some(cursor.into_owned()),
+        _ => {
+            let why = "expected a text; the rest of the list cannot be fetched";
+            left_out.push(LeftOutEntry::member("nextCursor", why));
+            None
+        }
+    }
+}
