@@ -45,7 +45,7 @@ pub fn prompt<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error
 fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
     let names: Vec<_> = names.collect();
     match names.is_empty() {
-        true => error.hint("The server has none."),
+        true => error.hint("The server lists none that can be used."),
         false => error
             .quoting(names.join(", "))
             .hint("Those are what the server has."),

@@ -20,6 +20,13 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
                 None => error.message.clone(),
             }),
         ),
+        ClientError::Unreadable { why, received } => (
+            "the server broke the protocol: its answer cannot be read:".into(),
+            quote(&match received.is_empty() {
+                true => why.clone(),
+                false => format!("{why}\n{received}"),
+            }),
+        ),
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
         ClientError::TooLarge(most) => (
             words!(
@@ -79,7 +86,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             words!("the server did not answer within {} s", after.as_secs_f64()),
             None,
         ),
-        ClientError::Output { .. } | ClientError::OutputSchema { .. } => (
+        ClientError::Output { .. } => (
             "the server broke the protocol:".into(),
             quote(&error.to_string()),
         ),

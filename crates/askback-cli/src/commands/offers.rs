@@ -1,6 +1,6 @@
 //! A server's offers, as the commands that list them show them.
 
-use askback::client::ClientError;
+use askback::client::{ClientError, List};
 use askback_core::{
     jsonrpc::METHOD_NOT_FOUND,
     protocol::{Prompt, Resource, ResourceTemplate, Tool},
@@ -59,14 +59,16 @@ impl Offers {
     pub(super) async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
         let Session { client, host, .. } = session;
         let can = client.capabilities();
-        let can_read = can.resources.is_some();
+        // Tools are what a server is mostly for. The rest is looked for if it is declared or wanted by name.
+        let can_prompt = can.prompts.is_some() || wanted.contains(&Offer::Prompts);
+        let can_read = can.resources.is_some() || !wanted.is_empty();
         let wants = |offer| wanted.is_empty() || wanted.contains(&offer);
         let mut offers = Self::default();
         if wants(Offer::Tools) {
-            offers.tools = Some(list(host, can.tools.is_some(), client.tools()).await?);
+            offers.tools = Some(list(host, true, client.tools()).await?);
         }
         if wants(Offer::Prompts) {
-            offers.prompts = Some(list(host, can.prompts.is_some(), client.prompts()).await?);
+            offers.prompts = Some(list(host, can_prompt, client.prompts()).await?);
         }
         if wants(Offer::Resources) {
             offers.resources = Some(list(host, can_read, client.resources()).await?);
@@ -97,17 +99,17 @@ impl Offers {
     }
 }
 
-/// A list, where the server has declared to have it. One it then does not know is empty.
+/// A list, if it is to be looked for. One that the server does not know is empty.
 async fn list<T>(
     host: &mut Host,
-    declared: bool,
-    list: impl Future<Output = Result<Vec<T>, ClientError>>,
+    is_sought: bool,
+    list: impl Future<Output = Result<List<T>, ClientError>>,
 ) -> Result<Vec<T>, Error> {
-    if !declared {
+    if !is_sought {
         return Ok(Vec::new());
     }
     match host.attend(list).await? {
         Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
-        listed => listed.map_err(failed),
+        listed => Ok(listed.map_err(failed)?.items),
     }
 }

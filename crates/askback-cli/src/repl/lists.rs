@@ -37,14 +37,18 @@ const NAMES: usize = 20;
 pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
     let mut catalog = Catalog::default();
     if matches!(wanted, Wanted::All | Wanted::Tools) {
-        catalog.tools = client.tools().await?;
+        catalog.tools = client.tools().await?.items;
     }
-    if matches!(wanted, Wanted::All | Wanted::Prompts) {
-        catalog.prompts = client.prompts().await?;
+    // Prompts and resources that are not declared are looked for only if the person wants them.
+    let can = client.capabilities();
+    let is_wanted =
+        |kind: Wanted, is_declared| wanted == kind || wanted == Wanted::All && is_declared;
+    if is_wanted(Wanted::Prompts, can.prompts.is_some()) {
+        catalog.prompts = client.prompts().await?.items;
     }
-    if matches!(wanted, Wanted::All | Wanted::Resources) {
-        catalog.resources = client.resources().await?;
-        catalog.templates = client.resource_templates().await?;
+    if is_wanted(Wanted::Resources, can.resources.is_some()) {
+        catalog.resources = client.resources().await?.items;
+        catalog.templates = client.resource_templates().await?.items;
     }
     Ok(catalog)
 }

@@ -83,6 +83,7 @@ impl Repl<'_> {
                 host.attend(client.resource_templates())
                     .await?
                     .unwrap_or_default()
+                    .items
             }
             None => Vec::new(),
         };

@@ -19,6 +19,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
+    json,
     jsonrpc::whole,
     quote::{Quoted, clipped},
 };
@@ -261,22 +262,7 @@ fn name(entry: &RawValue) -> Option<String> {
 pub fn reason(error: &serde_json::Error) -> String {
     /// The longest reason; it may quote what came.
     const REASON_BYTES: usize = 256;
-    let text = error.to_string();
-    let text = match text.rfind(" at line ") {
-        Some(end) => &text[..end],
-        None => &text,
-    };
-    let text = if let Some(name) = text.strip_prefix("missing field ") {
-        format!("it has no {name}")
-    } else if let Some((got, expected)) = text
-        .strip_prefix("invalid type: ")
-        .and_then(|text| text.split_once(", expected "))
-    {
-        format!("expected {expected}, got {got}")
-    } else {
-        text.to_owned()
-    };
-    clipped(&text, REASON_BYTES)
+    clipped(&json::explain(error), REASON_BYTES)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {

@@ -26,6 +26,7 @@ use super::outputs::ExpectedOutput;
 use super::{
     Client, Received,
     command::{CallOutcome, Command},
+    received::unreadable,
     trace::SentSpan,
 };
 
@@ -184,12 +185,8 @@ impl<T> PendingCall<T> {
             return;
         };
         #[cfg(feature = "json-schema")]
-        match client.output_of(&request) {
-            Ok(output) => self.output = output,
-            Err(error) => {
-                self.stage = Stage::Ended(Some(error));
-                return;
-            }
+        {
+            self.output = client.output_of(&request);
         }
         let span = SentSpan::begin(&client, &mut request);
         let (reply, result) = oneshot::channel();
@@ -215,10 +212,8 @@ impl PendingCall<CallToolResult> {
     /// Waits for what came of a single round.
     pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
-        let value: Outcome<CallToolResult> = Outcome::parse(&raw).map_err(|error| {
-            let error = askback_core::json::explain(&error);
-            ClientError::Protocol(format!("its result cannot be read: {error}"))
-        })?;
+        let value: Outcome<CallToolResult> =
+            Outcome::parse(&raw).map_err(|error| unreadable(&error, &raw))?;
         #[cfg(feature = "json-schema")]
         if let (Outcome::Done(result), Some(output)) = (&value, self.output.take()) {
             match output.is_current() {

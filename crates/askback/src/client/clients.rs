@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askback_core::{engine::client::ClientError, protocol::Tool};
 use tokio::task::JoinSet;
 
-use super::{Client, ClientBuilder, ServersFile};
+use super::{Client, ClientBuilder, List, ServersFile};
 
 /// The clients of several servers, by the name of the server. One that cannot be reached, or fails
 /// later, does not end the others.
@@ -91,7 +91,7 @@ impl Clients {
     /// Lists the tools of all servers at once. A server that could not be connected, or fails, has an
     /// error in place of its tools. A tool is called by both names: that of its server
     /// ([`Clients::server`]) and its own, which another server may use, too.
-    pub async fn tools(&self) -> BTreeMap<String, Result<Vec<Tool>, ClientError>> {
+    pub async fn tools(&self) -> BTreeMap<String, Result<List<Tool>, ClientError>> {
         let mut listing = JoinSet::new();
         let mut tools = BTreeMap::new();
         for (name, client) in &self.servers {

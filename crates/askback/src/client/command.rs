@@ -42,6 +42,8 @@ pub(super) enum Command {
     /// Ends a call whose task goes on without it.
     Leave(CallId),
     RootsChanged,
+    /// Tells the host of this.
+    Note(String),
     SetPrincipal(Option<String>),
     Close(oneshot::Sender<()>),
 }

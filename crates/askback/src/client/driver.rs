@@ -256,6 +256,7 @@ impl Driver {
                 self.engine.leave_task(id, now);
             }
             Command::RootsChanged => self.engine.roots_changed(),
+            Command::Note(note) => self.host.event(Event::Note(note)),
             Command::SetPrincipal(principal) => {
                 self.engine.set_principal(principal);
                 self.forget_tools();

@@ -89,6 +89,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use builder::{ClientBuilder, Protocol};
 pub use call::PendingCall;
 pub use clients::Clients;
+pub use pages::List;
 pub use received::Received;
 pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
 pub use subscription::Subscription;
@@ -228,12 +229,13 @@ impl Client {
         self.greeting().capabilities.extension(name).cloned()
     }
 
-    /// All tools; none of a server that has no tools. Likewise the other lists.
+    /// All tools; none of a server that has no tools. Entries that cannot be used are
+    /// [left out](List::left_out). Likewise the other lists.
     ///
     /// # Errors
     ///
     /// As all calls: see [`ClientError`].
-    pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
+    pub async fn tools(&self) -> Result<List<Tool>, ClientError> {
         #[cfg(feature = "json-schema")]
         let asked = self.outputs().map(outputs::Outputs::asked);
         let tools = self.pages::<ListToolsResult>().await?;
@@ -268,7 +270,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub async fn prompts(&self) -> Result<Vec<Prompt>, ClientError> {
+    pub async fn prompts(&self) -> Result<List<Prompt>, ClientError> {
         self.pages::<ListPromptsResult>().await
     }
 
@@ -289,7 +291,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub async fn resources(&self) -> Result<Vec<Resource>, ClientError> {
+    pub async fn resources(&self) -> Result<List<Resource>, ClientError> {
         self.pages::<ListResourcesResult>().await
     }
 
@@ -310,7 +312,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
+    pub async fn resource_templates(&self) -> Result<List<ResourceTemplate>, ClientError> {
         self.pages::<ListResourceTemplatesResult>().await
     }
 

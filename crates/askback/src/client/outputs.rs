@@ -9,9 +9,10 @@ use std::{
 use askback_core::{
     limits::Limits,
     protocol::{CallToolResult, ClientRequest, Schema, Tool},
+    quote::Quoted,
 };
 
-use super::{Client, ClientError};
+use super::{Client, ClientError, command::Command};
 use crate::schema::{CompiledSchema, SchemaError};
 
 /// The output schemas, as the lists of tools said last.
@@ -101,25 +102,18 @@ impl Outputs {
         (known.starts != starts, known.is_lost)
     }
 
-    /// The output schema of a tool, where it was listed with one.
+    /// The output schema of a tool that was listed with one.
     ///
     /// # Errors
     ///
-    /// [`ClientError::OutputSchema`] where nothing can be checked by it.
-    pub(super) fn get(
-        &self,
-        tool: &str,
-        limits: &Limits,
-    ) -> Result<Option<Arc<OutputSchema>>, ClientError> {
+    /// Says why nothing can be checked by it.
+    fn get(&self, tool: &str, limits: &Limits) -> Result<Option<Arc<OutputSchema>>, String> {
         let Some(known) = self.lock().schemas.get(tool).cloned() else {
             return Ok(None);
         };
         match known.compile(limits) {
             Ok(_) => Ok(Some(known)),
-            Err(error) => Err(ClientError::OutputSchema {
-                tool: tool.to_owned(),
-                why: error.to_string(),
-            }),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -135,24 +129,34 @@ impl Client {
     }
 
     /// Returns what the result of a request must fit.
-    pub(super) fn output_of(
-        &self,
-        request: &ClientRequest,
-    ) -> Result<Option<ExpectedOutput>, ClientError> {
+    pub(super) fn output_of(&self, request: &ClientRequest) -> Option<ExpectedOutput> {
         let (ClientRequest::CallTool(params), Some(outputs)) = (request, self.outputs()) else {
-            return Ok(None);
+            return None;
         };
         if !self.revision().facts().structured_content {
-            return Ok(None);
+            return None;
         }
         // Before the schema: a start in between is seen in the result.
         let starts = outputs.lock().starts;
-        Ok(Some(ExpectedOutput {
+        Some(ExpectedOutput {
             client: self.clone(),
             tool: params.name.clone(),
-            schema: outputs.get(&params.name, self.limits())?,
+            schema: self.output_schema(outputs, &params.name),
             starts,
-        }))
+        })
+    }
+
+    /// The schema that results of a tool can be checked by. The host is told of one that is broken: the result is
+    /// worth more than its check.
+    fn output_schema(&self, outputs: &Outputs, tool: &str) -> Option<Arc<OutputSchema>> {
+        outputs.get(tool, self.limits()).unwrap_or_else(|why| {
+            let note = format!(
+                "the results of the tool {} are not checked, because of its output schema: {why}",
+                Quoted(tool)
+            );
+            let _ = self.inner.commands.send(Command::Note(note));
+            None
+        })
     }
 }
 
@@ -180,7 +184,7 @@ impl ExpectedOutput {
     ///
     /// # Errors
     ///
-    /// As [`OutputSchema::check`], and [`ClientError::OutputSchema`] where nothing can be checked by it.
+    /// As [`OutputSchema::check`].
     pub(super) async fn check_anew(self, result: &CallToolResult) -> Result<(), ClientError> {
         let Some(outputs) = self.client.outputs() else {
             return Ok(());
@@ -189,7 +193,7 @@ impl ExpectedOutput {
             // A server that lists nothing any more declares no schema, either.
             drop(self.client.tools().await);
         }
-        match outputs.get(&self.tool, self.client.limits())? {
+        match self.client.output_schema(outputs, &self.tool) {
             Some(schema) => schema.check(result),
             None => Ok(()),
         }

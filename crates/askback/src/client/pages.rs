@@ -1,14 +1,14 @@
 //! Lists, page by page (2026-07-28, server/utilities/pagination).
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Deref};
 
 use askback_core::{
     jsonrpc,
     limits::Limits,
     protocol::{
-        ClientRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedParams, Prompt, Resource, ResourceTemplate, ServerCapabilities,
-        Tool,
+        ClientRequest, LeftOutEntry, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedParams, Prompt, Resource, ResourceTemplate,
+        ServerCapabilities, Tool,
     },
 };
 use serde::{
@@ -17,7 +17,52 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Client, ClientError, received::read};
+use super::{Client, ClientError, command::Command, received::read};
+
+/// The entries that a server lists, and those that cannot be used. It is a `Vec` of the former.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List<T> {
+    /// The entries.
+    pub items: Vec<T>,
+    /// The entries that cannot be used, each with the reason. One that only has a wrong title, hint or icon is among the
+    /// [`items`](Self::items), without it.
+    pub left_out: Vec<LeftOutEntry>,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+}
+
+impl<T> Deref for List<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.items
+    }
+}
+
+impl<T> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
 
 /// A page of a list.
 pub(super) trait Page: DeserializeOwned {
@@ -26,15 +71,18 @@ pub(super) trait Page: DeserializeOwned {
     /// The request for a page.
     const REQUEST: fn(PaginatedParams) -> ClientRequest;
 
-    /// Whether the server has such a list.
-    fn is_offered(capabilities: &ServerCapabilities) -> bool;
+    /// The capability of a server that has such a list.
+    const CAPABILITY: &'static str;
+
+    /// Whether the server declares such a list.
+    fn is_declared(capabilities: &ServerCapabilities) -> bool;
 
     /// How many items are on a page, found out without making them: an item of a few bytes takes
     /// many times as much once it is read.
     fn count(raw: &RawValue) -> Result<usize, ClientError>;
 
-    /// Returns the items of the page, and the cursor of the next.
-    fn split(self) -> (Vec<Self::Item>, Option<String>);
+    /// Returns the entries of the page, and the cursor of the next.
+    fn split(self) -> (List<Self::Item>, Option<String>);
 }
 
 macro_rules! pages {
@@ -45,7 +93,9 @@ macro_rules! pages {
 
                 const REQUEST: fn(PaginatedParams) -> ClientRequest = ClientRequest::$request;
 
-                fn is_offered(capabilities: &ServerCapabilities) -> bool {
+                const CAPABILITY: &'static str = stringify!($capability);
+
+                fn is_declared(capabilities: &ServerCapabilities) -> bool {
                     capabilities.$capability.is_some()
                 }
 
@@ -53,13 +103,18 @@ macro_rules! pages {
                     #[derive(Deserialize)]
                     #[serde(rename_all = "camelCase")]
                     struct Counted {
-                        $field: Vec<IgnoredAny>,
+                        $field: Option<Vec<IgnoredAny>>,
                     }
-                    read::<Counted>(raw).map(|counted| counted.$field.len())
+                    let counted = read::<Counted>(raw)?.$field;
+                    Ok(counted.map_or(0, |items| items.len()))
                 }
 
-                fn split(self) -> (Vec<Self::Item>, Option<String>) {
-                    (self.$field, self.next_cursor)
+                fn split(self) -> (List<Self::Item>, Option<String>) {
+                    let list = List {
+                        items: self.$field,
+                        left_out: self.left_out,
+                    };
+                    (list, self.next_cursor)
                 }
             }
         )*
@@ -136,11 +191,11 @@ impl Client {
     /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes) and
     /// [`limits.client.list_items`](crate::limits::ClientLimits::list_items) bound what is kept of
     /// it.
-    pub(super) async fn pages<P: Page>(&self) -> Result<Vec<P::Item>, ClientError> {
-        let mut items = Vec::new();
-        if !P::is_offered(&self.greeting().capabilities) {
-            return Ok(items);
-        }
+    ///
+    /// A server that does not declare such a list is asked once all the same: some forget to.
+    pub(super) async fn pages<P: Page>(&self) -> Result<List<P::Item>, ClientError> {
+        let mut list = List::default();
+        let is_declared = P::is_declared(&self.greeting().capabilities);
         let mut fetched = Fetched::default();
         let mut cursor = None;
         let mut begun_again = false;
@@ -152,23 +207,51 @@ impl Client {
                     if error.code == jsonrpc::INVALID_PARAMS && !is_first && !begun_again =>
                 {
                     begun_again = true;
-                    items.clear();
+                    list = List::default();
                     fetched = Fetched::default();
                     cursor = None;
                     continue;
                 }
+                Err(ClientError::Server(_)) if !is_declared && is_first => return Ok(list),
                 page => page?,
             };
             let (mut more, next) = page.split();
-            items.append(&mut more);
+            list.items.append(&mut more.items);
+            list.left_out.append(&mut more.left_out);
             match next {
                 Some(next) => {
                     fetched.follow(&next)?;
                     cursor = Some(next);
                 }
-                None => return Ok(items),
+                None => {
+                    self.tell_of(&list, P::CAPABILITY, is_declared);
+                    return Ok(list);
+                }
             }
         }
         Err(too_long(self.limits().client.pages, "pages"))
+    }
+
+    /// Tells the host of what is odd about a list.
+    fn tell_of<T>(&self, list: &List<T>, capability: &str, is_declared: bool) {
+        let note = |note: String| drop(self.inner.commands.send(Command::Note(note)));
+        if !is_declared && !list.is_empty() {
+            note(format!(
+                "the server lists {capability}, but does not declare the capability `{capability}`: some clients will \
+                 not look for them"
+            ));
+        }
+        let most = self.limits().client.malformed_reports as usize;
+        for entry in list.left_out.iter().take(most) {
+            note(format!(
+                "left out of the {capability} of the server: {entry}"
+            ));
+        }
+        let more = list.left_out.len().saturating_sub(most);
+        if more > 0 {
+            note(format!(
+                "{more} more were left out of the {capability} of the server"
+            ));
+        }
     }
 }

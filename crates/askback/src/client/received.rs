@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use askback_core::json;
+use askback_core::protocol::reason;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -33,6 +33,13 @@ impl<T> Deref for Received<T> {
 }
 
 pub(super) fn read<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ClientError> {
-    json::from_text(raw.get())
-        .map_err(|why| ClientError::Protocol(format!("its result cannot be read: {why}")))
+    serde_json::from_str(raw.get()).map_err(|error| unreadable(&error, raw))
+}
+
+/// The error of a result that does not fit its type.
+pub(super) fn unreadable(error: &serde_json::Error, raw: &RawValue) -> ClientError {
+    ClientError::Unreadable {
+        why: reason(error),
+        received: raw.get().to_owned(),
+    }
 }

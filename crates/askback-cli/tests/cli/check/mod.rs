@@ -183,7 +183,7 @@ fn a_named_tool_that_there_is_not_is_an_error() {
     run.and(&["--", "sh", "-c", &HEARS.replace("\"tools\":{}", "")])
         .run()
         .expect(2)
-        .says("The server has none.");
+        .says("The server lists none that can be used.");
 }
 
 /// A server that answers the handshake alone, and goes on for a while after its input has ended.

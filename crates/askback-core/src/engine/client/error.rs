@@ -31,6 +31,14 @@ pub enum ClientError {
     /// allows.
     #[error("a message of the server is larger than {0} bytes, the limit `wire.message_bytes`")]
     TooLarge(usize),
+    /// The server answered, and the answer cannot be read.
+    #[error("the server broke the protocol: its answer cannot be read: {why}")]
+    Unreadable {
+        /// The fault.
+        why: String,
+        /// The answer, as it came. Bytes that are no text are replaced; of one that is too long, the middle is left out.
+        received: String,
+    },
     /// The server speaks no revision this client may speak.
     #[error(
         "no protocol revision in common: the server speaks {}, this client {}",
@@ -87,18 +95,6 @@ pub enum ClientError {
         why: String,
         /// The result, for a person to look at. Nothing in it may be relied on.
         result: Box<CallToolResult>,
-    },
-    /// The output schema that a tool was listed with is none by which results can be checked. The tool was
-    /// not called.
-    #[error(
-        "the tool {} was not called, because its results could not be checked by its output schema: {why}",
-        Quoted(.tool)
-    )]
-    OutputSchema {
-        /// The tool.
-        tool: String,
-        /// The fault of the schema.
-        why: String,
     },
     /// The server kept asking.
     #[error("the server asked for more than {0} rounds; the call was given up")]

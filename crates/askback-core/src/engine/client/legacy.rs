@@ -11,8 +11,8 @@ use alloc::{
 use core::time::Duration;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Event, HostQuestion, Output, QuestionId,
-    RefusedQuestion, State,
+    CallId, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion, Output,
+    QuestionId, RefusedQuestion, State,
     batch::Batches,
     question::{admit, check_answer, size},
     writing::write_response,
@@ -24,6 +24,7 @@ use crate::{
         InputRequest, InputResponse, RawJson, RelatedTask, ServerRequest, SetLevelParams,
         SubscribeParams, codes,
     },
+    quote::Quoted,
     revision::Revision,
     wire,
 };
@@ -82,20 +83,20 @@ impl Connection {
         bytes: usize,
         now: Duration,
     ) {
-        let State::Legacy(session) = &mut self.state else {
-            return self.report_unreadable("a batch, which this revision does not have");
+        // In a revision without batches, each message is read and answered by itself.
+        let number = match &mut self.state {
+            State::Legacy(session) if session.revision.facts().batches => {
+                Some(session.batches.begin(bytes))
+            }
+            _ => None,
         };
-        if !session.revision.facts().batches {
-            return self.report_unreadable("a batch, which this revision does not have");
-        }
-        let number = session.batches.begin(bytes);
         for message in messages {
             match message {
-                Ok(message) => self.handle(message, Some(number), now),
-                Err(malformed) => self.handle_malformed(malformed, Some(number), None, now),
+                Ok(message) => self.handle(message, number, now),
+                Err(malformed) => self.handle_malformed(malformed, number, None, now),
             }
         }
-        if let State::Legacy(session) = &mut self.state {
+        if let (State::Legacy(session), Some(number)) = (&mut self.state, number) {
             let responses = session.batches.close(number);
             self.send_responses(responses);
         }
@@ -114,12 +115,20 @@ impl Connection {
                 let why = "nothing but `ping` is answered before the session is open";
                 Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why))
             }
-            // Clients write no responses in this era (2026-07-28, basic/transports/stdio, Sending
-            // Messages).
+            // No server may ask this way in this era. Over a stream one that does gets an error, since it would wait
+            // for ever; over HTTP there is no way back to it.
+            State::Modern if self.carrier == Carrier::Stream => {
+                let why = format!(
+                    "the server sent the request {}, which this revision does not have; it was refused",
+                    Quoted(&request.method)
+                );
+                self.report(why);
+                Err(ErrorObject::method_not_found(&request.method))
+            }
             State::Modern | State::Idle | State::Connecting => {
                 let why = format!(
-                    "a request (`{}`), which this revision does not have",
-                    request.method
+                    "a request ({}), which this revision does not have",
+                    Quoted(&request.method)
                 );
                 return self.report_unreadable(&why);
             }

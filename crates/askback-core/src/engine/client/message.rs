@@ -59,6 +59,8 @@ pub struct ServerMessage {
     /// The beginning of what is no message, as it may stand in a log. None where a part of it could
     /// be read, such as its id.
     pub excerpt: Option<String>,
+    /// The text of a response that cannot be read, whole unless it was too long.
+    pub text: Option<String>,
 }
 
 impl ClientMessage {
@@ -143,15 +145,21 @@ impl ServerMessage {
     /// is malformed.
     #[must_use]
     pub fn parse(bytes: &[u8], limits: &WireLimits) -> Self {
-        let content = jsonrpc::parse(bytes, limits);
-        let excerpt = match &content {
-            Err(malformed) if malformed.id.is_none() => Some(beginning(bytes)),
-            Ok(_) | Err(_) => None,
-        };
+        let content = jsonrpc::parse(bytes, limits)
+            .or_else(|malformed| jsonrpc::recover(bytes, malformed, limits));
+        let (mut excerpt, mut text) = (None, None);
+        match &content {
+            Err(malformed) if malformed.response => {
+                text = Some(String::from_utf8_lossy(bytes).into_owned());
+            }
+            Err(malformed) if malformed.id.is_none() => excerpt = Some(beginning(bytes)),
+            Ok(_) | Err(_) => {}
+        }
         Self {
             content,
             bytes: bytes.len(),
             excerpt,
+            text,
         }
     }
 

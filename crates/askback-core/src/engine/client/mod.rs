@@ -326,14 +326,19 @@ impl Connection {
         match message.content {
             Ok(Payload::Single(content)) => self.handle(content, None, now),
             Ok(Payload::Batch(messages)) => self.handle_batch(messages, message.bytes, now),
+            Err(malformed) if malformed.response => {
+                let max_bytes = self.profile.limits.wire.message_bytes;
+                let error = if message.bytes > max_bytes {
+                    ClientError::TooLarge(max_bytes)
+                } else {
+                    ClientError::Unreadable {
+                        why: malformed.error.message,
+                        received: message.text.unwrap_or_default(),
+                    }
+                };
+                self.handle_unreadable(malformed.id, error, now);
+            }
             Err(malformed) => {
-                let most = self.profile.limits.wire.message_bytes;
-                if let Some(id) = malformed.id.as_ref()
-                    && malformed.response
-                    && message.bytes > most
-                {
-                    return self.handle_response(Some(id), Err(ClientError::TooLarge(most)), now);
-                }
                 self.handle_malformed(malformed, None, message.excerpt.as_deref(), now);
             }
         }
@@ -493,11 +498,11 @@ impl Connection {
     ) {
         let why = malformed.error.message.clone();
         if malformed.response {
-            if let Some(id) = &malformed.id {
-                let error = ClientError::Protocol(format!("its response is malformed: {why}"));
-                return self.handle_response(Some(id), Err(error), now);
-            }
-        } else if let Some(id) = &malformed.id
+            let received = String::new();
+            let error = ClientError::Unreadable { why, received };
+            return self.handle_unreadable(malformed.id, error, now);
+        }
+        if let Some(id) = &malformed.id
             && matches!(self.state, State::Legacy(_))
         {
             self.respond(jsonrpc::write_error(Some(id), &malformed.error), batch);
@@ -509,6 +514,33 @@ impl Connection {
             )),
             _ => self.report_unreadable(&why),
         }
+    }
+
+    /// Ends the request that waits for a response which cannot be read. If its id cannot be read either, that is the
+    /// only request that waits, if there is only one.
+    fn handle_unreadable(&mut self, id: Option<RequestId>, error: ClientError, now: Duration) {
+        let Some(id) = id.or_else(|| self.only_request()) else {
+            let why = match error {
+                ClientError::Unreadable { why, .. } => why,
+                error => error.to_string(),
+            };
+            return self.report_unreadable(&why);
+        };
+        self.handle_response(Some(&id), Err(error), now);
+    }
+
+    /// The only request that waits for a response. A subscription has none before it ends.
+    fn only_request(&self) -> Option<RequestId> {
+        if let State::Opening(opening) = &self.state {
+            return Some(RequestId::Number(opening.request_id()));
+        }
+        let listens = |call: &Call| call.sent().is_some_and(|sent| sent.listening.is_some());
+        let mut waiting = self
+            .sent
+            .iter()
+            .filter(|(_, call)| !self.calls.get(**call).is_some_and(listens));
+        let (id, _) = waiting.next()?;
+        waiting.next().is_none().then_some(RequestId::Number(*id))
     }
 
     fn report_unreadable(&mut self, why: &str) {

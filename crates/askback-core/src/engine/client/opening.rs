@@ -4,7 +4,7 @@
 //! that as such a server would is taken for one with a handshake (2026-07-28,
 //! basic/transports/stdio, Backward Compatibility).
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::{
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
         ClientNotification, ClientRequest, DiscoverResult, InitializeParams, InitializeResult,
-        NotificationParams, Outcome, RequestParams, codes,
+        NotificationParams, Outcome, RequestParams, codes, reason,
     },
     revision::{Era, Revision},
 };
@@ -115,6 +115,11 @@ impl Opening {
 
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
+    }
+
+    /// The id of the request that waits for a response.
+    pub(super) fn request_id(&self) -> i64 {
+        self.id
     }
 
     /// Whether the server was only asked of which era it is: one that ends itself over that is
@@ -358,9 +363,10 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
     let answer: InitializeResult = match serde_json::from_str(result.get()) {
         Ok(answer) => answer,
         Err(error) => {
-            let error = crate::json::explain(&error);
-            let why = format!("the answer to `initialize` cannot be read: {error}");
-            return Next::Fail(ClientError::Protocol(why));
+            return Next::Fail(ClientError::Unreadable {
+                why: reason(&error),
+                received: result.get().to_owned(),
+            });
         }
     };
     let offered = [answer.protocol_version];
@@ -388,7 +394,7 @@ fn tells_era(error: &ClientError) -> bool {
             let about_the_client = [401, 403, 407, 408, 413, 421, 425, 429, 431];
             (400..500).contains(status) && !about_the_client.contains(status)
         }
-        ClientError::Server(_) | ClientError::Protocol(_) => true,
+        ClientError::Server(_) | ClientError::Protocol(_) | ClientError::Unreadable { .. } => true,
         _ => false,
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
     protocol::{
         ElicitUrlParams, InputRequest, InputRequests, InputRequiredResult, InputResponse, Outcome,
-        UrlElicitationRequired, codes,
+        UrlElicitationRequired, codes, reason,
     },
     revision::Revision,
 };
@@ -80,11 +80,13 @@ impl Connection {
                 let why = "its result is a task, which was not asked for";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
-            Err(error) => {
-                let error = crate::json::explain(&error);
-                let why = format!("its result cannot be read: {error}");
-                self.finish(id, Err(ClientError::Protocol(why)));
-            }
+            Err(error) => self.finish(
+                id,
+                Err(ClientError::Unreadable {
+                    why: reason(&error),
+                    received: result.get().to_owned(),
+                }),
+            ),
         }
     }
 

@@ -233,16 +233,8 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
     if !local && !revision.has(Kind::ClientRequest, method) {
         return Err(format!("there is no `{method}` in revision {revision}"));
     }
-    let (has, what) = match request {
-        ClientRequest::ListTools(_) | ClientRequest::CallTool(_) => {
-            (capabilities.tools.is_some(), "tools")
-        }
-        ClientRequest::ListPrompts(_) | ClientRequest::GetPrompt(_) => {
-            (capabilities.prompts.is_some(), "prompts")
-        }
-        ClientRequest::ListResources(_)
-        | ClientRequest::ListResourceTemplates(_)
-        | ClientRequest::ReadResource(_) => (capabilities.resources.is_some(), "resources"),
+    let (is_declared, what) = match request {
+        // Tools, prompts and resources of a server that forgot to declare them can be used all the same.
         ClientRequest::Subscribe(_) | ClientRequest::Unsubscribe(_) => {
             let resources = capabilities.resources.as_ref();
             let subscribe = resources.and_then(|resources| resources.subscribe);
@@ -255,10 +247,10 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
         ClientRequest::SetLevel(_) => (local || capabilities.logging.is_some(), "logging"),
         _ => return Ok(()),
     };
-    if has {
+    if is_declared {
         Ok(())
     } else {
-        Err(format!("the server has no {what}"))
+        Err(format!("the server does not declare that it has {what}"))
     }
 }
 

@@ -152,6 +152,16 @@ impl Player {
             _ => panic!("what is {line:?}?"),
         }
         self.log.push(normal(line));
+        self.drain();
+    }
+
+    /// A message arrives that no transcript can say.
+    fn play_bytes(&mut self, bytes: &[u8]) {
+        self.connection.handle_message(bytes, self.now);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
         while let Some(output) = self.connection.poll() {
             let line = self.show(output);
             self.log.push(line);

@@ -201,12 +201,12 @@ fn a_handshake_that_fails_says_why() {
             "no protocol revision in common: the server speaks 1999-01-01, this client 2025-11-25",
         ),
         (
-            r#"< {"id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
-            "the server broke the protocol: the answer to `initialize` cannot be read: `capabilities` is missing",
+            r#"< {"id":1,"result":{"capabilities":{}}}"#,
+            "the server broke the protocol: its answer cannot be read: `protocolVersion` is missing",
         ),
         (
             r#"< {"id":1,"result":5,"error":6}"#,
-            "the server broke the protocol: its response is malformed: a message has only one of \"method\", \"result\" and \"error\"",
+            "the server broke the protocol: its answer cannot be read: a message has only one of \"method\", \"result\" and \"error\"",
         ),
         ("! until 300000", "the server did not answer within 300s"),
         ("! gone status 1", "the server went away: status 1"),

@@ -258,7 +258,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required"}"#,
-            "its result cannot be read: a result that asks has `inputRequests` or `requestState`",
+            "its answer cannot be read: a result that asks has `inputRequests` or `requestState`",
         ),
         (
             r#"tools/call {"name":"t"}"#,
@@ -268,12 +268,12 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"later"}"#,
-            r#"its result cannot be read: the result is of the unknown type "later""#,
+            r#"its answer cannot be read: the result is of the unknown type "later""#,
         ),
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}}"#,
-            r#"its result cannot be read: there is no method `tools/call` here at line 1 column 75"#,
+            r#"its answer cannot be read: there is no method `tools/call` here"#,
         ),
         // A form that cannot be drawn is said with the name of the field.
         (
@@ -285,7 +285,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url","message":"A?"}}}}"#,
-            "its result cannot be read: invalid params: `url` is missing",
+            "its answer cannot be read: invalid params: `url` is missing",
         ),
     ] {
         let mut player = Player::new(profile());
@@ -467,7 +467,7 @@ fn a_server_has_so_long_for_a_round_while_nobody_is_asked() {
 
 // Shows PR-16.
 #[test]
-fn what_the_server_does_not_have_is_not_asked_for() {
+fn what_the_server_does_not_declare_is_asked_for_only_if_it_is_a_list_or_an_entry_of_one() {
     check(
         r#"
         ! connected
@@ -475,11 +475,15 @@ fn what_the_server_does_not_have_is_not_asked_for() {
         < {"id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}}
         = opened 2026-07-28
         ! call 1 tools/call {"name":"t"}
-        = failed 1: the server has no tools
+        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+        < {"id":2,"error":{"code":-32601,"message":"no"}}
+        = failed 1: the server answered: no (-32601)
         ! call 2 prompts/list
-        = failed 2: the server has no prompts
+        >> {"id":3,"method":"prompts/list"}
+        < {"id":3,"result":{"prompts":[]}}
+        = done 2 {"prompts":[]}
         ! call 3 completion/complete {"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}
-        = failed 3: the server has no completions
+        = failed 3: the server does not declare that it has completions
         ! call 4 ping
         = failed 4: there is no `ping` in revision 2026-07-28
         ! call 5 resources/subscribe {"uri":"a:b"}

@@ -634,8 +634,9 @@ fn batches_are_read_where_the_revision_has_them_and_answered_as_one() {
         check(
             revision,
             r#"
-            < [{"id":"a","method":"ping"}]
-            = note: the server sent what cannot be read: a batch, which this revision does not have
+            < [{"id":"a","method":"ping"},{"id":"b","method":"ping"}]
+            > {"id":"a","result":{}}
+            > {"id":"b","result":{}}
             "#,
         );
     }
@@ -680,7 +681,10 @@ fn completions_need_no_promise_before_there_was_one() {
             "2024-11-05",
             r#"> {"id":2,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}}"#,
         ),
-        ("2025-03-26", "= failed 3: the server has no completions"),
+        (
+            "2025-03-26",
+            "= failed 3: the server does not declare that it has completions",
+        ),
     ] {
         check_as(
             &only(revision),

@@ -1,6 +1,6 @@
 //! What a server says unasked: progress, changes, log lines, nonsense.
 
-use super::{check, check_as, legacy, modern, only, profile};
+use super::{Player, check, check_as, legacy, modern, only, profile};
 
 // Shows PO-04, PO-05, PO-09.
 #[test]
@@ -209,13 +209,16 @@ fn either_side_ends_a_subscription() {
 
 // Shows ST-06, ST-08, PA-01.
 #[test]
-fn a_request_of_the_server_is_nonsense_in_the_stateless_era_and_gets_no_answer() {
+fn a_request_of_the_server_in_the_stateless_era_is_refused_at_once() {
     check(&modern(
         r#"
         < {"id":1,"method":"roots/list"}
-        = note: the server sent what cannot be read: a request (`roots/list`), which this revision does not have
+        = note: the server sent the request `roots/list`, which this revision does not have; it was refused
+        = refused roots/list -32601
+        > {"id":1,"error":{"code":-32601,"message":"there is no method `roots/list` here"}}
         < [{"id":1,"method":"ping"}]
-        = note: the server sent what cannot be read: a batch, which this revision does not have
+        = note: the server sent the request `ping`, which this revision does not have; it was refused
+        > {"id":1,"error":{"code":-32601,"message":"there is no method `ping` here"}}
         "#,
     ));
 }
@@ -252,7 +255,7 @@ fn a_malformed_response_fails_its_own_request() {
         ! call 7 tools/list
         >> {"id":2,"method":"tools/list"}
         < {"id":2,"result":{},"error":{"code":1,"message":""}}
-        = failed 7: the server broke the protocol: its response is malformed: a message has only one of "method", "result" and "error"
+        = failed 7: the server broke the protocol: its answer cannot be read: a message has only one of "method", "result" and "error"
         < {"error":{"code":-32700,"message":"Parse error"}}
         = note: about no request in particular, the server answered: Parse error (-32700)
         "#,
@@ -286,4 +289,95 @@ fn a_malformed_request_is_answered_on_a_session_if_its_id_can_be_read() {
             "#,
         ),
     );
+}
+
+/// What becomes of the only call when this line comes, and of a call when another waits, too.
+#[track_caller]
+fn check_line(line: &str, alone: &str, beside: &str) {
+    check_line_of(line.as_bytes(), alone, beside);
+}
+
+#[track_caller]
+fn check_line_of(line: &[u8], alone: &str, beside: &str) {
+    for (other, expected) in [("", alone), ("! call 8 prompts/list\n", beside)] {
+        let mut player = Player::new(profile());
+        player.play_all(&modern("! call 7 tools/list"));
+        player.play_all(other);
+        let before = player.log.len();
+        player.play_bytes(line);
+        let came = player.log[before..].join("\n");
+        let is_expected = match expected {
+            "" => !came.contains("= failed"),
+            expected => came.starts_with("= failed 7") && came.contains(expected),
+        };
+        assert!(
+            is_expected,
+            "{}\nbeside {other:?}: {came}",
+            String::from_utf8_lossy(line)
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
+    let head = r#"{"jsonrpc":"2.0","id":2,"result":"#;
+    for (rest, why) in [
+        (r#"{"tools":[NaN]}}"#, "the message is not JSON"),
+        ("{\"tools\":[\"a\tb\"]}}", "control character"),
+        (r#"{"tools":["#, "EOF"),
+        (r#"{"tools":[]},}"#, "the message is not JSON"),
+    ] {
+        check_line(&format!("{head}{rest}"), why, why);
+    }
+    let last = r#"{"jsonrpc":"2.0","result":{"tools":[NaN]},"id":2}"#;
+    check_line(last, "not JSON", "not JSON");
+    let reversed = r#"{"result":{"tools":[Infinity]},"jsonrpc":"2.0","id":2}"#;
+    check_line(reversed, "not JSON", "not JSON");
+    // Whose it is cannot be read: the only call ends.
+    check_line_of(
+        b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"t\":\"caf\xe9\"}}",
+        "not UTF-8",
+        "not UTF-8",
+    );
+    for line in [
+        r#"{"jsonrpc":"2.0","result":{"tools":[NaN]}}"#,
+        r#"{"jsonrpc":"2.0","result":{"tools":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"result":{"tools":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":{},"result":{"tools":[]}}"#,
+        "Content-Length: 52",
+    ] {
+        check_line(line, "its answer cannot be read", "");
+    }
+    // A log is no answer.
+    for line in [
+        r#"{"level":"error","error":"no disk","id":"x"}"#,
+        r#"{"level":"error","error":"no disk"}"#,
+        r#"{"error": NaN}"#,
+        "result: 7",
+        "Content",
+        r#"[{"id":2}]"#,
+    ] {
+        check_line(line, "", "");
+    }
+}
+
+#[test]
+fn messages_on_one_line_and_in_a_batch_are_read_one_by_one() {
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}} trailing words"#,
+        r#"[{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}]"#,
+        r#"[7,{"jsonrpc":"2.0","id":2.0,"result":{"tools":[]}}]"#,
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[]}}",
+    ] {
+        let mut player = Player::new(profile());
+        player.play_all(&modern("! call 7 tools/list"));
+        player.play_bytes(line.as_bytes());
+        let done = r#"= done 7 {"tools":[]}"#;
+        assert!(
+            player.log.iter().any(|line| line == done),
+            "{line}: {:?}",
+            player.log
+        );
+    }
 }

@@ -221,10 +221,10 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
                 Reply::Other(ServerMessage {
                     content: Err(malformed),
                     ..
-                }) => {
-                    let why = malformed.error.message;
-                    Err(broken(&format!("its answer cannot be read: {why}")))
-                }
+                }) => Err(failed(ClientError::Unreadable {
+                    why: malformed.error.message,
+                    received: String::from_utf8_lossy(&body).into_owned(),
+                })),
             }
         }
         None => Err(failed(refusal(
@@ -349,6 +349,7 @@ async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
         content,
         bytes,
         excerpt: None,
+        text: None,
     })
     .await;
     if let Some(mut rest) = rest {

@@ -121,7 +121,7 @@ impl PendingRequest {
     }
 
     /// Classifies a message for this request. An error that names no request is about this one.
-    pub(super) fn recognize(&self, message: ServerMessage) -> Reply {
+    pub(super) fn recognize(&self, mut message: ServerMessage) -> Reply {
         let id = Some(&self.sent.id);
         let mine = match message.content {
             Ok(Payload::Single(Message::Response(mut response))) => {
@@ -140,7 +140,15 @@ impl PendingRequest {
                 Ok(_) => false,
                 Err(malformed) => malformed.response && malformed.id.as_ref() == id,
             }),
-            Err(ref malformed) => malformed.response && malformed.id.as_ref() == id,
+            // One without an id came in answer to this request.
+            Err(ref mut malformed) => {
+                let is_mine = malformed.response
+                    && malformed.id.as_ref().is_none_or(|named| Some(named) == id);
+                if is_mine {
+                    malformed.id = id.cloned();
+                }
+                is_mine
+            }
         };
         if mine {
             Reply::Whole(message)

@@ -7,7 +7,7 @@ use std::sync::{
 
 use askback::{
     Limits, Result, Revision, Server, Tool,
-    client::{Client, ClientError, Protocol},
+    client::{Client, ClientBuilder, ClientError, Event, Protocol},
     protocol::CallToolResult,
     transport,
 };
@@ -18,12 +18,16 @@ use super::{gives, schema, structured};
 
 /// A client of a server with this tool, whose results no server checks.
 async fn connect(tool: Tool, limits: Limits, check: bool) -> Client {
+    let client = Client::builder("clerk", "1").limits(limits);
+    connect_as(client.check_results(check), tool).await
+}
+
+async fn connect_as(client: ClientBuilder, tool: Tool) -> Client {
     let server = Server::new("desk", "1").tool(tool.unchecked());
     let server = server.build().unwrap();
     let (near, far) = transport::memory();
     tokio::spawn(async move { server.serve(far).await });
-    let client = Client::builder("clerk", "1").limits(limits);
-    client.check_results(check).connect(near).await.unwrap()
+    client.connect(near).await.unwrap()
 }
 
 /// The outcome of a call, with and without the list being known.
@@ -85,7 +89,7 @@ async fn a_result_is_checked_by_the_schema_its_tool_was_listed_with() {
 
 // Shows BA-33, BA-35, BA-36, BA-70, TO-42.
 #[tokio::test]
-async fn a_tool_is_not_called_whose_results_could_not_be_checked() {
+async fn a_tool_is_called_whose_results_cannot_be_checked() {
     let mut long = json!({"type": "object"});
     long["description"] = "x".repeat(Limits::default().forms.schema_bytes).into();
     for (output, why) in [
@@ -108,11 +112,22 @@ async fn a_tool_is_not_called_whose_results_could_not_be_checked() {
         let [unlisted, listed, unchecked] = outcomes(&tool).await;
         assert_eq!(unlisted, Ok(()));
         assert_eq!(unchecked, Ok(()));
-        let expected = ClientError::OutputSchema {
-            tool: "gives".to_owned(),
-            why: why.to_owned(),
-        };
-        assert_eq!(listed, Err(expected));
+        assert_eq!(listed, Ok(()));
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        let noted = notes.clone();
+        let client = Client::builder("clerk", "1").on_event(move |event| {
+            if let Event::Note(note) = event {
+                noted.lock().unwrap().push(note);
+            }
+        });
+        let client = connect_as(client, tool).await;
+        client.tools().await.unwrap();
+        assert_eq!(called(&client).await, Ok(()));
+        client.close().await;
+        let expected = format!(
+            "the results of the tool `gives` are not checked, because of its output schema: {why}"
+        );
+        assert_eq!(*notes.lock().unwrap(), [expected]);
     }
 }
 

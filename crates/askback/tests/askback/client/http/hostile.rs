@@ -104,7 +104,7 @@ async fn what_cannot_be_an_answer_ends_the_call() {
     assert_eq!(
         empty,
         format!(
-            "{broke}its result cannot be read: a result that asks has `inputRequests` or `requestState`"
+            "{broke}its answer cannot be read: a result that asks has `inputRequests` or `requestState`"
         )
     );
     // For ever, without a question.
