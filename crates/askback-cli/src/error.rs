@@ -58,6 +58,8 @@ pub struct Outcome {
     pub questions: Ended,
     /// A case of a suite could not be run, for which this party is to blame.
     pub broken: Option<Kind>,
+    /// The server sent a result of which a part cannot be read. The rest of it was shown.
+    pub malformed: bool,
     /// The server has a fault, which the run was to find.
     pub faulty: bool,
     /// A question was put aside, and waits for an answer.
@@ -108,6 +110,7 @@ impl Exit {
             Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
+            None if outcome.malformed => Self::Failure,
             None if outcome.parked => Self::Parked,
             kind => match (outcome.questions, kind) {
                 (Ended::Unexpected, _) => Self::Unexpected,

@@ -3,11 +3,16 @@
 use std::path::PathBuf;
 
 use askback::client::{Client, ClientError};
-use askback_core::{protocol::LoggingLevel, revision::Era};
+use askback_core::{
+    protocol::{LeftOutEntry, LoggingLevel},
+    revision::Era,
+};
 use askback_host::{
     content,
+    host::Host,
     model::Call,
     page::{Style, out},
+    words,
 };
 use serde_json::Value;
 
@@ -134,6 +139,20 @@ pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error>
     called
 }
 
+/// Tells what of a result cannot be read, beside the rest of it.
+pub(super) fn left_out(host: &mut Host, entries: &[LeftOutEntry], outcome: &mut Outcome) {
+    /// How many faults are told.
+    const MOST: usize = 10;
+    outcome.malformed |= !entries.is_empty();
+    let page = host.page();
+    for entry in entries.iter().take(MOST) {
+        page.quote_line("The result breaks the protocol: ", entry.to_string());
+    }
+    if let Some(more @ 1..) = entries.len().checked_sub(MOST) {
+        page.note(Style::Dim, words!("{} more faults are not shown", more));
+    }
+}
+
 async fn call(
     session: &mut Session,
     args: &CallArgs,
@@ -191,6 +210,7 @@ async fn call(
         session.host.page().note(Style::Warning, older::hint());
     }
     let host = &mut session.host;
+    left_out(host, &result.left_out, outcome);
     if let (Some(structured), false, true) = (
         content::structured(&result.value),
         args.json,

@@ -31,7 +31,7 @@ use askback_host::{
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::print_as_json;
+use super::{call::left_out, print_as_json};
 use crate::{
     error::{Error, Kind, OTHER_PROCESS, Outcome},
     parked::{Parked, Parking, Turn, now},
@@ -347,6 +347,7 @@ async fn round(
         true => host.print(out::of_json(&received.raw))?,
         false => host.print(out::of_text(content::tool_result(&result)))?,
     }
+    left_out(host, &result.left_out, outcome);
     Ok(None)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use askback::client::Client;
 use askback_host::{content, model::Call, page::out};
 
-use super::{answers, retry};
+use super::{answers, call::left_out, retry};
 use crate::{
     args,
     error::{Error, Outcome},
@@ -48,7 +48,7 @@ pub async fn run(mut args: PromptArgs, outcome: &mut Outcome) -> Result<(), Erro
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
-    let got = get(&mut session, &args, arguments).await;
+    let got = get(&mut session, &args, arguments, outcome).await;
     outcome.questions = session.host.ended();
     session.close().await;
     got
@@ -58,6 +58,7 @@ async fn get(
     session: &mut Session,
     args: &PromptArgs,
     arguments: Vec<args::Argument>,
+    outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let Session { client, host, .. } = session;
     let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
@@ -87,5 +88,6 @@ async fn get(
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(content::prompt(&result.value)))?,
     }
+    left_out(host, &result.left_out, outcome);
     Ok(())
 }

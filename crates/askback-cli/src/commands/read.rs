@@ -6,7 +6,7 @@ use askback::client::Client;
 use askback_core::protocol::{ReadResourceResult, ResourceContents};
 use askback_host::{content, model::Call, page::out, text::PeerText};
 
-use super::{answers, retry};
+use super::{answers, call::left_out, retry};
 use crate::{
     error::{Error, Outcome},
     missing,
@@ -50,13 +50,13 @@ pub async fn run(mut args: ReadArgs, outcome: &mut Outcome) -> Result<(), Error>
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;
     let mut session = Session::open(target, &args.session, answers).await?;
-    let read = read(&mut session, &args).await;
+    let read = read(&mut session, &args, outcome).await;
     outcome.questions = session.host.ended();
     session.close().await;
     read
 }
 
-async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
+async fn read(session: &mut Session, args: &ReadArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let Session { client, host, .. } = session;
     let uri = match host.is_person() {
         true => missing::for_uri(client, host, &args.uri).await,
@@ -73,6 +73,7 @@ async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(text(&result.value)))?,
     }
+    left_out(host, &result.left_out, outcome);
     Ok(())
 }
 
@@ -80,7 +81,9 @@ async fn read(session: &mut Session, args: &ReadArgs) -> Result<(), Error> {
 fn text(result: &ReadResourceResult) -> PeerText {
     match &result.contents[..] {
         // A line end is written behind it in any case.
-        [ResourceContents::Text(one)] => one.text.strip_suffix('\n').unwrap_or(&one.text).into(),
+        [ResourceContents::Text(one)] if result.left_out.is_empty() => {
+            one.text.strip_suffix('\n').unwrap_or(&one.text).into()
+        }
         _ => content::resource(result),
     }
 }

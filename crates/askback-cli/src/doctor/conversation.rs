@@ -4,12 +4,17 @@ use std::{collections::BTreeSet, time::Duration};
 
 use askback_core::{
     jsonrpc::METHOD_NOT_FOUND,
+    protocol::{
+        LeftOutEntry, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult,
+    },
     revision::{Era, Revision},
 };
 use askback_host::{
     text::{Words, given},
     words,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -177,6 +182,7 @@ pub(super) async fn lists(
     let mut lists = Lists::default();
     let offered = &result["capabilities"];
     let mut failed = None;
+    let mut left_out: Vec<String> = Vec::new();
     let mut took = Duration::ZERO;
     for (capability, method, member, list) in [
         ("tools", "tools/list", "tools", &mut lists.tools),
@@ -194,7 +200,9 @@ pub(super) async fn lists(
             &mut lists.templates,
         ),
     ] {
-        if !offered[capability].is_object() || failed.is_some() {
+        let is_declared = !matches!(offered[capability], Value::Null | Value::Bool(false));
+        // Tools that a server forgot to declare are found all the same.
+        if failed.is_some() || !is_declared && capability != "tools" {
             continue;
         }
         let mut params = json!({});
@@ -206,8 +214,20 @@ pub(super) async fn lists(
                 failed = Some((fault.says().into(), message.clone(), fault.advice()));
                 break;
             }
-            let page = reply.result().and_then(|page| page[member].as_array());
+            let read = reply.result().map(|page| unusable(member, page));
+            if let Some(Ok(entries)) = &read {
+                left_out.extend(entries.iter().map(ToString::to_string));
+            }
+            let page = reply.result().map(|page| &page[member]);
+            // `null` is an empty list: it is how Go writes one.
+            let page = page.and_then(|page| match page.is_null() {
+                true => read.is_some_and(|read| read.is_ok()).then_some(&[][..]),
+                false => page.as_array().map(Vec::as_slice),
+            });
             let Some(page) = page else {
+                if !is_declared {
+                    break;
+                }
                 // A server with resources alone need not know templates.
                 if !(capability == "resources" && reply.code() == Some(METHOD_NOT_FOUND)) {
                     let says = words!("{} is not answered as it should be:", method);
@@ -216,6 +236,16 @@ pub(super) async fn lists(
                 }
                 break;
             };
+            if !is_declared && list.is_empty() && !page.is_empty() {
+                diagnosis.warn(
+                    words!(
+                        "it lists {} and does not declare the capability:",
+                        capability
+                    ),
+                    [capability.to_owned()],
+                    "It should: most clients look for nothing that is not declared.",
+                );
+            }
             list.extend(page.iter().cloned());
             let next = reply.result().and_then(|page| page["nextCursor"].as_str());
             let Some(next) = next else { break };
@@ -251,11 +281,31 @@ pub(super) async fn lists(
             diagnosis.fail("lists", says, Some(shown), advice);
             None
         }
+        None if !left_out.is_empty() => {
+            left_out.truncate(LEFT_OUT);
+            let says = "it lists what cannot be used:";
+            let advice = "Clients leave such an entry out, or give up on the whole list.";
+            diagnosis.fail("lists", says, Some(left_out.join("\n")), advice);
+            Some(lists)
+        }
         None => {
             diagnosis.ok("lists", Some(took), "");
             Some(lists)
         }
     }
+}
+
+/// How many entries are named that cannot be used.
+const LEFT_OUT: usize = 10;
+
+/// The entries of a page that a client of this version leaves out.
+fn unusable(member: &str, page: &Value) -> Result<Vec<LeftOutEntry>, serde_json::Error> {
+    Ok(match member {
+        "tools" => ListToolsResult::deserialize(page)?.left_out,
+        "prompts" => ListPromptsResult::deserialize(page)?.left_out,
+        "resources" => ListResourcesResult::deserialize(page)?.left_out,
+        _ => ListResourceTemplatesResult::deserialize(page)?.left_out,
+    })
 }
 
 /// The cursors of a list that led on.

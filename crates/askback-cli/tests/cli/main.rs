@@ -30,6 +30,8 @@ mod killed;
 #[cfg(unix)]
 mod links;
 #[cfg(unix)]
+mod malformed;
+#[cfg(unix)]
 mod missing;
 #[cfg(feature = "models")]
 mod models;

@@ -1,0 +1,200 @@
+//! Servers that write something in a wrong way: what is well formed is used, and what is not is named.
+
+use crate::run::Run;
+
+/// A server that answers each method with this text.
+fn server(answers: &[(&str, &str)]) -> String {
+    let mut arms = String::new();
+    let fixed = [(
+        "initialize",
+        r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"m","version":"1"}}"#,
+    )];
+    for (method, result) in answers.iter().chain(&fixed) {
+        let line = match result.starts_with('{') {
+            true => format!(r#"{{"jsonrpc":"2.0","id":@,"result":{result}}}"#),
+            false => (*result).to_owned(),
+        };
+        arms += &format!("*'\"method\":\"{method}\"'*) answer='{line}';;\n");
+    }
+    format!(
+        r#"while IFS= read -r l; do
+        id=$(printf '%s' "$l" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case "$l" in
+        {arms}*'"id"'*) answer='{{"jsonrpc":"2.0","id":@,"error":{{"code":-32601,"message":"no"}}}}';;
+        *) continue;;
+        esac
+        printf '%s\n' "$answer" | sed "s/@/$id/"
+        done"#
+    )
+}
+
+const GOOD: &str = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
+const DONE: &str = r#"{"content":[{"type":"text","text":"fine"}]}"#;
+
+#[test]
+fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
+    let tools = |entries: &str| format!(r#"{{"tools":[{entries},{GOOD}]}}"#);
+    for (name, list, exits, says) in [
+        (
+            "usual",
+            tools(r#"{"name":"b","inputSchema":{}}"#),
+            (0, 0),
+            "",
+        ),
+        (
+            "schema",
+            tools(r#"{"name":"bare"}"#),
+            (0, 1),
+            "tool 1 (`bare`): it has no `inputSchema`",
+        ),
+        (
+            "null-schema",
+            tools(r#"{"name":"bare","inputSchema":null}"#),
+            (0, 1),
+            "tool 1 (`bare`)",
+        ),
+        (
+            "nameless",
+            tools(r#"{"inputSchema":{}}"#),
+            (0, 1),
+            "tool 1: it has no `name`",
+        ),
+        (
+            "hints",
+            tools(r#"{"name":"b","inputSchema":{},"annotations":{"readOnlyHint":"yes"}}"#),
+            (0, 0),
+            "",
+        ),
+        (
+            "icons",
+            tools(r#"{"name":"b","inputSchema":{},"icons":"b.png","_meta":[],"title":5}"#),
+            (0, 0),
+            "",
+        ),
+        (
+            "output",
+            tools(r#"{"name":"b","inputSchema":{},"outputSchema":"none"}"#),
+            (0, 0),
+            "",
+        ),
+        (
+            "halves",
+            tools(r#"{"name":"b","description":"cut \ud83d","inputSchema":{}}"#),
+            (0, 0),
+            "",
+        ),
+        ("text", r#"{"tools":"none"}"#.to_owned(), (4, 1), "expected"),
+        ("null", r#"{"tools":null}"#.to_owned(), (0, 0), ""),
+        ("absent", "{}".to_owned(), (4, 1), "it has no `tools`"),
+        (
+            "nan",
+            r#" {"jsonrpc":"2.0","id":@,"result":{"tools":[NaN]}}"#.to_owned(),
+            (4, 1),
+            "not JSON",
+        ),
+    ] {
+        let script = server(&[("tools/list", &list), ("tools/call", DONE)]);
+        let run = |words: &[&str]| {
+            let run = Run::new(&format!("malformed-{name}"), words);
+            run.and(&["--timeout", "5", "--", "sh", "-c", &script])
+                .run()
+        };
+        let listed = run(&["list", "tools"]).expect(exits.0).says(says);
+        run(&["doctor"]).expect(exits.1);
+        assert!(exits.1 != 0 || exits.0 == 0, "{name}");
+        if exits.0 == 0 && name != "null" {
+            assert!(listed.stdout.contains("good"), "{}", listed.stdout);
+            run(&["call", "good"]).expect(0).prints("fine");
+        }
+    }
+}
+
+#[test]
+fn what_is_readable_of_a_result_is_shown_and_the_call_ends_at_once() {
+    for (name, result, exit, shown, said) in [
+        (
+            "block",
+            r#"{"content":[{"type":"text","text":"done"},{"type":"video"}]}"#,
+            4,
+            "done",
+            "block 2",
+        ),
+        (
+            "halves",
+            r#"{"content":[{"type":"text","text":"done \ud83d"}]}"#,
+            0,
+            "done \u{fffd}",
+            "",
+        ),
+        (
+            "flag",
+            r#"{"content":[{"type":"text","text":"done"}],"isError":0}"#,
+            4,
+            "done",
+            "isError",
+        ),
+        ("text", r#"{"content":"done"}"#, 4, "done", "content"),
+        (
+            "number",
+            r#"{"content":[5]}"#,
+            4,
+            "block 1 cannot be shown",
+            "block 1",
+        ),
+        (
+            "nan",
+            r#" {"jsonrpc":"2.0","id":@,"result":{"content":[],"done":NaN}}"#,
+            4,
+            "",
+            "\"done\":NaN",
+        ),
+        (
+            "two",
+            r#" {"jsonrpc":"2.0","id":@,"result":{"content":[{"type":"text","text":"done"}]}}{"jsonrpc":"2.0","method":"notifications/x"}"#,
+            0,
+            "done",
+            "",
+        ),
+        (
+            "batch",
+            r#" [{"jsonrpc":"2.0","id":@,"result":{"content":[{"type":"text","text":"done"}]}}]"#,
+            0,
+            "done",
+            "",
+        ),
+    ] {
+        let list = format!(r#"{{"tools":[{GOOD}]}}"#);
+        let script = server(&[("tools/list", &list), ("tools/call", result)]);
+        let run = |words: &[&str]| {
+            let run = Run::new(&format!("odd-{name}"), words);
+            run.and(&["--", "sh", "-c", &script]).run()
+        };
+        run(&["call", "good"]).expect(exit).says(said).prints(shown);
+        let json = run(&["call", "good", "--json"]).expect(exit);
+        json.json();
+        assert!(
+            json.stdout.contains("done") || name == "number",
+            "{}",
+            json.stdout
+        );
+    }
+}
+
+#[test]
+fn tools_that_are_not_declared_are_found() {
+    let silent = r#"{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"m","version":"1"}}"#;
+    let list = format!(r#"{{"tools":[{GOOD}]}}"#);
+    let script = server(&[
+        ("initialize", silent),
+        ("tools/list", &list),
+        ("tools/call", DONE),
+    ]);
+    let run = |words: &[&str]| {
+        let run = Run::new("undeclared", words);
+        run.and(&["--", "sh", "-c", &script]).run()
+    };
+    let words = "does not declare the capability `tools`";
+    run(&["call", "good"]).expect(0).prints("fine").says(words);
+    run(&["list"]).expect(0).prints("good").says(words);
+    run(&["doctor"]).expect(0).prints("does not declare");
+}
