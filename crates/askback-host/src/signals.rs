@@ -131,11 +131,11 @@ fn end_now(code: u8) -> ! {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code))]
 enum Signal {
     Interrupt,
     Quit,
     Terminate,
-    #[cfg_attr(not(unix), expect(dead_code))]
     Hangup,
 }
 
@@ -198,20 +198,26 @@ async fn listen(mut signals: Signals) {
 const CLOSING: Duration = Duration::from_millis(500);
 
 #[cfg(unix)]
-struct Signals([(Signal, tokio::signal::unix::Signal); 4]);
+struct Signals(Vec<(Signal, tokio::signal::unix::Signal)>);
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> Option<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let on = |it, kind| signal(kind).ok().map(|signal| (it, signal));
-        Some(Self([
-            on(Signal::Interrupt, SignalKind::interrupt())?,
-            on(Signal::Quit, SignalKind::quit())?,
-            on(Signal::Terminate, SignalKind::terminate())?,
-            on(Signal::Hangup, SignalKind::hangup())?,
-        ]))
+        let ignored = ignored();
+        let all = [
+            (Signal::Interrupt, SignalKind::interrupt()),
+            (Signal::Quit, SignalKind::quit()),
+            (Signal::Terminate, SignalKind::terminate()),
+            (Signal::Hangup, SignalKind::hangup()),
+        ];
+        let wanted = all.into_iter().filter(|(_, kind)| {
+            let bit = kind.as_raw_value().saturating_sub(1);
+            u32::try_from(bit).is_ok_and(|bit| ignored.checked_shr(bit).unwrap_or(0) & 1 == 0)
+        });
+        let signals = wanted.filter_map(|(it, kind)| Some((it, signal(kind).ok()?)));
+        Some(Self(signals.collect()))
     }
 
     async fn next(&mut self) -> Signal {
@@ -226,6 +232,16 @@ impl Signals {
         })
         .await
     }
+}
+
+/// The signals that the parent of this process has ignored, as `nohup` does: they stay so. A bit for each; none where
+/// the system does not tell.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.unwrap_or(0)
 }
 
 #[cfg(not(unix))]

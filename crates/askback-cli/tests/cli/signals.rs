@@ -30,10 +30,15 @@ cases:
     call: t
 "#;
 
-/// Starts the command on the server, sends the signal while it waits for an answer, and returns once
-/// the server and its child are gone.
 fn check(words: &[&str], signal: Signal, code: i32) {
-    let scratch = Scratch::new(&format!("signals-{}-{}", words[0], signal.as_raw()));
+    check_command(Command::new(ASKBACK), words, &[signal], code);
+}
+
+/// Starts the command on the server, sends the signals while it waits for an answer, and returns once
+/// the server and its child are gone.
+fn check_command(mut command: Command, words: &[&str], signals: &[Signal], code: i32) {
+    let name = format!("signals-{}-{code}", words[0]);
+    let scratch = Scratch::new(&name);
     scratch.file("server.sh", SERVER);
     scratch.file("suite.yaml", SUITE);
     let pipe = scratch.path("pipe");
@@ -43,7 +48,7 @@ fn check(words: &[&str], signal: Signal, code: i32) {
         ["test", ..] => &[],
         _ => &["--", "sh", "server.sh", "pipe"],
     };
-    let mut command = Command::new(ASKBACK)
+    let mut command = command
         .args(words)
         .args(server)
         .current_dir(scratch.path("."))
@@ -57,11 +62,13 @@ fn check(words: &[&str], signal: Signal, code: i32) {
     let mut asked = [0; 6];
     held.read_exact(&mut asked).expect("the server is asked");
     let id = Pid::from_raw(command.id().try_into().expect("it is small"));
-    kill_process(id.expect("it has one"), signal).expect("it is ours");
+    for &signal in signals {
+        kill_process(id.expect("it has one"), signal).expect("it is ours");
+    }
     let mut rest = Vec::new();
     held.read_to_end(&mut rest).expect("it is a pipe");
     let ended = command.wait().expect("it ends");
-    assert_eq!(ended.code(), Some(code), "{words:?} {signal:?}");
+    assert_eq!(ended.code(), Some(code), "{words:?} {signals:?}");
 }
 
 #[test]
@@ -87,4 +94,18 @@ fn no_server_outlives_a_signal_to_the_command() {
             }
         }
     });
+}
+
+/// The signal that `nohup` has ignored ends nothing; the one after it does.
+#[test]
+fn a_hangup_that_is_ignored_ends_nothing() {
+    let ignoring = Command::new("sh");
+    let script = r#"trap '' HUP; exec "$@""#;
+    let signals = [Signal::HUP, Signal::TERM];
+    check_command(
+        ignoring,
+        &["-c", script, "sh", ASKBACK, "list"],
+        &signals,
+        143,
+    );
 }

@@ -43,6 +43,7 @@ impl Host {
                 self.remark(server, remark);
             }
         }
+        self.flush();
     }
 
     /// The last lines that the server wrote to its standard error, of which some may not have been shown.

@@ -539,7 +539,6 @@ async fn an_open_child_that_does_not_end_is_ended() {
 
 #[tokio::test]
 async fn an_exit_is_noticed_while_another_process_holds_the_output() {
-    #[track_caller]
     async fn check(script: &str) {
         let child = Child::command("sh").args(["-c", script]);
         let connecting = builder(None).connect(child);
