@@ -57,7 +57,7 @@
 //! | [`http`] | serving over HTTP (feature `http-server`) |
 //! | [`transport`] | standard streams, child processes, HTTP for clients, and your own |
 //! | [`authorization`] | who asks (feature `oauth-server`), and signing in (feature `oauth-client`) |
-//! | [`store`] | claims of commits, in memory and in SQLite |
+//! | [`store`] | claims of commits: in files, in SQLite, in memory |
 //! | [`testing`] | a scripted person in front of a handler (feature `testing`) |
 //! | [`protocol`] | the messages of the protocol as types |
 //!

@@ -1,4 +1,4 @@
-//! Commits that are running. Each is a task of its own: it comes to its end also if its client goes away,
+//! Commits that are running. Each is a task of its own: it ends by itself also if its client goes away,
 //! the call is cancelled or the response is dropped, and a retry gets its value.
 
 use std::{

@@ -47,6 +47,9 @@ pub(super) async fn serve(
     mut channel: Channel,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    if !channel.is_in_memory() {
+        shared.keys.serve_others();
+    }
     let principal = channel.take_principal();
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;

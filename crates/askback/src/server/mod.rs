@@ -18,6 +18,7 @@ mod extensions;
 mod household;
 #[cfg(feature = "http-server")]
 pub mod http;
+mod keys;
 mod kinds;
 mod live;
 pub mod middleware;
@@ -76,20 +77,21 @@ use self::{
     changing::Changing,
     described::described,
     household::{Household, Parts},
+    keys::{DefaultStore, Keys},
     live::LiveCatalog,
     middleware::Middleware,
     offer::Offer,
     page::Pages,
     rate::RateLimit,
     registry::Home,
-    shared::{Keys, TraceParent},
+    shared::TraceParent,
 };
 use crate::{
     clock::{Clock, SystemClock, millis},
     ctx::{Audience, Changes, RunningCommits},
     error::Result,
     keys::KeySource,
-    store::{MemoryStore, Store},
+    store::Store,
     transport::Channel,
 };
 
@@ -133,6 +135,8 @@ pub struct ServerBuilder {
     service: Option<String>,
     keys: KeySource,
     store: Option<Arc<dyn Store>>,
+    /// Whether large states go to the store: to one that the author gave.
+    spills: bool,
     clock: Arc<dyn Clock>,
     seed: Option<[u8; 32]>,
     checks_replay: bool,
@@ -170,6 +174,7 @@ impl Server {
             service: None,
             keys: KeySource::default(),
             store: None,
+            spills: false,
             clock: Arc::new(SystemClock),
             seed: None,
             checks_replay: false,
@@ -440,16 +445,21 @@ impl ServerBuilder {
     }
 
     /// Sets the keys of the seal. By default they come from a file of the service's own, made on
-    /// first use.
+    /// first use. A server that has only served clients in memory, as in tests, makes no file.
+    ///
+    /// Processes on several machines that have the same keys need a [store](Self::store) that they share.
     pub fn keys(mut self, keys: KeySource) -> Self {
         self.keys = keys;
         self
     }
 
     /// Sets the store for claims of commits, and for states too large for their clients. Without
-    /// one, commits are claimed in memory: at most once in this process.
+    /// one, claims are kept in a folder next to the key file ([`FileStore`](crate::store::FileStore)), and a
+    /// commit happens at most once on this machine. If there is no place for that folder, claims are kept in
+    /// memory and the key ends with the process, so that no call goes on after them.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));
+        self.spills = true;
         self
     }
 
@@ -467,10 +477,13 @@ impl ServerBuilder {
         self
     }
 
-    /// A store for a server whose author has given it none.
+    /// Sets the store that claims are kept in, in place of the author's, if there is one.
     #[cfg(feature = "testing")]
-    pub(crate) fn store_unless_set(mut self, store: Arc<dyn Store>) -> Self {
-        self.store.get_or_insert(store);
+    pub(crate) fn map_store(
+        mut self,
+        store: impl FnOnce(Option<Arc<dyn Store>>) -> Arc<dyn Store>,
+    ) -> Self {
+        self.store = Some(store(self.store));
         self
     }
 
@@ -508,10 +521,15 @@ impl ServerBuilder {
             ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::clone(&limits),
         };
-        let spills = self.store.is_some();
+        let service = self.service.unwrap_or_else(|| profile.info.name.clone());
+        let (given, store_bytes) = (self.store.clone(), limits.asking.store_bytes);
+        let keys = Arc::new(Keys::new(service.clone(), self.keys, given, store_bytes));
+        if self.seed.is_none() {
+            keys.warn();
+        }
         let store = self
             .store
-            .unwrap_or_else(|| Arc::new(MemoryStore::new(limits.asking.store_bytes)));
+            .unwrap_or_else(|| Arc::new(DefaultStore(Arc::clone(&keys))));
         let clock = self.clock;
         let commits = RunningCommits::default();
         let households = parts.into_iter();
@@ -520,16 +538,16 @@ impl ServerBuilder {
             .collect();
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
-            service: self.service.unwrap_or_else(|| profile.info.name.clone()),
+            service,
             profile: Arc::new(profile),
             catalog: LiveCatalog::new(self.catalog),
             changing: self.changing,
             changes: Changes::new(limits.server.change_delay),
             pages: self.pages,
             cache: self.cache,
-            keys: Keys::new(self.keys),
+            keys,
             commits,
-            spills,
+            spills: self.spills,
             seed: self.seed,
             checks_replay: self.checks_replay,
             trace_parent: self.trace_parent,

@@ -1,10 +1,6 @@
 //! The state that all requests of a server share.
 
-use std::{
-    any::Any,
-    path::PathBuf,
-    sync::{Arc, OnceLock},
-};
+use std::{any::Any, sync::Arc};
 
 use askback_core::{
     ask::{Principal, keys::KeyRing},
@@ -20,6 +16,7 @@ use super::{
     cache::Cache,
     changing::Changing,
     household::Household,
+    keys::Keys,
     live::LiveCatalog,
     page::Pages,
     rate::{RateLimit, Thing},
@@ -31,7 +28,6 @@ use crate::{
     clock::Clock,
     ctx::{Audience, Backing, CallServer, Changes, Ctx, RunningCommits},
     error::{Error, Result},
-    keys::{KeyError, KeyOrigin, KeySource, state_dir},
 };
 
 /// Makes the span of a request a child of what its client says.
@@ -50,7 +46,7 @@ pub(crate) struct Shared {
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,
-    pub(super) keys: Keys,
+    pub(super) keys: Arc<Keys>,
     /// The commits that are running, of all handlers.
     pub(super) commits: RunningCommits,
     pub(super) spills: bool,
@@ -71,37 +67,6 @@ pub(crate) struct Shared {
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
-}
-
-/// The keys of the seal, read when they are first needed: a server that never asks makes none.
-pub(super) struct Keys {
-    source: std::sync::Mutex<Option<KeySource>>,
-    directory: Option<PathBuf>,
-    ring: OnceLock<Result<KeyRing, KeyError>>,
-}
-
-impl Keys {
-    pub(super) fn new(source: KeySource) -> Self {
-        Self {
-            source: std::sync::Mutex::new(Some(source)),
-            directory: state_dir(),
-            ring: OnceLock::new(),
-        }
-    }
-
-    fn ring(&self, service: &str) -> Result<&KeyRing> {
-        let ring = self.ring.get_or_init(|| {
-            let source = self.source.lock().ok().and_then(|mut source| source.take());
-            let keys = source
-                .unwrap_or_default()
-                .load(service, self.directory.as_deref())?;
-            if let KeyOrigin::Process(warning) = &keys.origin {
-                tracing::warn!("{warning}");
-            }
-            Ok(keys.ring)
-        });
-        ring.as_ref().map_err(Error::no_keys)
-    }
 }
 
 impl Shared {
@@ -167,7 +132,7 @@ impl Shared {
     }
 
     pub(crate) fn keys(&self) -> Result<&KeyRing> {
-        self.keys.ring(&self.service)
+        self.keys.ring()
     }
 
     pub(crate) fn checks_replay(&self) -> bool {

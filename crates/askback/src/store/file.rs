@@ -29,7 +29,7 @@ use crate::{
 const DRAFT_TTL: Duration = Duration::from_secs(60 * 60);
 
 /// A store that keeps each claim in a file of its own, in a folder that the processes of one machine share.
-/// A server that is given no store uses one beside its key file.
+/// A server that is given no store uses one next to its key file.
 ///
 /// A claim survives the end of its process and a power failure: it is on the disk before the effect begins.
 /// The folder belongs to its owner alone (0700, the files 0600), because the values of commits are stored as
@@ -52,7 +52,7 @@ pub struct FileStore {
 struct Claims {
     folder: PathBuf,
     max_bytes: usize,
-    /// What is known to be in the folder; nothing before the first claim. Locked while this process writes.
+    /// The claims that are known to be in the folder; read with the first claim. Locked while this process writes.
     shelf: Mutex<Option<Shelf<ClaimId, Finished>>>,
 }
 

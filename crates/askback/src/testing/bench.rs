@@ -12,11 +12,15 @@ use askback_core::{
 };
 use serde_json::Value;
 
-use super::{Ended, Notification, Run, TestClock, Trouble, Wire, person::Person};
+use super::{
+    Ended, Notification, Run, TestClock, Trouble, Wire,
+    crash::{Crash, CrashingStore},
+    person::Person,
+};
 use crate::{
     keys::KeySource,
     server::{ServerBuilder, UNSAFE_REPLAY},
-    store::Store,
+    store::{MemoryStore, Store},
 };
 
 /// Starts the server of a run.
@@ -39,17 +43,35 @@ pub(super) struct Bench {
     pub(super) person: Person,
     pub(super) principal: Option<Principal>,
     pub(super) clock: TestClock,
-    pub(super) store: Arc<dyn Store>,
+    /// In place of the claims that a server keeps in files.
+    pub(super) claims: Arc<dyn Store>,
+    pub(super) crash: Arc<Crash>,
 }
 
 impl Bench {
-    /// Starts the server, with the keys and store of the run, and connects to it.
+    /// Starts the server, with the keys and claims of the run, and connects to it.
     pub(super) fn connect(&self) -> Wire {
+        self.start(|given| given)
+    }
+
+    /// Starts the server again. What was in the memory of its process is gone.
+    pub(super) fn restart(&self) -> Wire {
+        self.start(|given| match given.outlives_process() {
+            true => given,
+            false => Arc::new(MemoryStore::default()),
+        })
+    }
+
+    fn start(&self, given: fn(Arc<dyn Store>) -> Arc<dyn Store>) -> Wire {
         let ring = KeyRing::new(Key::new(&[0x5a; 32]));
+        let claims = || Arc::clone(&self.claims);
         let server = (self.server)()
             .clock(self.clock)
             .keys(KeySource::Ring(ring))
-            .store_unless_set(Arc::clone(&self.store))
+            .map_store(|author| {
+                let store = author.map_or_else(claims, given);
+                Arc::new(CrashingStore::new(store, &self.crash))
+            })
             .seed([0xa5; 32])
             .check_replay(true)
             .build();
@@ -76,6 +98,7 @@ impl Run {
             notifications: Vec::new(),
             findings: Vec::new(),
             effects: None,
+            has_crashed: false,
         }
     }
 

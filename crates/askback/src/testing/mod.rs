@@ -57,6 +57,7 @@
 mod bench;
 mod clock;
 mod contract;
+mod crash;
 mod fixture;
 mod handshake;
 mod person;

@@ -1,6 +1,6 @@
 //! A call in the stateless era: questions are results, and the call is sent again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use askback_core::{
     jsonrpc::INVALID_PARAMS,
@@ -107,7 +107,16 @@ impl Client {
         let has_state = !params["requestState"].is_null();
         match self.run.trouble {
             Trouble::None | Trouble::Again => {}
-            Trouble::Restart => self.wire = self.bench.connect(),
+            Trouble::Restart => self.wire = self.bench.restart(),
+            Trouble::Crash(_) => {
+                let crash = Arc::clone(&self.bench.crash);
+                tokio::select! {
+                    response = self.send(params) => return response,
+                    () = crash.happened() => {}
+                }
+                self.run.has_crashed = true;
+                self.wire = self.bench.restart();
+            }
             Trouble::Twice => return self.send_twice(round, params).await,
             Trouble::Forgery | Trouble::Stranger if !has_state => {}
             Trouble::Forgery => {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{
     Report, Run, TestClock, Trouble,
     bench::{Bench, Stage},
+    crash::Crash,
     handshake,
     person::Person,
     stateless,
@@ -74,7 +75,8 @@ impl Trial {
         self.run(Revision::LATEST, trouble).await
     }
 
-    /// Makes the call in every revision and under every trouble.
+    /// Makes the call in every revision and under every trouble: with a [crash](Trouble::Crash) at each of its
+    /// commits.
     ///
     /// It compares questions, results and the values of steps. An effect in plain code that happens twice is found
     /// only if a [`Fixture`](super::Fixture) counts it.
@@ -90,6 +92,11 @@ impl Trial {
         for trouble in &Trouble::ALL[1..] {
             runs.push(self.in_trouble(*trouble).await);
         }
+        let mut commits = 1;
+        while runs.last().is_some_and(|run| run.has_crashed) {
+            runs.push(self.in_trouble(Trouble::Crash(commits)).await);
+            commits += 1;
+        }
         Report { runs }
     }
 
@@ -102,7 +109,11 @@ impl Trial {
             person: self.person.clone(),
             principal: self.principal.clone(),
             clock: TestClock::new(),
-            store: Arc::new(MemoryStore::default()),
+            claims: Arc::new(MemoryStore::default()),
+            crash: Arc::new(Crash::new(match trouble {
+                Trouble::Crash(commits) => Some(commits),
+                _ => None,
+            })),
         };
         let mut run = match revision.era() {
             Era::Legacy => handshake::run(bench, revision).await,

@@ -169,6 +169,15 @@ impl Channel {
         self.place
     }
 
+    /// Whether the other end is in this process.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_in_memory(&self) -> bool {
+        let Ends::Halves(_, sender) = &self.ends else {
+            return false;
+        };
+        matches!(sender.messages, Some(Messages::Memory(_)))
+    }
+
     /// Sets who is at the other end, where the transport has found out, such as from the request that
     /// opened a WebSocket. All that a server keeps for that client belongs to this principal, and
     /// handlers find it in [`Ctx::principal`](crate::Ctx::principal).

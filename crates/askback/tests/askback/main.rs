@@ -27,6 +27,8 @@ mod mounted;
 mod nested;
 mod observability;
 mod offered;
+#[cfg(all(feature = "http-server", unix))]
+mod once;
 #[cfg(feature = "http-server")]
 mod principal;
 mod proof;

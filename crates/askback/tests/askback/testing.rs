@@ -15,6 +15,7 @@ use askback::{
     protocol::{
         CallToolResult, ElicitParams, InputRequest, InputRequiredResult, LoggingLevel, Outcome,
     },
+    store::MemoryStore,
     testing::{self, Ended, Fixture, Notification, Person, Run, Trouble},
 };
 use serde_json::json;
@@ -362,4 +363,70 @@ async fn a_question_without_an_answer_is_found_out() {
         .in_every_revision()
         .await;
     report.assert_same();
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    /// As a server keeps them that was given no store.
+    ByDefault,
+    InMemory,
+    InMemoryOfTheTest,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_shows_a_commit_whose_claim_ends_with_its_process() {
+    async fn book(ctx: Ctx, State(sent): State<Sent>) -> Result<&'static str> {
+        let _: Seat = ctx.elicit("Which?").await?.accepted()?;
+        for name in ["book", "pay"] {
+            let counted = Arc::clone(&sent.0);
+            let effect = async move || Ok(counted.fetch_add(1, Ordering::Relaxed));
+            ctx.commit(name, effect).await?;
+        }
+        Ok("Done.")
+    }
+    for (kept, is_found) in [
+        (Kept::ByDefault, false),
+        (Kept::InMemory, true),
+        (Kept::InMemoryOfTheTest, true),
+    ] {
+        let store = Arc::new(MemoryStore::default());
+        let server = move |sent: &Sent| {
+            let tool = Tool::new("book", book);
+            let server = Server::new("office", "1").state(sent.clone()).tool(tool);
+            match kept {
+                Kept::ByDefault => server,
+                Kept::InMemory => server.store(MemoryStore::default()),
+                Kept::InMemoryOfTheTest => server.store(Arc::clone(&store)),
+            }
+        };
+        let trial = Fixture::new(Sent::default, server)
+            .effects(|sent| sent.0.load(Ordering::Relaxed) as usize)
+            .call("book", json!({}))
+            .with(ada());
+        let report = trial.in_every_revision().await;
+        let crashes = report
+            .runs
+            .iter()
+            .filter(|run| matches!(run.trouble, Trouble::Crash(_)));
+        let crashes: Vec<_> = crashes.map(|run| run.effects.unwrap()).collect();
+        // At the first commit, at the second, and at none.
+        let want = if is_found { [3, 4, 2] } else { [1, 2, 2] };
+        assert_eq!(crashes, want, "{kept:?}");
+        let is_same = std::panic::catch_unwind(|| report.assert_same().effects);
+        assert_eq!(is_same.is_err(), is_found, "{kept:?}");
+    }
+    let run = testing::call(
+        || {
+            Server::new("office", "1")
+                .state(Sent::default())
+                .tool(Tool::new("book", book))
+        },
+        "book",
+        json!({}),
+    );
+    let run = run.with(ada()).in_trouble(Trouble::Crash(0)).await;
+    assert_eq!(
+        run.text(),
+        "`book` was begun and never finished: its outcome is unknown; check before you try again"
+    );
 }

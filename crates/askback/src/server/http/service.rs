@@ -83,6 +83,7 @@ impl Service {
         stop: Stop,
         pairs: bool,
     ) -> Self {
+        shared.keys.serve_others();
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
         let stands_alone = revisions.iter().any(|known| known.era() == Era::Modern);

@@ -25,12 +25,18 @@ pub(super) enum Habit {
     Twice,
     /// It sends older rounds again between the others.
     Again,
+    /// It sends a round again whose process has crashed.
+    Crash,
 }
 
 /// The way to the server and back: a connection that can be made anew.
 pub(super) trait Link {
     /// Ends the server's process, or what stands for one, and starts another.
     async fn restart(&mut self);
+    /// Waits until the process has ended by itself.
+    fn crashed(&self) -> impl Future<Output = ()> + use<Self> {
+        std::future::pending()
+    }
     /// Sends a message.
     async fn say(&mut self, message: Value);
     /// The next message of the server.
@@ -197,7 +203,14 @@ impl<L: Link> Client<L> {
                 let response = self.hear_response(&[id]).await.remove(0);
                 assert!(response["error"].is_null(), "{response}");
             }
-            Habit::Restart | Habit::Twice | Habit::Again => {}
+            Habit::Crash if is_retry => {
+                let id = self.request("tools/call", params.clone()).await;
+                if let Some(response) = self.hear_unless_crashed(id).await {
+                    return response;
+                }
+                self.link.restart().await;
+            }
+            Habit::Restart | Habit::Twice | Habit::Again | Habit::Crash => {}
         }
         let id = self.request("tools/call", params.clone()).await;
         self.hear_response(&[id]).await.remove(0)
@@ -333,6 +346,15 @@ impl<L: Link> Client<L> {
             responses[at] = message;
         }
         responses
+    }
+
+    /// The response; none comes of a process that has crashed.
+    async fn hear_unless_crashed(&mut self, id: u64) -> Option<Value> {
+        let (ids, crashed) = ([id], self.link.crashed());
+        tokio::select! {
+            mut responses = self.hear_response(&ids) => Some(responses.remove(0)),
+            () = crashed => None,
+        }
     }
 
     fn outcome(self, response: &Value) -> Outcome {

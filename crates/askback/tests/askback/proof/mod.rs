@@ -4,6 +4,7 @@
 //! `PROOF_CASES` says how many programs each test runs.
 
 mod client;
+mod crash;
 mod handler;
 #[cfg(feature = "http-server")]
 mod http;
@@ -20,7 +21,6 @@ use std::{
 use askback::{
     Limits, Revision, Server,
     keys::{Key, KeyRing, KeySource},
-    store::{MemoryStore, Store},
     testing::{TestClock, Wire},
 };
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use self::{
     client::{Client, Habit, Link, Outcome},
+    crash::CrashingStore,
     oracle::{Expected, expect},
     program::{Path, Program, program},
     script::Script,
@@ -62,6 +63,11 @@ fn a_round_sent_twice_changes_nothing() {
 #[test]
 fn an_old_round_sent_again_changes_nothing() {
     prove(|case| case.stateless(Habit::Again));
+}
+
+#[test]
+fn no_commit_happens_twice_when_its_process_crashes() {
+    prove(Case::crashed);
 }
 
 #[test]
@@ -128,6 +134,26 @@ impl Case {
     fn spilled(&self, habit: Habit) {
         let world = self.world().spilling();
         self.stateless_in(&world, habit, World::bench);
+    }
+
+    /// Ends the process between the effect and the value of a commit. The call may end with an error then,
+    /// and nothing that is committed happens twice.
+    fn crashed(&self) {
+        let mut world = self.world();
+        world.crash_after = Some((self.script.0 % 4) as usize);
+        let (_, effects) = block_on(
+            async {
+                let client = Client::new(world.bench(), self.script, self.arguments());
+                client.stateless(Revision::LATEST, Habit::Crash).await
+            },
+            &world,
+        );
+        let expected = expect(&self.program, self.script);
+        for (path, times) in &effects {
+            assert!(expected.effects.contains(path), "{path} happened");
+            let is_once = *times == 1 || !expected.commits.contains(path);
+            assert!(is_once, "{path} happened {times} times");
+        }
     }
 
     fn world(&self) -> World {
@@ -220,6 +246,8 @@ struct World {
     effects: Arc<Mutex<BTreeMap<String, u32>>>,
     check_replay: bool,
     spills: bool,
+    /// After how many commits a process ends before the value of the next is kept.
+    crash_after: Option<usize>,
 }
 
 /// The parts that each server of a case is built from.
@@ -229,7 +257,7 @@ struct Plan {
     check_replay: bool,
     spills: bool,
     clock: TestClock,
-    store: Arc<dyn Store>,
+    store: Arc<CrashingStore>,
 }
 
 impl World {
@@ -238,6 +266,7 @@ impl World {
             effects: Arc::default(),
             check_replay,
             spills: false,
+            crash_after: None,
         }
     }
 
@@ -261,7 +290,7 @@ impl World {
             check_replay: self.check_replay,
             spills: self.spills,
             clock: TestClock::new(),
-            store: Arc::new(MemoryStore::default()),
+            store: Arc::new(CrashingStore::new(self.crash_after)),
         }
     }
 
@@ -316,6 +345,11 @@ impl Link for Bench {
     async fn restart(&mut self) {
         self.wire = None;
         self.start();
+    }
+
+    fn crashed(&self) -> impl Future<Output = ()> + use<> {
+        let store = Arc::clone(&self.plan.store);
+        async move { store.crashed().await }
     }
 
     async fn say(&mut self, message: Value) {

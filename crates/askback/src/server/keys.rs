@@ -1,0 +1,199 @@
+//! The keys of the seal, and the store of claims. A key that lasts longer than the claims would open an
+//! old state for a process that no longer knows what was committed, so the two are chosen together.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use askback_core::ask::keys::KeyRing;
+
+use crate::{
+    error::{Error, Result},
+    keys::{
+        self, KeyError, KeyOrigin, KeySource, KeyWarning, Keys as LoadedKeys, claims_folder,
+        state_dir,
+    },
+    store::{
+        Claim, ClaimRequest, FileStore, FlowId, MemoryStore, Millis, PutRequest, Store, StoreFuture,
+    },
+};
+
+/// The keys of the seal, and the store of claims, chosen when they are first needed: a server that never
+/// asks makes no files.
+pub(super) struct Keys {
+    service: String,
+    source: Mutex<Option<KeySource>>,
+    /// Whether an operator has configured the keys: they outlive this process.
+    is_configured: bool,
+    /// The author's store.
+    given: Option<Arc<dyn Store>>,
+    store_bytes: usize,
+    directory: Option<PathBuf>,
+    /// Whether a client outside of this process is served.
+    serves_others: AtomicBool,
+    chosen: OnceLock<Chosen>,
+}
+
+struct Chosen {
+    ring: Result<KeyRing, KeyError>,
+    store: Arc<dyn Store>,
+}
+
+impl Keys {
+    pub(super) fn new(
+        service: String,
+        source: KeySource,
+        given: Option<Arc<dyn Store>>,
+        store_bytes: usize,
+    ) -> Self {
+        Self {
+            service,
+            is_configured: !matches!(source, KeySource::StateFile),
+            source: Mutex::new(Some(source)),
+            given,
+            store_bytes,
+            directory: state_dir(),
+            serves_others: AtomicBool::new(false),
+            chosen: OnceLock::new(),
+        }
+    }
+
+    /// Warns if the keys outlive the process, or this machine, and the claims may not.
+    pub(super) fn warn(&self) {
+        match &self.given {
+            _ if !self.is_configured => {}
+            None => tracing::warn!(
+                service = self.service,
+                "keys are configured and no store: a commit happens at most once on this machine, and once \
+                 on each other one with these keys; give the server a store that all its processes share, \
+                 with `ServerBuilder::store`"
+            ),
+            Some(store) if !store.outlives_process() => tracing::warn!(
+                service = self.service,
+                "keys are configured and a store in memory: a commit can happen again after a restart, or \
+                 in another process with these keys; give the server a store that lasts, with \
+                 `ServerBuilder::store`"
+            ),
+            Some(_) => {}
+        }
+    }
+
+    /// A client outside of this process is served. It may come back when the process has ended.
+    pub(super) fn serve_others(&self) {
+        self.serves_others.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn ring(&self) -> Result<&KeyRing> {
+        self.chosen().ring.as_ref().map_err(Error::no_keys)
+    }
+
+    fn chosen(&self) -> &Chosen {
+        self.chosen.get_or_init(|| {
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let source = source.take().unwrap_or_default();
+            match &self.given {
+                Some(store) => Chosen {
+                    ring: if self.is_configured || store.outlives_process() {
+                        self.load(source)
+                    } else {
+                        keys::process_ring()
+                    },
+                    store: Arc::clone(store),
+                },
+                None => self.choose(source),
+            }
+        })
+    }
+
+    /// Chooses for a server that was given no store.
+    fn choose(&self, source: KeySource) -> Chosen {
+        let memory = || Arc::new(MemoryStore::new(self.store_bytes)) as Arc<dyn Store>;
+        if !self.serves_others.load(Ordering::Relaxed) {
+            return Chosen {
+                ring: self.load(source),
+                store: memory(),
+            };
+        }
+        let files = match self.open_files() {
+            Ok(files) => files,
+            Err(warning) if self.is_configured => {
+                tracing::warn!(
+                    "{warning}: a commit can happen again after a restart; give the server a store"
+                );
+                return Chosen {
+                    ring: self.load(source),
+                    store: memory(),
+                };
+            }
+            Err(warning) => {
+                tracing::warn!("{warning}");
+                return Chosen {
+                    ring: keys::process_ring(),
+                    store: memory(),
+                };
+            }
+        };
+        Chosen {
+            ring: self.load(source),
+            store: Arc::new(files),
+        }
+    }
+
+    fn open_files(&self) -> Result<FileStore, KeyWarning> {
+        let directory = self.directory.as_deref();
+        let directory = directory.ok_or(KeyWarning::NoStateDirectory)?;
+        let path = claims_folder(directory, &self.service);
+        FileStore::open_with(&path, self.store_bytes)
+            .map_err(|error| KeyWarning::NoClaims { path, error })
+    }
+
+    fn load(&self, source: KeySource) -> Result<KeyRing, KeyError> {
+        if !self.is_configured && !self.serves_others.load(Ordering::Relaxed) {
+            return keys::process_ring();
+        }
+        let LoadedKeys { ring, origin } = source.load(&self.service, self.directory.as_deref())?;
+        if let KeyOrigin::Process(warning) = origin {
+            tracing::warn!("{warning}");
+        }
+        Ok(ring)
+    }
+}
+
+/// The store of a server that was given none.
+pub(super) struct DefaultStore(pub(super) Arc<Keys>);
+
+impl DefaultStore {
+    fn store(&self) -> &dyn Store {
+        &*self.0.chosen().store
+    }
+}
+
+impl Store for DefaultStore {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        self.store().claim(commit)
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        self.store().finish(flow, name, value)
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        self.store().put(state)
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.store().get(id)
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        self.store().purge(now)
+    }
+
+    fn outlives_process(&self) -> bool {
+        self.store().outlives_process()
+    }
+}
