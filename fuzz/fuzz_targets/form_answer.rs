@@ -6,7 +6,7 @@
 #![no_main]
 
 use askback_core::{
-    forms::{Content, Defaults, Dialect, FormSchema, lower},
+    forms::{Content, Dialect, FormSchema, lower},
     limits::FormLimits,
 };
 use libfuzzer_sys::fuzz_target;
@@ -75,7 +75,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
     let all = Dialect {
         enum_names: false,
         multi_choice: true,
-        defaults: Defaults::All,
+        numbers: true,
         pattern: true,
     };
     assert_eq!(lower(form, &all).lift(answer.clone()), answer);
@@ -83,7 +83,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
     let plain = Dialect {
         enum_names: true,
         multi_choice: false,
-        defaults: Defaults::BooleanOnly,
+        numbers: false,
         pattern: false,
     };
     let lowered = lower(form, &plain);

@@ -4,7 +4,7 @@
 #![no_main]
 
 use askback_core::{
-    forms::{Content, Defaults, Dialect, FormSchema, lower},
+    forms::{Content, Dialect, FormSchema, lower},
     limits::FormLimits,
 };
 use libfuzzer_sys::fuzz_target;
@@ -65,11 +65,7 @@ fn dialects() -> impl Iterator<Item = Dialect> {
     (0..16).map(|bits| Dialect {
         enum_names: bits & 1 != 0,
         multi_choice: bits & 2 != 0,
-        defaults: if bits & 4 != 0 {
-            Defaults::All
-        } else {
-            Defaults::BooleanOnly
-        },
+        numbers: bits & 4 != 0,
         pattern: bits & 8 != 0,
     })
 }

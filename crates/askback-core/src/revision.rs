@@ -79,7 +79,8 @@ pub struct Facts {
     pub completion_context: bool,
     /// Servers may ask for a form to be filled in.
     pub elicitation_form: bool,
-    /// Servers may ask for a link to be opened.
+    /// Servers may ask for a link to be opened. A client of a revision without it that declares
+    /// `elicitation.url` all the same is believed, if there is elicitation at all.
     pub elicitation_url: bool,
     /// A question to open a link has an `elicitationId`, and its end is told by
     /// `notifications/elicitation/complete`.
@@ -130,8 +131,6 @@ pub struct FormFacts {
     pub one_of_titles: bool,
     /// A field may take several options.
     pub multi_choice: bool,
-    /// Any field may have a value filled in beforehand; where this is false, only a yes-or-no field.
-    pub defaults: bool,
     /// A text field may have a `pattern`.
     pub pattern: bool,
 }
@@ -335,7 +334,6 @@ const FACTS_2024_11_05: Facts = Facts {
         enum_names: false,
         one_of_titles: false,
         multi_choice: false,
-        defaults: false,
         pattern: false,
     },
     icons: false,
@@ -389,7 +387,6 @@ const FACTS_2025_06_18: Facts = Facts {
         enum_names: true,
         one_of_titles: false,
         multi_choice: false,
-        defaults: false,
         pattern: false,
     },
     http: HttpFacts {
@@ -407,7 +404,6 @@ const FACTS_2025_11_25: Facts = Facts {
         enum_names: true,
         one_of_titles: true,
         multi_choice: true,
-        defaults: true,
         pattern: true,
     },
     icons: true,

@@ -1,4 +1,4 @@
-//! Forms for revisions that cannot say everything.
+//! Forms for revisions that cannot say everything, and for clients that cannot show everything.
 //!
 //! The same form must work everywhere. What a revision cannot say is written so that a person can
 //! still answer, and read back so that the handler sees the form it asked: see [`lower`].
@@ -11,28 +11,21 @@ use alloc::{
 
 use serde_json::Value;
 
-use super::{BooleanField, ChoicesField, Content, Field, FieldKind, FormSchema};
+use super::{
+    BooleanField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField, TextField,
+};
 
-/// The features of forms in a revision.
+/// The features of forms in a revision, or in a client that shows fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// Titles of options are written as `enumNames` instead of `oneOf`.
     pub enum_names: bool,
     /// There is a choice of several options.
     pub multi_choice: bool,
-    /// Which fields may have a default.
-    pub defaults: Defaults,
+    /// There are number fields. Otherwise a number is asked for as a text.
+    pub numbers: bool,
     /// A text may have a `pattern`.
     pub pattern: bool,
-}
-
-/// Which fields may have a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Defaults {
-    /// Fields of every kind.
-    All,
-    /// Only yes-or-no fields.
-    BooleanOnly,
 }
 
 /// A form as it is asked in a dialect, and the way back from its answer.
@@ -41,6 +34,8 @@ pub struct Lowered {
     /// The form to send.
     pub schema: FormSchema,
     flattened: Vec<Flattened>,
+    /// The number fields that are asked for as texts.
+    numbers: Vec<Field>,
 }
 
 /// A choice of several that is asked as one yes-or-no field for each option.
@@ -54,7 +49,7 @@ struct Flattened {
 }
 
 /// Writes a form in a dialect: a choice of several as one yes-or-no field for each option, a
-/// default or a pattern that may not stand as a sentence in the description.
+/// number as a text, a pattern that may not stand as a sentence in the description.
 ///
 /// The answer goes through [`Lowered::lift`] and is then checked by the form as it was, which
 /// still knows the bounds and the pattern.
@@ -65,11 +60,16 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
             annotations: form.annotations.clone(),
         },
         flattened: Vec::new(),
+        numbers: Vec::new(),
     };
     for field in &form.fields {
         match &field.kind {
             FieldKind::Choices(choices) if !dialect.multi_choice => {
                 lowered.flatten(form, field, choices);
+            }
+            FieldKind::Number(number) if !dialect.numbers => {
+                lowered.schema.fields.push(number_as_text(field, number));
+                lowered.numbers.push(field.clone());
             }
             _ => lowered.schema.fields.push(lower_field(field, dialect)),
         }
@@ -86,6 +86,16 @@ impl Lowered {
         for flattened in &self.flattened {
             if let Some(chosen) = flattened.take_chosen(&mut content) {
                 content.insert(flattened.name.clone(), chosen);
+            }
+        }
+        for field in &self.numbers {
+            let Some(Value::String(text)) = content.get(&field.name) else {
+                continue;
+            };
+            if text.trim().is_empty() {
+                content.remove(&field.name);
+            } else if let Ok(number) = field.parse(text) {
+                content.insert(field.name.clone(), number);
             }
         }
         content
@@ -174,23 +184,18 @@ fn lower_field(field: &Field, dialect: &Dialect) -> Field {
     {
         describe(&mut lowered, &format!("Must match the pattern {pattern}"));
     }
-    if dialect.defaults == Defaults::BooleanOnly
-        && let Some(default) = take_default(&mut lowered.kind)
-    {
-        describe(&mut lowered, &format!("Default: {}", field.show(&default)));
-    }
     lowered
 }
 
-fn take_default(kind: &mut FieldKind) -> Option<Value> {
-    match kind {
-        FieldKind::Text(text) => text.default.take().map(Value::String),
-        FieldKind::Number(number) => number.default.take().map(Value::Number),
-        FieldKind::Boolean(_) => None,
-        FieldKind::Choice(choice) => choice.default.take().map(Value::String),
-        FieldKind::Choices(choices) => choices.default.take().map(Value::from),
-        FieldKind::Json(json) => json.schema.remove("default"),
-    }
+fn number_as_text(field: &Field, number: &NumberField) -> Field {
+    let mut lowered = field.clone();
+    let default = number.default.as_ref();
+    lowered.kind = FieldKind::Text(TextField {
+        default: default.map(|number| field.show(&Value::Number(number.clone()))),
+        ..TextField::default()
+    });
+    describe(&mut lowered, &capitalized(&field.hint()));
+    lowered
 }
 
 fn describe(field: &mut Field, sentence: &str) {

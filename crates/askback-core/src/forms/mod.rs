@@ -53,7 +53,7 @@ pub use jiff::{Timestamp, civil::Date};
 
 pub use build::FormValues;
 pub use derive::IntoNumber;
-pub use dialect::{Defaults, Dialect, Lowered, lower};
+pub use dialect::{Dialect, Lowered, lower};
 pub use elicitable::{ANSWER, Elicitable};
 pub use issue::{Issue, Issues};
 pub use json::{JsonField, read_json};

@@ -30,11 +30,11 @@ use members::Only;
 use step::LowerStep;
 
 use crate::{
-    forms::{Defaults, Dialect},
+    forms::Dialect,
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        COMPLETE, ClientNotification, ClientRequest, HasMeta, InputRequiredResult, Outcome,
-        RawJson, ServerNotification, ServerRequest, Signature,
+        COMPLETE, ClientNotification, ClientRequest, HasMeta, Implementation, InputRequiredResult,
+        Outcome, RawJson, ServerNotification, ServerRequest, Signature,
     },
     revision::{Kind, Revision},
 };
@@ -122,13 +122,28 @@ pub const fn dialect(revision: Revision) -> Dialect {
     Dialect {
         enum_names: !facts.one_of_titles,
         multi_choice: facts.multi_choice,
-        defaults: if facts.defaults {
-            Defaults::All
-        } else {
-            Defaults::BooleanOnly
-        },
+        numbers: true,
         pattern: facts.pattern,
     }
+}
+
+/// The clients that cannot show what their revision has, by the name they give themselves.
+///
+/// Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty.
+const LIMITED_CLIENTS: [(&str, fn(Dialect) -> Dialect); 1] =
+    [("codex-mcp-client", |dialect| Dialect {
+        multi_choice: false,
+        numbers: false,
+        ..dialect
+    })];
+
+/// Returns the features of forms that a client can show, if it is known to show fewer than its
+/// [revision](dialect) has.
+pub fn dialect_of_client(revision: Revision, client: Option<&Implementation>) -> Dialect {
+    let all = dialect(revision);
+    let is_client = |name: &str| client.is_some_and(|client| client.name == name);
+    let limited = LIMITED_CLIENTS.iter().find(|(name, _)| is_client(name));
+    limited.map_or(all, |(_, limit)| limit(all))
 }
 
 /// Writes the response to a request that is done, in the words of a revision. `signature` is

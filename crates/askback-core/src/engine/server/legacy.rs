@@ -185,7 +185,9 @@ impl Session {
             }
             (Self::New, _) => return Err(not_opened()),
             (Self::Open(_), ClientRequest::Initialize(_)) => {
-                let why = "the session is initialized already";
+                let why = "this session is initialized already, and a client initializes once; if a \
+                           bridge such as supergateway is in between, start it with `--stateful`, so \
+                           that each client has a session of its own, or connect without it";
                 return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
             }
             (Self::Open(open), _) => open,
@@ -306,15 +308,15 @@ fn initialize(
 /// A question on its way, and how its answer is read.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// Where the revision cannot say the form as it is: what was asked instead.
+    /// If the client cannot be asked the form as it is: what was asked instead.
     lowered: Option<Lowered>,
 }
 
 impl Asked {
-    /// A question in the words of a revision, written as a request. Its key travels in `_meta`, for
+    /// A question in the words of a client, written as a request. Its key travels in `_meta`, for
     /// clients that match on it; a link is given an id.
     pub(super) fn write(
-        revision: Revision,
+        to: &Origin,
         id: &RequestId,
         key: &str,
         mut question: InputRequest,
@@ -322,7 +324,8 @@ impl Asked {
         let mut lowered = None;
         match &mut question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                let plain = forms::lower(&form.requested_schema, &wire::dialect(revision));
+                let dialect = wire::dialect_of_client(to.revision, to.client.as_ref());
+                let plain = forms::lower(&form.requested_schema, &dialect);
                 form.requested_schema = plain.schema.clone().into();
                 lowered = Some(plain);
             }
@@ -333,7 +336,7 @@ impl Asked {
             InputRequest::Sample(_) | InputRequest::Roots(_) => {}
         }
         question.meta_mut().set_ask_key(key);
-        let request = wire::lower(ServerRequest::from(question), revision);
+        let request = wire::lower(ServerRequest::from(question), to.revision);
         (Self { lowered }, request.to_vec(id))
     }
 

@@ -318,8 +318,7 @@ impl Connection {
         self.next_ask += 1;
         let ask = AskId(self.next_ask);
         let id = RequestId::Number(self.next_ask);
-        let (asked, message) =
-            Asked::write(running.origin.revision, &id, key, question.into_inner());
+        let (asked, message) = Asked::write(&running.origin, &id, key, question.into_inner());
         self.asks.insert(ask, asked);
         let call = call.clone();
         if self.session.is_initialized() {

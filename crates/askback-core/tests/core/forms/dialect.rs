@@ -1,7 +1,7 @@
 //! Forms in revisions that cannot say everything.
 
 use askback_core::{
-    forms::{Defaults, Dialect, Field, FormSchema, lower},
+    forms::{Dialect, Field, FormSchema, lower},
     limits::FormLimits,
 };
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{content, field, form, form_of, optional};
 const FULL: Dialect = Dialect {
     enum_names: false,
     multi_choice: true,
-    defaults: Defaults::All,
+    numbers: true,
     pattern: true,
 };
 
@@ -20,8 +20,14 @@ const FULL: Dialect = Dialect {
 const PLAIN: Dialect = Dialect {
     enum_names: true,
     multi_choice: false,
-    defaults: Defaults::BooleanOnly,
+    numbers: true,
     pattern: false,
+};
+
+/// As little as any client shows.
+const TEXTS: Dialect = Dialect {
+    numbers: false,
+    ..PLAIN
 };
 
 #[track_caller]
@@ -56,19 +62,15 @@ fn every_kind_in_every_dialect() {
         // The question, in the full dialect and in the plain one.
         (
             json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
-            json!({"type": "string", "minLength": 1, "format": "uri", "description": "Default: x:."}),
+            json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
         ),
         (
             json!({"type": "string", "description": "A code", "pattern": "^a", "default": "ab"}),
-            json!({"type": "string", "description": "A code. Must match the pattern ^a. Default: ab."}),
+            json!({"type": "string", "description": "A code. Must match the pattern ^a.", "default": "ab"}),
         ),
         (
             json!({"type": "integer", "description": "Nights?", "minimum": 1, "default": 7}),
-            json!({"type": "integer", "description": "Nights? Default: 7.", "minimum": 1}),
-        ),
-        (
-            json!({"type": "number", "default": 0.5}),
-            json!({"type": "number", "description": "Default: 0.5."}),
+            json!({"type": "integer", "description": "Nights?", "minimum": 1, "default": 7}),
         ),
         (
             json!({"type": "boolean", "default": true}),
@@ -76,11 +78,11 @@ fn every_kind_in_every_dialect() {
         ),
         (
             json!({"type": "string", "enum": ["a", "b"], "default": "b"}),
-            json!({"type": "string", "enum": ["a", "b"], "description": "Default: b."}),
+            json!({"type": "string", "enum": ["a", "b"], "default": "b"}),
         ),
         (
             json!({"type": "string", "oneOf": titles, "default": "b"}),
-            json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"], "description": "Default: B."}),
+            json!({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"], "default": "b"}),
         ),
         (
             json!({"type": "string", "enum": ["a"], "enumNames": ["A"]}),
@@ -94,14 +96,6 @@ fn every_kind_in_every_dialect() {
     }
     let several = json!({"type": "array", "items": {"anyOf": titles}, "default": ["a"]});
     lowered(&form(json!({"f": several})), &FULL, json!({"f": several}));
-    lowered(
-        &form(json!({"f": several})),
-        &Dialect {
-            defaults: Defaults::BooleanOnly,
-            ..FULL
-        },
-        json!({"f": {"type": "array", "items": {"anyOf": titles}, "description": "Default: A."}}),
-    );
 }
 
 /// Two extras of three may be chosen.
@@ -217,6 +211,60 @@ fn the_answers_are_read_back() {
         json!({"f.bag": "yes"}),
         json!({"f.bag": "yes"}),
         Some("`f.bag`: is not known"),
+    );
+}
+
+#[test]
+fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
+    let check = |asked: Value, text: Value, answers: &[(Value, Value, Option<&str>)]| {
+        let form = form(json!({"f": asked}));
+        lowered(&form, &TEXTS, json!({"f": text}));
+        let lowered = lower(&form, &TEXTS);
+        for (given, lifted, fault) in answers {
+            let answer = lowered.lift(content(json!({"f": given})));
+            assert_eq!(answer, content(lifted.clone()), "{given}");
+            let issues = form.check(&answer, &FormLimits::default()).err();
+            let issues = issues.map(|issues| issues.to_string());
+            assert_eq!(issues.as_deref(), *fault, "{given}");
+        }
+    };
+    check(
+        json!({"type": "integer", "title": "Nights", "minimum": 1, "maximum": 30, "default": 7}),
+        json!({"type": "string", "title": "Nights", "default": "7",
+            "description": "A whole number from 1 to 30."}),
+        &[
+            (json!("3"), json!({"f": 3}), None),
+            (json!(" 3.0 "), json!({"f": 3}), None),
+            (json!(3), json!({"f": 3}), None),
+            (
+                json!("31"),
+                json!({"f": 31}),
+                Some("`f`: must be at most 30"),
+            ),
+            (
+                json!("3.5"),
+                json!({"f": "3.5"}),
+                Some("`f`: must be a whole number"),
+            ),
+            (
+                json!("three"),
+                json!({"f": "three"}),
+                Some("`f`: must be a whole number"),
+            ),
+            (json!(" "), json!({}), Some("`f`: must be given")),
+        ],
+    );
+    check(
+        json!({"type": "number", "description": "How much?", "default": 0.5}),
+        json!({"type": "string", "description": "How much? A number.", "default": "0.5"}),
+        &[
+            (json!("12.5"), json!({"f": 12.5}), None),
+            (
+                json!("1e999"),
+                json!({"f": "1e999"}),
+                Some("`f`: must be a number"),
+            ),
+        ],
     );
 }
 

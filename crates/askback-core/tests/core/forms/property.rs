@@ -4,8 +4,8 @@ use askback_core::{
     ask::{AskError, Question, QuestionDigest},
     canonical::digest_of,
     forms::{
-        BooleanField, ChoiceField, ChoicesField, Content, Defaults, Dialect, Field, FieldKind,
-        FormSchema, NumberField, Opt, SharedForm, TextField, TextFormat, lower,
+        BooleanField, ChoiceField, ChoicesField, Content, Dialect, Field, FieldKind, FormSchema,
+        NumberField, Opt, SharedForm, TextField, TextFormat, lower,
     },
     limits::{FormLimits, Limits},
     protocol::ElicitParams,
@@ -16,7 +16,7 @@ use serde_json::{Map, Number, Value, json};
 const PLAIN: Dialect = Dialect {
     enum_names: true,
     multi_choice: false,
-    defaults: Defaults::BooleanOnly,
+    numbers: true,
     pattern: false,
 };
 

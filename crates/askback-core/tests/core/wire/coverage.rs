@@ -116,7 +116,7 @@ const FORM_THINGS: &[Thing] = &[
     ("titles of a choice", |f| f.forms.one_of_titles, "type=string oneOf"),
     ("choice of several", |f| f.forms.multi_choice, "type=array items"),
     ("titles of several", |f| f.forms.multi_choice, "anyOf"),
-    ("default", |f| f.forms.defaults, "type=string default"),
+    ("default", |f| f.elicitation_form, "type=string default"),
     ("pattern", |f| f.forms.pattern, "type=string pattern"),
 ];
 
