@@ -48,6 +48,11 @@ const ONLY_2025_11_25: Span = Span {
     first: V2025_11_25,
     last: V2025_11_25,
 };
+/// Some clients of 2025-06-18 declare links, and read them as 2025-11-25 writes them.
+const LINKS_OF_SESSIONS: Span = Span {
+    first: V2025_06_18,
+    last: V2025_11_25,
+};
 const LEGACY: Span = Span {
     first: Revision::V2024_11_05,
     last: Revision::LATEST_LEGACY,
@@ -312,7 +317,7 @@ members! {
         message,
         url,
         meta,
-        elicitation_id: ONLY_2025_11_25,
+        elicitation_id: LINKS_OF_SESSIONS,
         task: ONLY_2025_11_25,
     }
     ElicitResult { action, content, meta }

@@ -249,21 +249,29 @@ impl Incoming {
     /// Returns the capability that this question needs and the client lacks: down to the mode of an
     /// elicitation and the features of sampling.
     pub(crate) fn missing_for(&self, request: &InputRequest) -> Option<Capability> {
-        let facts = self.facts();
         let client = self.capabilities();
         let missing = |supported: bool, capability| (!supported).then_some(capability);
         match request {
-            InputRequest::Elicit(ElicitParams::Form(_)) => missing(
-                facts.elicitation_form && client.elicits_form(),
-                Capability::ElicitForm,
-            ),
-            InputRequest::Elicit(ElicitParams::Url(_)) => missing(
-                facts.elicitation_url && client.elicits_url(),
-                Capability::ElicitUrl,
-            ),
+            InputRequest::Elicit(ElicitParams::Form(_)) => {
+                missing(self.takes_forms(), Capability::ElicitForm)
+            }
+            InputRequest::Elicit(ElicitParams::Url(_)) => {
+                missing(self.takes_links(), Capability::ElicitUrl)
+            }
             InputRequest::Sample(params) => self.missing_for_sampling(params),
             InputRequest::Roots(_) => missing(client.roots(), Capability::Roots),
         }
+    }
+
+    /// Whether the client can be asked to fill in a form.
+    pub(crate) fn takes_forms(&self) -> bool {
+        self.facts().elicitation_form && self.capabilities().elicits_form()
+    }
+
+    /// Whether the client can be asked to open a link. One that declares links is believed in each
+    /// revision with elicitation: Codex declares them in 2025-06-18, and takes them.
+    pub(crate) fn takes_links(&self) -> bool {
+        self.facts().elicitation_form && self.capabilities().elicits_url()
     }
 
     fn missing_for_sampling(&self, params: &CreateMessageParams) -> Option<Capability> {

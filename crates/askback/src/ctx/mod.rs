@@ -390,13 +390,13 @@ impl Ctx {
     /// Whether the client takes forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        self.incoming().facts().elicitation_form && self.incoming().capabilities().elicits_form()
+        self.incoming().takes_forms()
     }
 
     /// Whether the client takes links.
     #[must_use]
     pub fn can_elicit_url(&self) -> bool {
-        self.incoming().facts().elicitation_url && self.incoming().capabilities().elicits_url()
+        self.incoming().takes_links()
     }
 
     /// Whether the client has a model to ask.

@@ -127,7 +127,7 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
         return error;
     };
     let facts = origin.revision.facts();
-    if !(facts.elicitation_url && origin.capabilities.elicits_url()) {
+    if !(facts.elicitation_form && origin.capabilities.elicits_url()) {
         return AskError::Unsupported(Capability::ElicitUrl).into();
     }
     if !facts.url_elicitation_error {

@@ -231,9 +231,8 @@ impl Question {
     }
 
     fn sort(&self) -> Sort {
-        match (&*self.method, self.params["mode"].as_str()) {
-            ("elicitation/create", Some("url")) => Sort::Link,
-            ("elicitation/create", _) => Sort::Form,
+        match &*self.method {
+            "elicitation/create" => Sort::Elicitation,
             _ => Sort::Other,
         }
     }
@@ -262,8 +261,7 @@ impl Ended {
 /// The kinds of questions that revisions tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
-    Form,
-    Link,
+    Elicitation,
     Other,
 }
 
@@ -271,8 +269,7 @@ impl Sort {
     fn exists(self, revision: Revision) -> bool {
         let facts = revision.facts();
         match self {
-            Self::Form => facts.elicitation_form,
-            Self::Link => facts.elicitation_url,
+            Self::Elicitation => facts.elicitation_form,
             Self::Other => true,
         }
     }
