@@ -41,7 +41,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
-pub(crate) fn clipped(text: &str, most: usize) -> String {
+pub fn clipped(text: &str, most: usize) -> String {
     const ELLIPSIS: char = '…';
     if text.len() <= most {
         return text.to_string();

@@ -25,6 +25,9 @@ pub struct AskingLimits {
     pub questions_per_round: usize,
     /// The most rounds of one flow (mainstream clients give up at eight to ten).
     pub rounds: u32,
+    /// The most further rounds that only ask for a link again that was opened, while what is behind
+    /// it is not done. Each takes at least `page`.
+    pub link_rounds: u32,
     /// The round from which a flow is logged as unusually long.
     pub rounds_warned: u32,
     /// How long a question of a handshake revision waits for its answer, and after a link was opened
@@ -34,6 +37,12 @@ pub struct AskingLimits {
     /// How long a retry waits for what is behind a link before the link is the answer again.
     #[serde(deserialize_with = "seconds")]
     pub page: Duration,
+    /// How often the client of a handshake revision is told of progress while a question waits for
+    /// its answer, if it asked for that: some clients end a call that is silent for a minute. Zero for never.
+    pub progress_interval: Duration,
+    /// A question that is declined or cancelled sooner than this, without a reason, was not declined
+    /// by a person: no person has read it. Zero means that each answer is a person's.
+    pub person_reaction: Duration,
     /// How long one `ctx.run` or `ctx.commit` may take.
     #[serde(deserialize_with = "seconds")]
     pub run: Duration,
@@ -70,9 +79,12 @@ impl Default for AskingLimits {
             attempts: 3,
             questions_per_round: 16,
             rounds: 10,
+            link_rounds: 24,
             rounds_warned: 6,
             answer: Duration::from_secs(10 * MINUTE),
             page: Duration::from_secs(25),
+            progress_interval: Duration::from_secs(15),
+            person_reaction: Duration::from_millis(300),
             run: Duration::from_secs(MINUTE),
             commits: 4096,
             round_ttl: Duration::from_secs(15 * MINUTE),

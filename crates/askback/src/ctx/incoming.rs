@@ -39,6 +39,10 @@ impl Permitted {
     pub(crate) fn into_inner(self) -> CheckedRequest {
         self.0
     }
+
+    pub(crate) fn get(&self) -> &InputRequest {
+        self.0.get()
+    }
 }
 
 /// A request, as its handler may look at it.

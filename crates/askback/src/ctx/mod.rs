@@ -13,14 +13,7 @@ mod target;
 #[cfg(feature = "sqlite")]
 mod transaction;
 
-use std::{
-    borrow::Cow,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    task::Poll,
-    time::Duration,
-};
+use std::{borrow::Cow, future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 pub use askback_core::ask::AskError;
 use askback_core::{
@@ -107,7 +100,6 @@ pub(crate) struct Call {
     pub(crate) backing: Arc<Backing>,
     /// The needs of the handler's parameters.
     pub(crate) parameters: Arc<Parameters>,
-    pub(crate) progressed: Mutex<f64>,
 }
 
 /// How far the work of a call has come: see [`Ctx::progress`].
@@ -492,6 +484,10 @@ impl Ctx {
     ///
     /// The message of a task's progress is the status of the task; without one, its numbers are.
     ///
+    /// While a question waits for its answer, the client of a handshake revision is told so every
+    /// [`limits.asking.progress_interval`](crate::limits::AskingLimits::progress_interval), with
+    /// values that grow by less than a thousandth.
+    ///
     /// ```
     /// use askback::{Ctx, ctx::Progress};
     ///
@@ -513,20 +509,8 @@ impl Ctx {
             return;
         }
         let is_live = self.0.cell.flow().is_live();
-        {
-            let mut last = self
-                .0
-                .progressed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if progress.partial_cmp(&last) != Some(std::cmp::Ordering::Greater) {
-                return;
-            }
-            *last = progress;
-        }
-        if !is_live {
-            return;
-        }
+        let to_send = self.0.cell.progress().report(progress, total, is_live);
+        let Some(to_send) = to_send else { return };
         if self.is_task() {
             return self.0.peer.stands(standing(progress, total, message));
         }
@@ -535,7 +519,7 @@ impl Ctx {
             .peer
             .notify(ServerNotification::Progress(ProgressParams {
                 progress_token: token.clone(),
-                progress,
+                progress: to_send,
                 total,
                 message: message.map(str::to_owned),
                 meta: None,

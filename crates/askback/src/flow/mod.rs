@@ -7,6 +7,7 @@
 mod becoming;
 mod drive;
 mod page;
+mod progress;
 mod question;
 mod scope;
 mod step;
@@ -33,6 +34,7 @@ pub(crate) use askback_core::future::BoxFuture;
 pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use page::Page;
+pub(crate) use progress::Progress;
 pub(crate) use question::Asking;
 pub(crate) use scope::{Course, Scope, course_of_step};
 pub(crate) use step::Naming;
@@ -57,6 +59,7 @@ pub(crate) struct Cell {
     seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
+    progress: Progress,
     /// Whether its questions are results, which a retry answers, unless it is a task.
     is_in_rounds: bool,
 }
@@ -103,6 +106,7 @@ impl Cell {
             seed,
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
+            progress: Progress::new(),
             is_in_rounds,
         })
     }
@@ -142,6 +146,10 @@ impl Cell {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Ready once the call is a task, and at once where it never will be one.

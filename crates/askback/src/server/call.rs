@@ -4,7 +4,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -14,7 +14,11 @@ use askback_core::{
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
-    protocol::{InputRequiredResult, InputResponses, Outcome, RawJson},
+    protocol::{
+        ElicitParams, InputRequest, InputRequiredResult, InputResponses, Outcome, ProgressParams,
+        RawJson, ServerNotification,
+    },
+    quote::clipped,
     revision::Era,
     wire,
 };
@@ -42,6 +46,9 @@ use crate::{
 /// Of how many bytes on the parameters of a call are counted from its beginning. Those of less are
 /// bounded by the number of connections and of calls of a session.
 const WORTH_COUNTING: usize = 4 << 10;
+
+/// The most of a question's message that a note of progress repeats, in bytes.
+const ABOUT_BYTES: usize = 120;
 
 /// The memory of a waiting call beside its client's data, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
@@ -308,9 +315,10 @@ impl<T: Answer> Calling<T> {
                 let most = self.limits().asking.rounds;
                 return Err(AskError::TooManyRounds(most).into());
             }
-            Box::pin(self.answer_by_hand(by_hand)).await?;
+            Box::pin(self.answer_by_hand(by_hand, &cell)).await?;
             let again = cell.flow().again();
             (drive, first) = (self.drive(Some(again), &self.peer), None);
+            drive.cell().progress().resume(cell.progress());
         }
     }
 
@@ -385,6 +393,7 @@ impl<T: Answer> Calling<T> {
         let is_task = matches!(self.task, Task::Is);
         let mut asked: Vec<Asked> = Vec::new();
         let mut watch = Stopwatch::new(self.patience().0);
+        let mut notes = WaitingNotes::new(self.limits().asking.progress_interval);
         // What a call takes that waits for its client.
         let mut room = None;
         loop {
@@ -412,6 +421,7 @@ impl<T: Answer> Calling<T> {
                     watch.poll(cx).map(Err)
                 } else {
                     watch.pause();
+                    notes.poll(cx, |about| self.tell_waiting(drive.cell(), about));
                     Poll::Pending
                 }
             });
@@ -432,6 +442,7 @@ impl<T: Answer> Calling<T> {
                     room.cover(bytes).map_err(no_room)?;
                     let questions = self.send_questions(drive.cell());
                     for OpenQuestion { key, request, .. } in questions {
+                        notes.begin(request.get());
                         let permitted = self.incoming.permit(request)?;
                         let reply = Box::pin(self.ask(&key, permitted));
                         asked.push(Asked { key, reply });
@@ -498,11 +509,18 @@ impl<T: Answer> Calling<T> {
 
     /// Asks the questions of a hand-written result, so that its handler, run again, finds the
     /// answers as it would in the stateless era.
-    async fn answer_by_hand(&mut self, by_hand: InputRequiredResult) -> Result<()> {
+    async fn answer_by_hand(&mut self, by_hand: InputRequiredResult, cell: &Cell) -> Result<()> {
+        let mut notes = WaitingNotes::new(self.limits().asking.progress_interval);
         let mut answers = InputResponses::default();
         let requests = by_hand.input_requests.unwrap_or_default();
         for (key, question) in self.incoming.permit_by_hand(requests)? {
-            match self.ask(&key, question).await {
+            notes.begin(question.get());
+            let mut reply = Box::pin(self.ask(&key, question));
+            let reply = poll_fn(|cx| {
+                notes.poll(cx, |about| self.tell_waiting(cell, about));
+                reply.as_mut().poll(cx)
+            });
+            match reply.await {
                 Reply::Value(value) => {
                     answers.insert(key, value);
                 }
@@ -519,6 +537,22 @@ impl<T: Answer> Calling<T> {
         incoming.request_state = by_hand.request_state;
         incoming.input_responses = answers;
         Ok(())
+    }
+
+    /// Tells the client that a question waits for its answer, if it asked to be told of progress.
+    fn tell_waiting(&self, cell: &Cell, about: &str) {
+        let Some(token) = self.incoming.progress_token() else {
+            return;
+        };
+        let (progress, total) = cell.progress().wait();
+        self.peer
+            .notify(ServerNotification::Progress(ProgressParams {
+                progress_token: token.clone(),
+                progress,
+                total,
+                message: Some(about.to_owned()),
+                meta: None,
+            }));
     }
 
     /// Makes ready to run the handler: in a flow that goes on, else in a new one.
@@ -545,7 +579,6 @@ impl<T: Answer> Calling<T> {
             server: Arc::clone(&self.shared) as _,
             backing: Arc::clone(&self.shared.household(self.home).backing),
             parameters: Arc::clone(self.handler.parameters()),
-            progressed: Mutex::new(f64::NEG_INFINITY),
         });
         Drive::new(cell, self.handler.call(ctx))
     }
@@ -580,6 +613,53 @@ impl Stopwatch {
     fn pause(&mut self) {
         if let Some((since, _)) = self.running.take() {
             self.left = self.left.saturating_sub(since.elapsed());
+        }
+    }
+}
+
+/// Says from time to time that a question waits, and which.
+struct WaitingNotes {
+    every: Duration,
+    about: String,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl WaitingNotes {
+    fn new(every: Duration) -> Self {
+        Self {
+            every,
+            about: String::new(),
+            alarm: None,
+        }
+    }
+
+    /// A question goes out. The time begins anew.
+    fn begin(&mut self, question: &InputRequest) {
+        self.alarm = None;
+        self.about = match question {
+            InputRequest::Elicit(params) => {
+                let first = params.message().lines().next().unwrap_or_default();
+                let what = match params {
+                    ElicitParams::Form(_) => "an answer to",
+                    ElicitParams::Url(_) => "a link to be done",
+                };
+                format!("waiting for {what}: {}", clipped(first, ABOUT_BYTES))
+            }
+            InputRequest::Sample(_) => "waiting for the client's model".to_owned(),
+            InputRequest::Roots(_) => "waiting for the client's roots".to_owned(),
+        };
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, tell: impl Fn(&str)) {
+        // Zero would have no end.
+        while !self.every.is_zero() {
+            let every = self.every;
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(every)));
+            if alarm.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.alarm = None;
+            tell(&self.about);
         }
     }
 }

@@ -1,0 +1,121 @@
+//! The progress of a call: what its handler reports, and that a question waits for its answer.
+
+use std::sync::{Mutex, PoisonError};
+
+/// The part of the way to the handler's next value that one waiting note takes.
+const NOTES_PER_STEP: f64 = 1024.0;
+
+/// How far a call has come. Every value that is sent is larger than the one before (2025-11-25,
+/// basic/utilities/progress, Progress Flow), whether the handler reports it or it only says that a
+/// question waits.
+pub(crate) struct Progress(Mutex<Told>);
+
+#[derive(Clone, Copy)]
+struct Told {
+    /// The last value of the handler, and its total.
+    reported: Option<(f64, Option<f64>)>,
+    /// The last value that was sent.
+    sent: Option<f64>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Told {
+            reported: None,
+            sent: None,
+        }))
+    }
+
+    /// Goes on where another run of the handler has come to.
+    pub(crate) fn resume(&self, other: &Self) {
+        let sent = other.with(|told| told.sent);
+        self.with(|told| told.sent = sent);
+    }
+
+    /// Takes a value of the handler, and gives the one to send; none if the value does not grow.
+    pub(crate) fn report(&self, value: f64, total: Option<f64>, is_sent: bool) -> Option<f64> {
+        self.with(|told| {
+            let last = told.reported.map_or(f64::NEG_INFINITY, |(last, _)| last);
+            if value.partial_cmp(&last) != Some(std::cmp::Ordering::Greater) {
+                return None;
+            }
+            told.reported = Some((value, total));
+            if !is_sent {
+                return None;
+            }
+            // A waiting note may have come a little further.
+            let next = told.sent.map_or(value, |sent| value.max(sent.next_up()));
+            told.sent = Some(next);
+            Some(next)
+        })
+    }
+
+    /// Gives the value and the total of a note that a question waits: a little more than the last
+    /// value, and less than the handler's next one is likely to be.
+    pub(crate) fn wait(&self) -> (f64, Option<f64>) {
+        self.with(|told| {
+            let (reported, total) = told.reported.unwrap_or((0.0, None));
+            let last = told.sent.unwrap_or(reported).max(reported);
+            let total = total.filter(|total| *total > last);
+            let end = total.map_or(reported + 1.0, |total| total.min(reported + 1.0));
+            let next = (last + (end - last) / NOTES_PER_STEP).max(last.next_up());
+            told.sent = Some(next);
+            (next, total.filter(|total| *total > next))
+        })
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Told) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    /// What is sent for these values of a handler, each followed by waiting notes: it grows, no note
+    /// reaches the next value or the total, and no value of the handler is lost.
+    fn check(values: &[f64], total: Option<f64>, notes: u32) {
+        let progress = Progress::new();
+        let mut last = f64::NEG_INFINITY;
+        for (at, &value) in values.iter().enumerate() {
+            let sent = progress.report(value, total, true).unwrap();
+            assert!(sent > last && sent >= value, "{sent} after {last}");
+            last = sent;
+            for _ in 0..notes {
+                let (note, end) = progress.wait();
+                assert!(note > last, "{note} after {last}");
+                assert!(end.is_none_or(|end| note < end), "{note} of {end:?}");
+                if let Some(next) = values.get(at + 1).filter(|next| **next - value >= 1.0) {
+                    assert!(note < *next, "{note} before {next}");
+                }
+                last = note;
+            }
+        }
+    }
+
+    #[test]
+    fn every_note_grows_and_leaves_room() {
+        for notes in [0, 1, 40, 5000] {
+            check(&[0.0, 3.0, 4.0, 10.0], Some(10.0), notes);
+            check(&[0.0, 3.0, 4.0], None, notes);
+            check(&[0.1, 0.11, 1.0], Some(1.0), notes);
+            check(&[-5.0, 1e300, 1.5e300], None, notes);
+            check(&[5.0, 7.0], Some(5.0), notes);
+        }
+    }
+
+    #[test]
+    fn what_does_not_grow_or_is_no_number_is_left_out() {
+        let progress = Progress::new();
+        let (first, total) = progress.wait();
+        assert!(first > 0.0 && first < 1.0 && total.is_none());
+        // A handler that begins at zero after a question is heard all the same.
+        assert!(progress.report(0.0, None, true).unwrap() > first);
+        for value in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            assert_eq!(progress.report(value, None, true), None);
+        }
+        assert_eq!(progress.report(2.0, None, false), None);
+        assert_eq!(progress.report(2.0, None, true), None);
+    }
+}
