@@ -29,6 +29,9 @@ pub enum AskError {
     /// No answer came in time.
     #[error("nobody answered in time")]
     TimedOut,
+    /// The person opened a link, and what is behind it was not done in time.
+    #[error("the link was opened, but what is behind it was not finished in time")]
+    Unfinished,
     /// The flow has used all its rounds.
     #[error("too many rounds of questions (at most {0}); ask several questions in one round")]
     TooManyRounds(u32),
@@ -51,6 +54,13 @@ pub enum AskError {
     /// The answers broke their form too often; the text says what was wrong with the last one.
     #[error("the answer was not usable, also when asked again: {0}")]
     Refused(String),
+    /// The client accepted a form that has required fields, and filled in none. Such clients accept
+    /// a form that they cannot show, so the question is not asked again.
+    #[error(
+        "the client accepted the form without filling in any field, although some are required: it \
+         probably shows no fields of this form"
+    )]
+    NoFields,
     /// The client answered the question with an error.
     #[error("the client could not process the question: {message} ({code})")]
     Client {

@@ -78,6 +78,9 @@ pub enum Reply {
     /// No answer came in time.
     #[serde(rename = "t")]
     TimedOut,
+    /// The link was opened, and what is behind it was not done in time.
+    #[serde(rename = "u")]
+    Unfinished,
 }
 
 impl Serialize for QuestionDigest {

@@ -30,7 +30,8 @@ pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, Release, SlotId, Verdict};
 pub use journal::{Answered, Entry, QuestionDigest, Reply, Settlement};
 pub use principal::Principal;
-pub use question::{Checked, CheckedRequest, Question, check_form};
+pub use question::{Checked, CheckedRequest, Question, Unusable, check_form};
+pub use reading::mark_refusal;
 pub use state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId};
 
 /// A point in time: milliseconds since the Unix epoch.

@@ -7,9 +7,10 @@ use alloc::{
     vec::Vec,
 };
 use serde::Deserialize;
+use serde_json::Value;
 use sha2::Digest;
 
-use super::{AskError, journal::QuestionDigest, reading::only_reason, sampling};
+use super::{AskError, journal::QuestionDigest, reading::only_of_answer, sampling};
 use crate::{
     address::is_loopback_host,
     canonical::{self, CanonicalError},
@@ -37,6 +38,22 @@ pub struct Question {
 /// future or wrote its round by hand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedRequest(InputRequest);
+
+/// Why an answer cannot be used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unusable {
+    /// In a sentence for the person who is asked again.
+    Because(String),
+    /// A form was accepted without any field, although some are required; with the answer as it is
+    /// recorded.
+    NoFields(RawJson),
+}
+
+impl From<String> for Unusable {
+    fn from(reason: String) -> Self {
+        Self::Because(reason)
+    }
+}
 
 /// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +93,8 @@ impl Question {
             (&mut request, reason)
         {
             form.message = format!(
-                "{}\n\nThe last answer could not be used: {reason}",
+                // Clients that show no line ends leave the blank.
+                "{} \n\nThe last answer could not be used: {reason}",
                 form.message
             );
         }
@@ -87,8 +105,9 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// Fails with a sentence for the person who is asked again.
-    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
+    /// Fails with a sentence for the person who is asked again, or says that the client shows no
+    /// fields.
+    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, Unusable> {
         match self.request.get() {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
@@ -97,7 +116,10 @@ impl Question {
                 result.meta = None;
                 Ok(Checked::Sample(Box::new(result)))
             }
-            InputRequest::Roots(_) => check_roots(read_within(value, limits.asking.roots_bytes)?),
+            InputRequest::Roots(_) => {
+                let listed = read_within(value, limits.asking.roots_bytes)?;
+                Ok(check_roots(listed)?)
+            }
         }
     }
 }
@@ -216,16 +238,25 @@ impl Checked {
     }
 }
 
-fn check_elicit(asked: &ElicitParams, value: &RawJson, limits: &Limits) -> Result<Checked, String> {
+fn check_elicit(
+    asked: &ElicitParams,
+    value: &RawJson,
+    limits: &Limits,
+) -> Result<Checked, Unusable> {
     let mut result: ElicitResult = read(value)?;
-    result.meta = only_reason(result.meta, &limits.asking);
+    result.meta = only_of_answer(result.meta, &limits.asking);
     match asked {
         ElicitParams::Form(form) if result.action == ElicitAction::Accept => {
+            let schema = &form.requested_schema;
             let content = result.content.take().unwrap_or_default();
-            let content = form.requested_schema.with_defaults(content);
-            form.requested_schema
-                .check(&content, &limits.forms)
-                .map_err(|issues| issues.to_string())?;
+            let is_empty = content.values().all(Value::is_null);
+            let content = schema.with_defaults(content);
+            if let Err(issues) = schema.check(&content, &limits.forms) {
+                return Err(match is_empty {
+                    true => Unusable::NoFields(RawJson::new(&result).map_err(|e| e.to_string())?),
+                    false => Unusable::Because(schema.say(&issues)),
+                });
+            }
             result.content = Some(content);
         }
         // What is not accepted carries no values, and a link never does.

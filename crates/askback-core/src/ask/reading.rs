@@ -5,9 +5,10 @@ use alloc::boxed::Box;
 
 use serde::{Deserialize, Serialize};
 
+use super::Millis;
 use crate::{
     limits::AskingLimits,
-    protocol::{Meta, RawJson},
+    protocol::{AnsweredBy, ElicitAction, ElicitResult, Meta, RawJson},
     quote::clipped,
 };
 
@@ -35,15 +36,36 @@ struct Members {
 /// where it is larger than any such answer may be, or no answer at all.
 pub(super) fn unread(answer: &RawJson, limits: &AskingLimits) -> Option<RawJson> {
     let mut members: Members = answer.decode().ok()?;
-    members.meta = only_reason(members.meta, limits);
+    members.meta = only_of_answer(members.meta, limits);
     let kept = RawJson::new(&members).ok()?;
     (kept.as_str().len() <= limits.sampled_bytes).then_some(kept)
 }
 
-/// Of what travels beside an answer, a person's reason to decline.
-pub(super) fn only_reason(meta: Option<Box<Meta>>, limits: &AskingLimits) -> Option<Box<Meta>> {
-    let reason = clipped(meta?.reason()?, limits.reason_bytes);
-    let mut meta = Box::<Meta>::default();
-    meta.set_reason(reason);
-    Some(meta)
+/// Of what travels beside an answer, a person's reason to decline, and who declined.
+pub(super) fn only_of_answer(meta: Option<Box<Meta>>, limits: &AskingLimits) -> Option<Box<Meta>> {
+    let mut kept = meta?.of_answer();
+    if let Some(reason) = kept.reason() {
+        let reason = clipped(reason, limits.reason_bytes);
+        kept.set_reason(reason);
+    }
+    kept.boxed()
+}
+
+/// Marks an answer that turns a question down faster than a person can, if the client does not say who
+/// did: without a person, clients that declare elicitation decline by themselves. `took` is the time
+/// from the question to the answer, if it is known.
+#[must_use]
+pub fn mark_refusal(answer: RawJson, took: Option<Millis>, limits: &AskingLimits) -> RawJson {
+    if took.is_none_or(|took| u128::from(took) >= limits.person_reaction.as_millis()) {
+        return answer;
+    }
+    let Ok(result) = answer.decode::<ElicitResult>() else {
+        return answer;
+    };
+    let meta = result.meta.as_deref();
+    let is_persons = meta.is_some_and(|meta| !meta.of_answer().is_empty());
+    if result.action == ElicitAction::Accept || result.content.is_some() || is_persons {
+        return answer;
+    }
+    RawJson::new(&result.answered_by(AnsweredBy::Client)).unwrap_or(answer)
 }

@@ -46,6 +46,9 @@ pub struct FlowState {
     /// How many rounds of questions it has asked.
     #[serde(rename = "n")]
     pub round: u32,
+    /// How many of them only asked for links again that were opened before.
+    #[serde(rename = "w", default, skip_serializing_if = "is_zero")]
+    pub link_rounds: u32,
     /// When this state was sealed.
     #[serde(rename = "i")]
     pub issued: Millis,

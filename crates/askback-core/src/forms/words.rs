@@ -8,7 +8,21 @@ use alloc::{
 
 use serde_json::{Number, Value};
 
-use super::{ChoicesField, Field, FieldKind, NumberField, Opt, TextField, TextFormat, number};
+use super::{
+    ChoicesField, Field, FieldKind, FormSchema, Issue, Issues, NumberField, Opt, TextField,
+    TextFormat, number,
+};
+
+impl FormSchema {
+    /// Says what is wrong with an answer to the person who gave it: by the labels of the fields.
+    pub fn say(&self, issues: &Issues) -> String {
+        let say = |issue: &Issue| match self.field(&issue.path) {
+            Some(field) => format!("{}: {}", field.label(), issue.message),
+            None => issue.to_string(),
+        };
+        issues.0.iter().map(say).collect::<Vec<_>>().join("; ")
+    }
+}
 
 impl Field {
     /// Returns the label: the title, or the name where there is none.

@@ -77,6 +77,25 @@ pub struct ElicitResult {
     pub meta: Option<Box<Meta>>,
 }
 
+/// Who turned a question down. A client may say so in `_meta`; otherwise the server finds out by the
+/// time that it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnsweredBy {
+    /// A person, or a rule that a person wrote.
+    Person,
+    /// The client itself: no person has seen the question.
+    Client,
+}
+
+impl AnsweredBy {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Client => "client",
+        }
+    }
+}
+
 /// A person's action on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -245,6 +264,13 @@ impl ElicitResult {
     /// Neither yes nor no.
     pub fn cancel() -> Self {
         Self::from(ElicitAction::Cancel)
+    }
+
+    /// The same, saying who turned the question down.
+    #[must_use]
+    pub fn answered_by(mut self, by: AnsweredBy) -> Self {
+        self.meta.get_or_insert_default().set_answered_by(by);
+        self
     }
 }
 

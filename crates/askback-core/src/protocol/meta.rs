@@ -16,7 +16,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 use super::{
-    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
+    AnsweredBy, ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
     meta_key::{check_free, key},
 };
 use crate::jsonrpc::RequestId;
@@ -153,6 +153,33 @@ impl Meta {
     pub fn set_reason(&mut self, value: impl Into<String>) {
         self.extra
             .insert(key::REASON.into(), Value::String(value.into()));
+    }
+
+    /// The part that belongs to an answer, and to no message: a person's own words, and who turned
+    /// the question down.
+    #[must_use]
+    pub fn of_answer(&self) -> Self {
+        let mut kept = Self::default();
+        if let Some(reason) = self.reason() {
+            kept.set_reason(reason);
+        }
+        if let Some(by) = self.answered_by() {
+            kept.set_answered_by(by);
+        }
+        kept
+    }
+
+    /// Who turned a question down, if the client says so or it was found out.
+    pub fn answered_by(&self) -> Option<AnsweredBy> {
+        let said = self.extra.get(key::ANSWERED_BY)?.as_str()?;
+        let known = [AnsweredBy::Person, AnsweredBy::Client].into_iter();
+        known.into_iter().find(|by| by.as_str() == said)
+    }
+
+    /// Sets [`Meta::answered_by`].
+    pub fn set_answered_by(&mut self, by: AnsweredBy) {
+        let value = Value::String(by.as_str().into());
+        self.extra.insert(key::ANSWERED_BY.into(), value);
     }
 
     /// Whether nothing is said.

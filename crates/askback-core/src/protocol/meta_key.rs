@@ -38,9 +38,10 @@ pub(super) mod key {
     pub(in crate::protocol) const ASK_KEY: &str = "dev.askback/key";
     pub(in crate::protocol) const REASON: &str = "dev.askback/reason";
     pub(in crate::protocol) const DECLINED: &str = "dev.askback/declined";
+    pub(in crate::protocol) const ANSWERED_BY: &str = "dev.askback/answered-by";
 
     /// Those that have a field, or are written beside an answer.
-    pub(in crate::protocol) const RESERVED: [&str; 11] = [
+    pub(in crate::protocol) const RESERVED: [&str; 12] = [
         PROGRESS_TOKEN,
         PROTOCOL_VERSION,
         CLIENT_INFO,
@@ -52,6 +53,7 @@ pub(super) mod key {
         ASK_KEY,
         REASON,
         DECLINED,
+        ANSWERED_BY,
     ];
 }
 

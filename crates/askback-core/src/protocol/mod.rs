@@ -55,7 +55,7 @@ pub use content::{
 };
 pub use detailed_task::{DetailedTask, UpdateTaskParams};
 pub use elicit::{
-    ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    AnsweredBy, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, FormMode, UrlElicitationRequired,
 };
 pub use implementation::{Icon, IconTheme, Implementation};

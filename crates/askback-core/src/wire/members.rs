@@ -4,7 +4,7 @@
 //! do. What a revision does not have is dropped, also where no step said anything of it. A member
 //! that is new in a type does not compile before it is listed.
 
-use alloc::{borrow::ToOwned, boxed::Box};
+use alloc::boxed::Box;
 
 use super::{
     degrade,
@@ -77,20 +77,13 @@ impl LowerStep for Only {
     }
 
     /// Where questions travel inside a result and answers inside a request, neither is a message of
-    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words go along all the
-    /// same, for servers that look for them.
+    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words, and who turned the
+    /// question down, go along all the same, for servers that look for them.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
         if !self.0.facts().result_type {
             return;
         }
-        let reason = meta
-            .take()
-            .and_then(|meta| meta.reason().map(ToOwned::to_owned));
-        if let Some(reason) = reason {
-            let mut kept = Meta::default();
-            kept.set_reason(reason);
-            *meta = kept.boxed();
-        }
+        *meta = meta.take().and_then(|meta| meta.of_answer().boxed());
     }
 
     /// Both must be said where they can be (2026-07-28, server/utilities/caching); an author who does

@@ -176,16 +176,12 @@ impl Incoming {
         let result: ElicitResult = response
             .decode()
             .map_err(|error| Error::invalid_params(format!("the answer `{key}`: {error}")))?;
-        let answer = match by_action(result) {
-            Answer::Accepted(content) => {
-                let schema = T::schema();
-                let content = schema.with_defaults(content);
-                schema.check(&content, &self.limits.forms)?;
-                Answer::Accepted(T::read(&content)?)
-            }
-            Answer::Declined { reason } => Answer::Declined { reason },
-            Answer::Cancelled => Answer::Cancelled,
-        };
+        let answer = by_action(result).try_map(|content| {
+            let schema = T::schema();
+            let content = schema.with_defaults(content);
+            schema.check(&content, &self.limits.forms)?;
+            Ok::<_, Error>(T::read(&content)?)
+        })?;
         Ok(Some(answer))
     }
 

@@ -12,7 +12,7 @@ use askback_core::{
     ask::{AskError, Checked},
     engine::server::Place,
     forms::{ChoiceField, Content, Issues, Opt},
-    protocol::{CreateMessageResult, ElicitAction, ElicitResult},
+    protocol::{AnsweredBy, CreateMessageResult, ElicitAction, ElicitResult},
 };
 
 #[cfg(doc)]
@@ -215,8 +215,8 @@ impl ElicitUrl {
     ///
     /// After that, `wait` is given the time it may take, and says whether it is done. In 2026-07-28
     /// it runs in each retry, for up to [`limits.asking.page`](crate::limits::AskingLimits::page); if
-    /// it is not done by then, the link is the answer again, under the same key, within
-    /// [`limits.asking.rounds`](crate::limits::AskingLimits::rounds). In the revisions before, and
+    /// it is not done by then, the link is the answer again, under the same key, up to
+    /// [`limits.asking.link_rounds`](crate::limits::AskingLimits::link_rounds) times. In the revisions before, and
     /// in a task, it runs once, for up to
     /// [`limits.asking.answer`](crate::limits::AskingLimits::answer).
     ///
@@ -360,18 +360,16 @@ fn is_yes(answer: Answer<bool>) -> bool {
 }
 
 fn read_form<T>(checked: Checked, read: Read<T>) -> Result<Answer<T>, AskError> {
-    match by_action(elicited(checked)?) {
-        Answer::Accepted(content) => match read(&content) {
-            Ok(value) => Ok(Answer::Accepted(value)),
-            Err(issues) => Err(AskError::Refused(issues.to_string())),
-        },
-        Answer::Declined { reason } => Ok(Answer::Declined { reason }),
-        Answer::Cancelled => Ok(Answer::Cancelled),
-    }
+    let answer = by_action(elicited(checked)?).try_map(|content| read(&content));
+    answer.map_err(|issues| AskError::Refused(issues.to_string()))
 }
 
 pub(crate) fn by_action(result: ElicitResult) -> Answer<Content> {
+    let by = result.meta.as_ref().and_then(|meta| meta.answered_by());
     match result.action {
+        ElicitAction::Decline | ElicitAction::Cancel if by == Some(AnsweredBy::Client) => {
+            Answer::DeclinedByClient
+        }
         ElicitAction::Accept => Answer::Accepted(result.content.unwrap_or_default()),
         ElicitAction::Decline => {
             let reason = result.meta.as_ref().and_then(|meta| meta.reason());

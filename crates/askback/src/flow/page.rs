@@ -62,7 +62,7 @@ impl Future for Page {
             page.asking.release(match is_done? {
                 true => Release::Done,
                 false if can_try_again => Release::NotYet,
-                false => Release::TimedOut,
+                false => Release::TooLate,
             });
         }
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowState, OpenQuestion, Reply, TokenId, seal::Entropy},
+    ask::{AskError, Flow, FlowState, OpenQuestion, Reply, TokenId, mark_refusal, seal::Entropy},
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -324,11 +324,13 @@ impl<T: Answer> Calling<T> {
 
     /// Makes ready to go on with the handler where an earlier round has left it.
     async fn resume(&mut self) -> Result<Drive<Outcome<T>>> {
-        let rounds = std::mem::take(&mut self.rounds);
+        let mut rounds = std::mem::take(&mut self.rounds);
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
             Some(state) => {
                 trace::count_replay(self.incoming.method);
                 let now = self.shared.clock().now();
+                let took = now.checked_sub(state.issued);
+                rounds.mark_refusals(took, &self.limits().asking);
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
                 let flow = Flow::resume(state, replies, now, Arc::clone(self.limits()));
@@ -494,9 +496,15 @@ impl<T: Answer> Calling<T> {
     /// Asks, and waits for the answer. Whatever is asked of a client that waits goes this way.
     fn ask(&self, key: &str, question: Permitted) -> impl Future<Output = Reply> + Send + use<T> {
         let limit = self.patience().1;
+        let (limits, clock) = (Arc::clone(self.limits()), Arc::clone(self.shared.clock()));
+        let asked_at = clock.now();
         let asking = self.peer.ask(key, question);
         async move {
             match tokio::time::timeout(limit, asking).await {
+                Ok(Ok(Reply::Value(answer))) => {
+                    let took = clock.now().checked_sub(asked_at);
+                    Reply::Value(mark_refusal(answer, took, &limits.asking))
+                }
                 Ok(Ok(reply)) => reply,
                 Ok(Err(error)) => Reply::Error {
                     code: error.code,
@@ -528,6 +536,7 @@ impl<T: Answer> Calling<T> {
                     return Err(AskError::Client { code, message }.into());
                 }
                 Reply::TimedOut => return Err(AskError::TimedOut.into()),
+                Reply::Unfinished => return Err(AskError::Unfinished.into()),
                 Reply::Refused(reason) => {
                     return Err(AskError::Refused(reason).into());
                 }

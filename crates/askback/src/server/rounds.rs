@@ -7,11 +7,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     ask::{
-        AskError, FlowState, OpenQuestion, Reply,
+        AskError, FlowState, Millis, OpenQuestion, Reply, mark_refusal,
         seal::{self, Binding, Entropy, SealError},
     },
     canonical::{self, CanonicalError},
     jsonrpc::ErrorObject,
+    limits::AskingLimits,
     protocol::{InputRequests, InputRequiredResult, InputResponses},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -103,6 +104,13 @@ impl Rounds {
         }
     }
 
+    /// Marks the questions that were turned down by the client itself.
+    pub(super) fn mark_refusals(&mut self, took: Option<Millis>, limits: &AskingLimits) {
+        for answer in self.responses.values_mut() {
+            *answer = mark_refusal(answer.clone(), took, limits);
+        }
+    }
+
     /// The answers, by the keys of their questions.
     pub(super) fn replies(&self) -> BTreeMap<String, Reply> {
         let replies = self.responses.iter();
@@ -129,10 +137,12 @@ pub(super) async fn seal(
     questions: Vec<OpenQuestion>,
     random: Entropy,
 ) -> Result<InputRequiredResult> {
-    if state.round >= incoming.limits.asking.rounds_warned {
+    let by_author = state.round - state.link_rounds;
+    let asks_more = questions.iter().any(|question| !question.is_opened_link);
+    if by_author >= incoming.limits.asking.rounds_warned && asks_more {
         tracing::warn!(
             target = ?incoming.target,
-            round = state.round,
+            round = by_author,
             "many rounds of questions in one call: mainstream clients give up after eight to ten; \
              ask several questions in one round"
         );

@@ -85,7 +85,7 @@ impl Person {
     /// Says no to the question of this key.
     #[must_use]
     pub fn decline(self, key: &str) -> Self {
-        self.does(Some(key), Reaction::Result(json!({"action": "decline"})))
+        self.refuse(key, "decline", "person")
     }
 
     /// Says no to the question of this key, and why.
@@ -98,7 +98,13 @@ impl Person {
     /// Leaves the question of this key without choosing.
     #[must_use]
     pub fn cancel(self, key: &str) -> Self {
-        self.does(Some(key), Reaction::Result(json!({"action": "cancel"})))
+        self.refuse(key, "cancel", "person")
+    }
+
+    /// Has the client decline the question of this key by itself, as clients do without a person.
+    #[must_use]
+    pub fn decline_by_client(self, key: &str) -> Self {
+        self.refuse(key, "decline", "client")
     }
 
     /// Leaves the question of this key unanswered. In 2026-07-28 the client gives up after ten
@@ -182,6 +188,13 @@ impl Person {
             other => other.clone(),
         };
         Some((reaction, rule.delay))
+    }
+
+    /// Says no, and whose no it is: a script answers faster than a person, and the time that it takes
+    /// must not decide.
+    fn refuse(self, key: &str, action: &str, by: &str) -> Self {
+        let result = json!({"action": action, "_meta": {"dev.askback/answered-by": by}});
+        self.does(Some(key), Reaction::Result(result))
     }
 
     fn does(mut self, key: Option<&str>, reaction: Reaction) -> Self {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::{Ended, Question, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless};
 
 /// More rounds than a server may ask for.
-const ROUNDS: u32 = 32;
+const ROUNDS: u32 = 64;
 
 /// The pause before a call is sent again that only wants to be sent again.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -274,7 +274,7 @@ async fn parameters_are_asked_for_in_their_own_words_and_in_one_round() {
     again["inputResponses"] = json!({
         "contact": {"action": "accept", "content": {"name": "Ada"}},
         "wishes": {"action": "accept", "content": {"window": true}},
-        "confirm": {"action": "cancel"},
+        "confirm": {"action": "cancel", "_meta": {"dev.askback/answered-by": "person"}},
     });
     let done = request("tools/call", again).await;
     assert_eq!(

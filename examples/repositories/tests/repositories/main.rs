@@ -9,7 +9,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use askback::{client::Client, protocol::ElicitResult, transport::Child};
+use askback::{
+    client::Client,
+    protocol::{AnsweredBy, ElicitResult},
+    transport::Child,
+};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_repositories");
 
@@ -124,7 +128,7 @@ async fn a_person_is_led_to_github() {
                 assert!(query.contains(&format!("redirect_uri={back}")), "{query}");
                 assert!(query.contains("%2Fcb%2Fgithub"), "{query}");
                 // Beyond is GitHub's.
-                Ok(ElicitResult::decline())
+                Ok(ElicitResult::decline().answered_by(AnsweredBy::Person))
             }
         })
         .connect(program)

@@ -145,7 +145,10 @@ async fn prices_grow_with_what_is_booked() {
 #[tokio::test]
 async fn a_no_is_a_result_of_its_own_and_books_nothing() {
     let unconfirmed = accept(json!({"confirm_booking": false}));
-    let (decline, cancel) = (json!({"action": "decline"}), json!({"action": "cancel"}));
+    // A script is faster than a person.
+    let by = json!({"dev.askback/answered-by": "person"});
+    let decline = json!({"action": "decline", "_meta": by});
+    let cancel = json!({"action": "cancel", "_meta": by});
     let declined = "Nothing was done: the person declined.";
     let cancelled = "Nothing was done: the person cancelled.";
     let yes = || wishes(json!({}));

@@ -22,8 +22,8 @@ pub enum Release {
     Done,
     /// It is forgotten, and the question is asked again.
     NotYet,
-    /// It is too late: the question fails.
-    TimedOut,
+    /// It is too late: the question fails with [`AskError::Unfinished`](crate::ask::AskError).
+    TooLate,
 }
 
 impl Flow {
@@ -69,9 +69,10 @@ impl Flow {
         self.running -= 1;
         asked.holds = release == Release::NotYet;
         asked.sent = !asked.holds;
+        asked.opened = true;
         slot.wait = Wait::Question(asked);
-        if release == Release::TimedOut {
-            answered.reply = Reply::TimedOut;
+        if release == Release::TooLate {
+            answered.reply = Reply::Unfinished;
         }
         if release != Release::NotYet {
             let key = slot.key.clone();

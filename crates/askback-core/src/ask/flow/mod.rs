@@ -42,6 +42,8 @@ pub struct Flow {
     started: Millis,
     limits: Arc<Limits>,
     round: u32,
+    /// How many of the rounds only asked for links again that were opened before.
+    link_rounds: u32,
     journal: Vec<Record>,
     /// How many entries were recorded before this execution began.
     recorded: usize,
@@ -86,6 +88,8 @@ pub struct OpenQuestion {
     pub digest: QuestionDigest,
     /// The request to send; its message says so where an earlier answer was not usable.
     pub request: CheckedRequest,
+    /// Whether it is a link that was opened before, and what is behind it was not done yet.
+    pub is_opened_link: bool,
 }
 
 /// The open slots that a sealed state carries.
@@ -125,6 +129,7 @@ impl Flow {
             started: now,
             limits,
             round: 0,
+            link_rounds: 0,
             journal: Vec::new(),
             recorded: 0,
             undelivered: 0,
@@ -154,6 +159,7 @@ impl Flow {
         let mut flow = Self::start(state.identity.started, limits);
         flow.identity = Some(state.identity);
         flow.round = state.round;
+        flow.link_rounds = state.link_rounds;
         let left = Carried {
             open: state.open,
             timers: state.timers,
@@ -271,6 +277,7 @@ impl Flow {
             sent: false,
             changed,
             holds: false,
+            opened: false,
         };
         Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
     }
@@ -397,6 +404,7 @@ impl Flow {
     /// The questions of this round, in the order in which they were asked. They count as sent.
     pub fn send_questions(&mut self) -> Vec<OpenQuestion> {
         self.round += 1;
+        self.link_rounds += u32::from(self.only_opened_links());
         let mut questions = Vec::new();
         for slot in self.slots.values_mut() {
             if let Wait::Question(asked) = &mut slot.wait
@@ -406,10 +414,21 @@ impl Flow {
                     key: slot.key.clone(),
                     digest: asked.question.digest,
                     request: asked.question.request_again(asked.reason.as_deref()),
+                    is_opened_link: asked.opened,
                 });
             }
         }
         questions
+    }
+
+    /// Whether all that is to be asked now are links that were opened before.
+    fn only_opened_links(&self) -> bool {
+        let unsent = self.slots.values().filter_map(|slot| match &slot.wait {
+            Wait::Question(asked) if !asked.sent => Some(asked.opened),
+            _ => None,
+        });
+        let mut unsent = unsent.peekable();
+        unsent.peek().is_some() && unsent.all(|opened| opened)
     }
 
     /// The keys and digests of the open questions, in the order in which they were asked.
@@ -449,6 +468,7 @@ impl Flow {
             identity,
             token,
             round: self.round,
+            link_rounds: self.link_rounds,
             issued: now,
             journal: self.entries(),
             open,
@@ -464,6 +484,7 @@ impl Flow {
         let mut flow = Self::start(self.started, Arc::clone(&self.limits));
         flow.identity.clone_from(&self.identity);
         flow.round = self.round;
+        flow.link_rounds = self.link_rounds;
         flow.replay(self.entries(), self.left(), self.now);
         flow
     }

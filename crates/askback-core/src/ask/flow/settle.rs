@@ -56,7 +56,11 @@ impl Flow {
         if self.running > 0 || !self.slots.values().any(unsent) {
             return Verdict::Wait(self.next_deadline());
         }
-        if self.round < self.limits.asking.rounds {
+        let (used, most) = match self.only_opened_links() {
+            true => (self.link_rounds, self.limits.asking.link_rounds),
+            false => (self.round - self.link_rounds, self.limits.asking.rounds),
+        };
+        if used < most {
             return Verdict::Ask;
         }
         self.fail_questions();
@@ -161,6 +165,8 @@ impl Flow {
                         key: slot.key.clone(),
                         rounds,
                     }
+                } else if asked.opened {
+                    AskError::Unfinished
                 } else if asked.holds {
                     AskError::TimedOut
                 } else {
@@ -180,6 +186,6 @@ fn reply_bytes(reply: &Reply) -> usize {
     match reply {
         Reply::Value(value) => value.as_str().len(),
         Reply::Error { message: text, .. } | Reply::Refused(text) => text.len(),
-        Reply::TimedOut => 0,
+        Reply::TimedOut | Reply::Unfinished => 0,
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     ask::{
         AskError, Millis,
         journal::{Answered, Entry, Reply, Settlement},
-        question::{Checked, Question},
+        question::{Checked, Question, Unusable},
         reading::unread,
     },
     limits::Limits,
@@ -51,6 +51,8 @@ pub(super) struct Asked {
     pub(super) changed: bool,
     /// An answer that accepts is held.
     pub(super) holds: bool,
+    /// It is a link that was opened in this round, and what is behind it was not done.
+    pub(super) opened: bool,
 }
 
 #[derive(Debug)]
@@ -121,7 +123,11 @@ impl Asked {
                     *value = read;
                     return Some(Ok(checked));
                 }
-                Err(reason) => clipped(&reason, limits.asking.reason_bytes),
+                Err(Unusable::NoFields(read)) => {
+                    *value = read;
+                    return Some(Err(AskError::NoFields));
+                }
+                Err(Unusable::Because(reason)) => clipped(&reason, limits.asking.reason_bytes),
             },
             Reply::Error { code, message } => {
                 return Some(Err(AskError::Client {
@@ -131,6 +137,7 @@ impl Asked {
             }
             Reply::Refused(reason) => return Some(Err(AskError::Refused(reason.clone()))),
             Reply::TimedOut => return Some(Err(AskError::TimedOut)),
+            Reply::Unfinished => return Some(Err(AskError::Unfinished)),
         };
         self.attempts += 1;
         if self.attempts <= limits.asking.attempts {
@@ -142,7 +149,7 @@ impl Asked {
         Some(Err(AskError::Refused(reason)))
     }
     /// The answer, checked, and as it is recorded.
-    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(Checked, RawJson), String> {
+    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(Checked, RawJson), Unusable> {
         let checked = self.question.check(value, limits)?;
         let json = checked.to_json().map_err(|error| error.to_string())?;
         Ok((checked, json))

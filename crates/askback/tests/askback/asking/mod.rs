@@ -2,6 +2,7 @@
 
 mod attacks;
 mod capabilities;
+mod clients;
 pub(crate) mod pages;
 mod replay;
 mod small;

@@ -225,7 +225,7 @@ async fn a_value_that_does_not_fit_is_asked_for_again() {
         .questions
         .last()
         .map(|asked| asked.params["message"].clone());
-    let told = "How many?\n\nThe last answer could not be used: `answer`: must be at most 255";
+    let told = "How many? \n\nThe last answer could not be used: Answer: must be at most 255";
     assert_eq!(again, Some(told.into()));
 }
 

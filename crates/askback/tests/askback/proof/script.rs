@@ -56,13 +56,18 @@ impl Script {
     }
 }
 
+/// A person's no, who answers at once.
+fn refuse(action: &str) -> Value {
+    json!({"action": action, "_meta": {"dev.askback/answered-by": "person"}})
+}
+
 impl Said {
     /// The answer on the wire.
     pub(super) fn result(self, form: Kind) -> Value {
         match self {
             Self::Yes(value) => json!({"action": "accept", "content": content(form, value)}),
-            Self::No => json!({"action": "decline"}),
-            Self::Neither => json!({"action": "cancel"}),
+            Self::No => refuse("decline"),
+            Self::Neither => refuse("cancel"),
         }
     }
 

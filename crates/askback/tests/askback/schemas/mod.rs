@@ -97,7 +97,7 @@ pub(crate) async fn ask(
     } else {
         wire.initialize(revision, &capabilities).await;
     }
-    let no = json!({"action": "decline"});
+    let no = json!({"action": "decline", "_meta": {"dev.askback/answered-by": "person"}});
     wire.request(method, round.clone()).await;
     loop {
         let heard = wire.hear().await.expect("every request is answered");
