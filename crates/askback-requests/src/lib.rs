@@ -121,14 +121,19 @@ impl Requests {
         })
     }
 
-    /// Sends a request.
+    /// Sends a request. One that only reads is sent once more, on a connection of its own, if the
+    /// connection breaks: a server may close a kept one at the very moment it is used (RFC 9110, 9.2.2).
     ///
     /// # Errors
     ///
     /// [`Unanswered`]; an answer with the status of an error is an answer.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Unanswered> {
+        let again = request.method().is_safe().then(|| request.clone());
         let answer = self.client.request(request.map(Full::new)).await;
-        answer.map_err(unanswered)
+        match (answer.map_err(unanswered), again) {
+            (Err(Unanswered::Broken(_)), Some(again)) => self.send_alone(again).await,
+            (answer, _) => answer,
+        }
     }
 
     /// Sends a request on a connection of its own. One that was kept may be closed by the other side at the very moment it
@@ -230,11 +235,11 @@ mod tests {
     use std::net::{IpAddr, SocketAddr};
 
     use askback_core::limits::HttpLimits;
-    use http::{Request, Uri};
+    use http::{Method, Request, Uri};
     use hyper_util::client::proxy::matcher::Matcher;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
-        net::TcpListener,
+        net::{TcpListener, TcpStream},
     };
     use url::Url;
 
@@ -264,6 +269,55 @@ mod tests {
         // One that tunnels has failed, the other was answered.
         let _ = sending.await.unwrap();
         String::from_utf8(head).unwrap().to_lowercase()
+    }
+
+    /// Sends two requests to a server that answers the first, and closes its connection when it has
+    /// read the head of the second. Returns whether the second has an answer.
+    async fn is_answered_after_a_kept_connection_broke(method: Method) -> bool {
+        async fn head(stream: &mut TcpStream) {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+        }
+        const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            let (mut kept, _) = listener.accept().await.unwrap();
+            head(&mut kept).await;
+            kept.write_all(ANSWER).await.unwrap();
+            head(&mut kept).await;
+            drop(kept);
+            let (mut fresh, _) = listener.accept().await.unwrap();
+            head(&mut fresh).await;
+            fresh.write_all(ANSWER).await.unwrap();
+        });
+        let limits = HttpLimits::default();
+        let requests = Requests::new(&Route::Direct, Names::system(), &limits).unwrap();
+        let request = |method| {
+            let request = Request::builder().method(method).uri(&url);
+            request.body(Default::default()).unwrap()
+        };
+        let mut first = requests.send(request(Method::GET)).await.unwrap();
+        while super::next_piece(first.body_mut()).await.unwrap().is_some() {}
+        let second = requests.send(request(method)).await;
+        serving.abort();
+        second.is_ok()
+    }
+
+    #[tokio::test]
+    async fn what_only_reads_is_sent_again_if_a_kept_connection_broke() {
+        for (method, is_answered) in [
+            (Method::GET, true),
+            (Method::HEAD, true),
+            // It may have been done.
+            (Method::POST, false),
+        ] {
+            let name = method.clone();
+            let answered = is_answered_after_a_kept_connection_broke(method).await;
+            assert_eq!(answered, is_answered, "{name}");
+        }
     }
 
     /// Names that all lead to this machine.
