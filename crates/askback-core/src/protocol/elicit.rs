@@ -5,7 +5,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::{HasMeta, Meta, TaskMetadata, meta::has_meta};
+use super::{AnsweredBy, HasMeta, Meta, TaskMetadata, meta::has_meta};
 use crate::forms::{Content, Form, FormSchema, SharedForm};
 
 /// The parameters of `elicitation/create`.
@@ -75,25 +75,6 @@ pub struct ElicitResult {
     /// The `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Meta>>,
-}
-
-/// Who turned a question down. A client may say so in `_meta`; otherwise the server finds out by the
-/// time that it took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AnsweredBy {
-    /// A person, or a rule that a person wrote.
-    Person,
-    /// The client itself: no person has seen the question.
-    Client,
-}
-
-impl AnsweredBy {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Client => "client",
-        }
-    }
 }
 
 /// A person's action on a question.

@@ -16,7 +16,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 use super::{
-    AnsweredBy, ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
+    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
     meta_key::{check_free, key},
 };
 use crate::jsonrpc::RequestId;
@@ -109,6 +109,25 @@ macro_rules! has_meta {
     };
 }
 pub(super) use has_meta;
+
+/// Who turned a question down. A client may say so in `_meta`; otherwise the server finds out by the
+/// time that it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnsweredBy {
+    /// A person, or a rule that a person wrote.
+    Person,
+    /// The client itself: no person has seen the question.
+    Client,
+}
+
+impl AnsweredBy {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Client => "client",
+        }
+    }
+}
 
 impl Meta {
     /// Sets the value of a key that no specification names.

@@ -55,7 +55,7 @@ pub use content::{
 };
 pub use detailed_task::{DetailedTask, UpdateTaskParams};
 pub use elicit::{
-    AnsweredBy, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, FormMode, UrlElicitationRequired,
 };
 pub use implementation::{Icon, IconTheme, Implementation};
@@ -69,7 +69,7 @@ pub use lifecycle::{
 };
 pub use logging::{LoggingMessageParams, SetLevelParams};
 pub use meta::Signature;
-pub use meta::{HasMeta, Meta, ProgressToken, RelatedTask};
+pub use meta::{AnsweredBy, HasMeta, Meta, ProgressToken, RelatedTask};
 pub use meta_key::MetaKeyError;
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{COMPLETE, INPUT_REQUIRED, Outcome, TASK};
