@@ -76,6 +76,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
         enum_names: false,
         multi_choice: true,
         numbers: true,
+        text_defaults: true,
         pattern: true,
     };
     assert_eq!(lower(form, &all).lift(answer.clone()), answer);
@@ -84,6 +85,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
         enum_names: true,
         multi_choice: false,
         numbers: false,
+        text_defaults: false,
         pattern: false,
     };
     let lowered = lower(form, &plain);

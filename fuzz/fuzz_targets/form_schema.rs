@@ -66,6 +66,7 @@ fn dialects() -> impl Iterator<Item = Dialect> {
         enum_names: bits & 1 != 0,
         multi_choice: bits & 2 != 0,
         numbers: bits & 4 != 0,
+        text_defaults: bits & 4 != 0,
         pattern: bits & 8 != 0,
     })
 }

@@ -24,6 +24,8 @@ pub struct Dialect {
     pub multi_choice: bool,
     /// There are number fields. Otherwise a number is asked for as a text.
     pub numbers: bool,
+    /// The default of a text is filled in for the person. Otherwise the description says it, too.
+    pub text_defaults: bool,
     /// A text may have a `pattern`.
     pub pattern: bool,
 }
@@ -68,7 +70,8 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
                 lowered.flatten(form, field, choices);
             }
             FieldKind::Number(number) if !dialect.numbers => {
-                lowered.schema.fields.push(number_as_text(field, number));
+                let text = number_as_text(field, number);
+                lowered.schema.fields.push(lower_field(&text, dialect));
                 lowered.numbers.push(field.clone());
             }
             _ => lowered.schema.fields.push(lower_field(field, dialect)),
@@ -183,6 +186,12 @@ fn lower_field(field: &Field, dialect: &Dialect) -> Field {
         && let Some(pattern) = text.pattern.take()
     {
         describe(&mut lowered, &format!("Must match the pattern {pattern}"));
+    }
+    if let FieldKind::Text(text) = &lowered.kind
+        && !dialect.text_defaults
+        && let Some(default) = text.default.clone()
+    {
+        describe(&mut lowered, &format!("Default: {default}"));
     }
     lowered
 }

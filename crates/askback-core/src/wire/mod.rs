@@ -123,17 +123,20 @@ pub const fn dialect(revision: Revision) -> Dialect {
         enum_names: !facts.one_of_titles,
         multi_choice: facts.multi_choice,
         numbers: true,
+        text_defaults: true,
         pattern: facts.pattern,
     }
 }
 
 /// The clients that cannot show what their revision has, by the name they give themselves.
 ///
-/// Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty.
+/// Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty. It
+/// selects the default of a choice, and leaves a text empty.
 const LIMITED_CLIENTS: [(&str, fn(Dialect) -> Dialect); 1] =
     [("codex-mcp-client", |dialect| Dialect {
         multi_choice: false,
         numbers: false,
+        text_defaults: false,
         ..dialect
     })];
 

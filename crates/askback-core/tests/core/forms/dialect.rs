@@ -13,6 +13,7 @@ const FULL: Dialect = Dialect {
     enum_names: false,
     multi_choice: true,
     numbers: true,
+    text_defaults: true,
     pattern: true,
 };
 
@@ -21,12 +22,14 @@ const PLAIN: Dialect = Dialect {
     enum_names: true,
     multi_choice: false,
     numbers: true,
+    text_defaults: true,
     pattern: false,
 };
 
 /// As little as any client shows.
 const TEXTS: Dialect = Dialect {
     numbers: false,
+    text_defaults: false,
     ..PLAIN
 };
 
@@ -231,7 +234,7 @@ fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
     check(
         json!({"type": "integer", "title": "Nights", "minimum": 1, "maximum": 30, "default": 7}),
         json!({"type": "string", "title": "Nights", "default": "7",
-            "description": "A whole number from 1 to 30."}),
+            "description": "A whole number from 1 to 30. Default: 7."}),
         &[
             (json!("3"), json!({"f": 3}), None),
             (json!(" 3.0 "), json!({"f": 3}), None),
@@ -256,7 +259,7 @@ fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
     );
     check(
         json!({"type": "number", "description": "How much?", "default": 0.5}),
-        json!({"type": "string", "description": "How much? A number.", "default": "0.5"}),
+        json!({"type": "string", "description": "How much? A number. Default: 0.5.", "default": "0.5"}),
         &[
             (json!("12.5"), json!({"f": 12.5}), None),
             (

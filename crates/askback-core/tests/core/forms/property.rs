@@ -17,6 +17,7 @@ const PLAIN: Dialect = Dialect {
     enum_names: true,
     multi_choice: false,
     numbers: true,
+    text_defaults: true,
     pattern: false,
 };
 
