@@ -98,7 +98,7 @@ pub(super) fn mistake(form: Kind) -> Value {
     let content = match form {
         Kind::Number => json!({"number": 99}),
         Kind::Flag => json!({"yes": "maybe"}),
-        Kind::Word => json!({}),
+        Kind::Word => json!({"word": 7}),
     };
     json!({"action": "accept", "content": content})
 }
