@@ -6,6 +6,8 @@ mod again;
 mod called_tools;
 mod check;
 #[cfg(unix)]
+mod ci_log;
+#[cfg(unix)]
 mod clients;
 mod command_line;
 #[cfg(all(unix, feature = "connect"))]

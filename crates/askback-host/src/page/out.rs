@@ -10,15 +10,34 @@ use serde_json::value::RawValue;
 use terminal_size::{Height, Width};
 
 use super::{Look, LookSource, Page, Rows};
-use crate::text::PeerText;
+use crate::text::{self, PeerText};
 
 /// Why a result could not be written to the standard output.
 #[derive(Debug)]
 pub struct Unwritten(pub io::Error);
 
-/// The standard error, for those that write to it page by page.
+/// The standard error, for those that write to it page by page. In a CI job, it takes whole lines at a time.
 pub fn stderr() -> Box<dyn Write + Send> {
-    Box::new(io::stderr())
+    match text::is_ci_job() {
+        true => Box::new(CiLog(io::stderr())),
+        false => Box::new(io::stderr()),
+    }
+}
+
+/// The log of a CI job, in which no text becomes a command to the service.
+struct CiLog<W>(W);
+
+impl<W: Write> Write for CiLog<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let inert = text::without_ci_commands(&text);
+        self.0.write_all(inert.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// A page for the standard error.
@@ -39,7 +58,7 @@ pub fn tell(page: &mut Page) {
 /// Writes rows to the standard error.
 pub fn tell_rows(rows: &Rows) {
     // A terminal that cannot be written to has nobody before it.
-    let _ = rows.write_to(&mut io::stderr());
+    let _ = rows.write_to(&mut stderr());
 }
 
 /// Writes rows to the standard output.
@@ -48,8 +67,12 @@ pub fn tell_rows(rows: &Rows) {
 ///
 /// If they cannot be written, but for a reader that has read enough.
 pub fn print(rows: &Rows) -> Result<(), Unwritten> {
-    let mut stdout = io::stdout().lock();
-    match rows.write_to(&mut stdout).and_then(|()| stdout.flush()) {
+    let stdout = io::stdout().lock();
+    let mut stdout: Box<dyn Write> = match text::is_ci_job() {
+        true => Box::new(CiLog(stdout)),
+        false => Box::new(stdout),
+    };
+    match rows.write_to(&mut *stdout).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Unwritten),
     }

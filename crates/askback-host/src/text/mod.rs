@@ -8,6 +8,7 @@
 
 mod alike;
 mod blanks;
+mod ci_commands;
 mod clock;
 mod field;
 mod layout;
@@ -20,6 +21,7 @@ use unicode_width::UnicodeWidthChar;
 
 pub use alike::told_apart;
 pub use blanks::unseen_blanks;
+pub use ci_commands::{is_ci_job, without_ci_commands};
 pub use clock::Clock;
 pub use field::{bounds, check, hint, plain, read};
 pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, quoted_json, wrapped};
@@ -112,12 +114,13 @@ pub fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// JSON with every character escaped that acts or hides. It stays the same JSON: outside its
-/// strings there are no such characters but blanks, which stay.
+/// JSON with every character escaped that acts or hides, and every `#` that begins a command to a CI service. It stays the
+/// same JSON: outside its strings there are no such characters but blanks, which stay.
 pub fn json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
-    for c in json.chars() {
-        if !acts_or_hides(c) || matches!(c, '\n' | '\r' | '\t') {
+    for (at, c) in json.char_indices() {
+        let acts = acts_or_hides(c) || c == '#' && ci_commands::starts_hash_command(&json[at..]);
+        if !acts || matches!(c, '\n' | '\r' | '\t') {
             shown.push(c);
             continue;
         }

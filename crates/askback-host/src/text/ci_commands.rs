@@ -1,0 +1,110 @@
+//! Commands to a CI service in the log of a job.
+//!
+//! A CI service reads the output of a job and obeys some lines: GitHub Actions `::name::` at the beginning of a line and
+//! `##[name]` anywhere, Azure Pipelines `##vso[…]`, TeamCity `##teamcity[…]`. A peer's text must not become one of them.
+
+use std::borrow::Cow;
+
+use super::push_number;
+
+/// The variables that CI services set.
+const VARIABLES: [&str; 4] = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
+
+/// Whether this process runs in a CI job, by its environment.
+pub fn is_ci_job() -> bool {
+    VARIABLES.iter().any(|name| {
+        std::env::var_os(name)
+            .is_some_and(|value| !value.is_empty() && !value.eq_ignore_ascii_case("false"))
+    })
+}
+
+/// The text with the first character of each CI command written as its number.
+pub fn without_ci_commands(text: &str) -> Cow<'_, str> {
+    if !text.contains("::") && !text.contains("##") {
+        return Cow::Borrowed(text);
+    }
+    let mut inert = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let start = line.len() - line.trim_start().len();
+        for (at, c) in line.char_indices() {
+            let rest = &line[at..];
+            let is_command = starts_hash_command(rest) || at == start && is_colon_command(rest);
+            match is_command {
+                true => push_number(&mut inert, c),
+                false => inert.push(c),
+            }
+        }
+    }
+    Cow::Owned(inert)
+}
+
+/// Whether a text begins with `##name[`, whatever the name, or none.
+pub(super) fn starts_hash_command(text: &str) -> bool {
+    text.strip_prefix("##").is_some_and(|name| {
+        name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-.".contains(c))
+            .starts_with('[')
+    })
+}
+
+/// Whether a line begins with `::name::`.
+fn is_colon_command(line: &str) -> bool {
+    line.strip_prefix("::")
+        .is_some_and(|name| name.contains("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_a_command() {
+        #[track_caller]
+        fn check(text: &str, inert: &str) {
+            assert_eq!(without_ci_commands(text), inert);
+            assert_eq!(without_ci_commands(inert), inert, "again");
+        }
+        check("::error::no", "<U+003A>:error::no");
+        check(
+            "a\n \t::Set-Env name=x::y\n",
+            "a\n \t<U+003A>:Set-Env name=x::y\n",
+        );
+        check(
+            "::add-mask::a\n::stop-commands::b",
+            "<U+003A>:add-mask::a\n<U+003A>:stop-commands::b",
+        );
+        check("\u{3000}::debug::", "\u{3000}<U+003A>:debug::");
+        check("::::", "<U+003A>:::");
+        check(
+            "a ##[error]b ##[group]",
+            "a <U+0023>#[error]b <U+0023>#[group]",
+        );
+        check("###[x]", "#<U+0023>#[x]");
+        check(
+            "####vso[task.setvariable]",
+            "##<U+0023>#vso[task.setvariable]",
+        );
+        check("| ##VSO[task]", "| <U+0023>#VSO[task]");
+        check("x##teamcity[a]", "x<U+0023>#teamcity[a]");
+        // These are none.
+        for text in [
+            "",
+            "std::fs::read",
+            "::",
+            "::: note",
+            "## [a]",
+            "# a",
+            "a ::b::",
+            "##\n[x]",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn long_texts_take_no_long_time() {
+        for part in ["#", "##a", ":", "::\n", "a"] {
+            let text = part.repeat(1 << 20);
+            assert!(without_ci_commands(&text).len() >= text.len());
+        }
+    }
+}
