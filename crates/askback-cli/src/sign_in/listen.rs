@@ -6,10 +6,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use askback::http::{Place, Places};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, mpsc},
+    sync::mpsc,
     task::JoinSet,
     time::timeout,
 };
@@ -44,19 +45,30 @@ pub(super) async fn returned(
         uri: uri.to_owned(),
         is_answer: Box::new(is_answer),
     });
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Places::new(CONNECTIONS);
     let (answers, mut answered) = mpsc::channel(1);
     // Dropped with this future, and every connection with it.
     let mut connections = JoinSet::new();
+    // It has come, and has no place yet.
+    let mut next = None;
     loop {
         tokio::select! {
             Some(address) = answered.recv() => return address,
             Some(_) = connections.join_next() => {}
-            accepted = accept(listener, &room) => {
+            accepted = listener.accept(), if next.is_none() => match accepted {
+                Ok((stream, _)) => next = Some(stream),
+                // Too many files are open, or the browser has gone: it will try again.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            place = places.take(), if next.is_some() => {
+                let Some(stream) = next.take() else { continue };
                 let (wanted, answers) = (Arc::clone(&wanted), answers.clone());
                 connections.spawn(async move {
-                    let (stream, _room) = accepted;
-                    if let Ok(Some(address)) = timeout(PATIENCE, serve(stream, &wanted)).await {
+                    let served = tokio::select! {
+                        served = timeout(PATIENCE, serve(stream, &place, &wanted)) => served,
+                        () = place.gives_way() => return,
+                    };
+                    if let Ok(Some(address)) = served {
                         // One answer is enough.
                         let _ = answers.try_send(address);
                     }
@@ -74,24 +86,12 @@ struct Wanted {
     is_answer: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
-    let room = Arc::clone(room).acquire_owned().await.ok();
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return (stream, room),
-            // Too many files are open, or the browser has gone: it will try again.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    }
-}
-
 /// Answers one request; gives the address it asked for, if that is what is waited for.
-async fn serve(mut stream: TcpStream, wanted: &Wanted) -> Option<String> {
+async fn serve(mut stream: TcpStream, place: &Place, wanted: &Wanted) -> Option<String> {
     let (read, mut write) = stream.split();
-    let address = wanted.by(&head(read).await?);
+    let head = head(read).await?;
+    place.work();
+    let address = wanted.by(&head);
     let (status, page) = match &address {
         Some(address) if is_refusal(address) => ("200 OK", REFUSED),
         Some(_) => ("200 OK", BACK),
@@ -206,10 +206,15 @@ mod tests {
         )];
         let came = returned(&listener, &uri, |address| address.contains("state=right"));
         let asking = async {
-            // Two that say nothing do not hold up the others.
-            let _silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-            let _mute = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-            (ask(&others, port).await, ask(&answer, port).await)
+            // More than there are places say nothing, which does not hold up the others.
+            let mut silent = Vec::new();
+            for _ in 0..2 * CONNECTIONS {
+                silent.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await);
+            }
+            let asked = async { (ask(&others, port).await, ask(&answer, port).await) };
+            let asked = timeout(PATIENCE / 2, asked).await;
+            drop(silent);
+            asked.expect("it answers before they are given up")
         };
         let (address, (refused, taken)) = tokio::join!(came, asking);
         assert_eq!(address, format!("{uri}?state=right&code=<c>"));

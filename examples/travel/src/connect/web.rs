@@ -1,7 +1,8 @@
 //! Pages on this machine: as much HTTP as a browser and the agency itself need.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
+use askback::http::Places;
 use askback_connect::PeerUser;
 use bytes::Bytes;
 use http::{
@@ -12,7 +13,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpListener, sync::Semaphore, time};
+use tokio::{net::TcpListener, time};
 use url::form_urlencoded;
 
 pub(super) type Answer = Response<Full<Bytes>>;
@@ -39,16 +40,15 @@ pub(super) async fn serve<F>(
 ) where
     F: Future<Output = Answer> + Send + 'static,
 {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Places::new(CONNECTIONS);
     loop {
-        let place = Arc::clone(&room).acquire_owned().await;
         let Ok((stream, remote)) = listener.accept().await else {
             time::sleep(PAUSE).await;
             continue;
         };
+        let place = places.take().await;
         let respond = respond.clone();
         tokio::spawn(async move {
-            let _place = place;
             if let Ok(local) = stream.local_addr()
                 && PeerUser::of(local, remote).await == PeerUser::Other
             {
@@ -56,12 +56,18 @@ pub(super) async fn serve<F>(
                 return;
             }
             // What has begun is done although the browser is gone.
-            let answer = service_fn(|request| tokio::spawn(respond(request)));
+            let answer = service_fn(|request| {
+                place.work();
+                tokio::spawn(respond(request))
+            });
             let mut connection = http1::Builder::new();
             let connection = connection.keep_alive(false);
             let served = connection.serve_connection(TokioIo::new(stream), answer);
-            // A browser that goes away, or is too slow, will ask again.
-            let _ = time::timeout(PATIENCE, served).await;
+            // A browser that goes away, is too slow, or gave way to others will ask again.
+            tokio::select! {
+                _ = time::timeout(PATIENCE, served) => {}
+                () = place.gives_way() => {}
+            }
         });
     }
 }

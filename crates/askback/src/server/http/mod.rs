@@ -46,6 +46,8 @@ pub use beside::{ConnectionEnds, RequestBody};
 pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
+#[doc(hidden)]
+pub use waiting::{Place, Places};
 
 use self::{beside::Beside, protected::Protected, sessions::Sessions, stop::Stop};
 use super::{RunError, Server, ServerBuilder, Shared};

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
+    sync::OwnedSemaphorePermit,
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -22,12 +22,9 @@ use super::{
     service::Service,
     sessions::Sessions,
     stop::{Phase, Stop},
-    waiting::Waiting,
+    waiting::{BREATH, Places},
 };
 use crate::{ctx::RunningCommits, server::budget::Budget};
-
-/// How long to wait before more connections are accepted, where the machine has no room for them.
-const BREATH: Duration = Duration::from_millis(50);
 
 /// How long connections may still take to end when everything on them was ended.
 const GRACE: Duration = Duration::from_secs(1);
@@ -42,10 +39,9 @@ pub(super) async fn serve(
 ) {
     let mut door = Door {
         heads: Budget::of_heads(service.shared().limits()),
-        waiting: Waiting::new(),
+        places: Places::new(service.shared().limits().http.connections),
         next: None,
         is_full: false,
-        room: Arc::new(Semaphore::new(service.shared().limits().http.connections)),
         listener,
         path: path.into(),
         beside,
@@ -132,8 +128,7 @@ pub(super) async fn stop(
 /// Where connections come in.
 struct Door {
     listener: TcpListener,
-    room: Arc<Semaphore>,
-    waiting: Arc<Waiting>,
+    places: Places,
     heads: Budget,
     path: Arc<str>,
     beside: Beside,
@@ -158,7 +153,7 @@ impl Door {
         if self.next.is_none() {
             self.next = Some(self.listener.accept().await?);
         }
-        let place = self.place().await.map_err(io::Error::other)?;
+        let place = self.places.permit().await.map_err(io::Error::other)?;
         let come = self.next.take();
         let (stream, remote) = come.ok_or_else(|| io::Error::other("no connection has come"))?;
         // The other end may have closed it already, and what it has sent can be read.
@@ -168,20 +163,6 @@ impl Door {
             ends: ConnectionEnds { local, remote },
             place,
         })
-    }
-
-    /// A place for a connection; where there is none, others give way.
-    async fn place(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
-        loop {
-            if let Ok(place) = Arc::clone(&self.room).try_acquire_owned() {
-                return Ok(place);
-            }
-            self.waiting.make_room();
-            let place = Arc::clone(&self.room).acquire_owned();
-            if let Ok(place) = timeout(BREATH, place).await {
-                return place;
-            }
-        }
     }
 
     /// Serves a connection until the server has come that far.
@@ -195,7 +176,7 @@ impl Door {
             Ok(accepted) => accepted,
             Err(error) => {
                 // The machine has no room for it, as a rule: too many files are open.
-                self.waiting.make_room();
+                self.places.waiting().make_room();
                 if !std::mem::replace(&mut self.is_full, true) {
                     tracing::warn!(%error, "a connection could not be accepted: others give way");
                 }
@@ -216,7 +197,7 @@ impl Door {
         } = accepted;
         let service = self.service.clone();
         let path = (Arc::clone(&self.path), self.beside.clone());
-        let present = self.waiting.enter();
+        let present = self.places.waiting().enter();
         let heads = self.heads.open(None);
         connections.spawn(async move {
             let io = Patient::new(stream, &service, &present, heads);

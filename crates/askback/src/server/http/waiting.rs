@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout},
+};
+
+/// How long to wait before others give way once more.
+pub(super) const BREATH: Duration = Duration::from_millis(50);
 
 /// One in how many connections gives way where there is no room for one more, so that a flood does
 /// not look through all of them for each of its own.
@@ -18,13 +24,81 @@ const GIVING_WAY: usize = 256;
 /// Stands for the time since which a connection waits that is at work.
 const AT_WORK: u64 = u64::MAX;
 
+/// Places for connections. If all are taken, the connections that have waited for the longest give way.
+#[derive(Debug)]
+pub struct Places {
+    room: Arc<Semaphore>,
+    waiting: Arc<Waiting>,
+}
+
+/// The place of a connection, as long as there is one.
+#[derive(Debug)]
+pub struct Place {
+    present: Present,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    /// Creates so many places.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(most)),
+            waiting: Waiting::new(),
+        }
+    }
+
+    /// Returns a place for a connection that has come, which waits for its first request.
+    ///
+    /// # Panics
+    ///
+    /// Never: places are not closed.
+    pub async fn take(&self) -> Place {
+        let permit = self.permit().await;
+        Place {
+            _permit: permit.expect("the semaphore is not closed"),
+            present: self.waiting.enter(),
+        }
+    }
+
+    pub(super) fn waiting(&self) -> &Arc<Waiting> {
+        &self.waiting
+    }
+
+    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+        loop {
+            if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
+                return Ok(permit);
+            }
+            self.waiting.make_room();
+            let permit = Arc::clone(&self.room).acquire_owned();
+            if let Ok(permit) = timeout(BREATH, permit).await {
+                return permit;
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Notes that a whole request has come: from now on, the connection gives way to no other.
+    pub fn work(&self) {
+        self.present.0.work();
+    }
+
+    /// Waits until the connection is to give way to another.
+    pub async fn gives_way(&self) {
+        self.present.0.gives_way().await;
+    }
+}
+
 /// All connections there are.
+#[derive(Debug)]
 pub(super) struct Waiting {
     connections: Mutex<Connections>,
     begun: Instant,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Connections {
     by_number: HashMap<u64, Arc<Standing>>,
     last: u64,
@@ -32,6 +106,7 @@ struct Connections {
 
 /// The state of one connection. It waits until a whole request has arrived, works on it, and waits
 /// again when the response is written.
+#[derive(Debug)]
 pub(super) struct Standing {
     number: u64,
     /// In nanoseconds, from when the server began.
@@ -49,6 +124,7 @@ pub(super) struct Standing {
 }
 
 /// A connection, as long as there is one.
+#[derive(Debug)]
 pub(super) struct Present(pub(super) Arc<Standing>);
 
 /// A request whose head has come, up to the end of its response.
