@@ -1,4 +1,4 @@
-//! What a layer in front of an endpoint inserted into a request.
+//! Values that a layer in front of an endpoint inserted into a request.
 
 use std::any::type_name;
 
@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What a tower layer in front of the endpoint inserted into the extensions of the HTTP request, such as a
+/// A value that a tower layer in front of the endpoint inserted into the extensions of the HTTP request, such as a
 /// tenant: a parameter of a handler (feature `http-server`).
 ///
 /// ```

@@ -88,7 +88,7 @@ pub struct Origin {
     pub place: Place,
     /// Where the request stands in a trace, where it says so.
     pub trace: Option<Box<TraceContext>>,
-    /// What the transport hands on to the handler. The protocol does not read it.
+    /// A value that the transport hands on to the handler. The protocol does not read it.
     pub attachment: Option<Arc<dyn Any + Send + Sync>>,
 }
 
