@@ -103,12 +103,10 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         None => None,
     };
     let directory = kept_in(directory)?;
-    if http.is_some() {
-        match &directory {
-            Some(folder) => note(words!("bookings are kept in {}", given(folder.display()))),
-            None => note("bookings are kept until this server ends"),
-        }
-    }
+    let kept: Words = match &directory {
+        Some(folder) => words!("bookings are kept in {}", given(folder.display())),
+        None => "bookings are kept until this server ends".into(),
+    };
     #[cfg(feature = "connect")]
     let user = connect.then(connections::user);
     #[cfg(not(feature = "connect"))]
@@ -132,7 +130,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Err(error) => return Err(failed(error)),
     };
     match listener {
-        Some(listener) => serve_http(&server, listener, sse, &protecting, user).await,
+        Some(listener) => serve_http(&server, listener, sse, &protecting, user, kept).await,
         None => server.serve_stdio().await.map_err(broken),
     }
 }
@@ -204,6 +202,7 @@ async fn serve_http(
     sse: bool,
     protecting: &Protecting,
     user: Option<Principal>,
+    kept: Words,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(broken)?;
     let url = format!("http://{address}/mcp");
@@ -246,6 +245,7 @@ async fn serve_http(
     if protecting.is_for_development() {
         note("development tokens never end: do not use them for anything else");
     }
+    note(kept);
     let held = Terminations::hold();
     let interrupted = async {
         let _held = held;
