@@ -493,7 +493,7 @@ fn a_question_nobody_answers_is_no_failure_of_inspect() {
     ];
     let ran = Run::new("inspect-asked", &words).run();
     ran.expect(0)
-        .says("there is no terminal to ask at; cancelled")
+        .says("so no folder is shared")
         .prints("curious");
 }
 
