@@ -69,7 +69,7 @@ pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 #[derive(Deserialize)]
 pub(crate) struct Given {
     pub(crate) access_token: String,
-    token_type: Option<String>,
+    token_type: String,
     #[serde(default, deserialize_with = "json::seconds")]
     expires_in: Option<u64>,
     refresh_token: Option<String>,
@@ -193,9 +193,7 @@ pub(crate) fn granted(
         why: why.to_owned(),
     };
     let wanted = if bound { "DPoP" } else { "Bearer" };
-    // Without a type it is a bearer token: nothing says that it is bound.
-    let kind = given.token_type.as_deref().unwrap_or("Bearer");
-    if !kind.eq_ignore_ascii_case(wanted) {
+    if !given.token_type.eq_ignore_ascii_case(wanted) {
         return Err(wrong("it is of another type than was asked for"));
     }
     // Tokens that were given must not be lost for words about them: the old ones may be used up.
@@ -241,7 +239,8 @@ pub(crate) fn given(
             && token.bytes().all(|byte| byte.is_ascii_graphic())
     };
     let wrong = |why| AuthorizationError::Document { what, why };
-    let given: Given = json::document(answer.json.unwrap_or_default()).map_err(wrong)?;
+    let unreadable = |why| wrong(format!("the answer holds none: {why}"));
+    let given: Given = json::document(answer.json.unwrap_or_default()).map_err(unreadable)?;
     let is_usable = |given: &Given| {
         may_be_sent(&given.access_token) && given.refresh_token.as_deref().is_none_or(may_be_sent)
     };

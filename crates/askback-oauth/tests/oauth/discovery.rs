@@ -40,7 +40,7 @@ async fn a_document_is_taken_where_it_is_about_this_issuer() {
         (
             "nowhere",
             |_, _| (404, json!({})),
-            Some("none of the places"),
+            Some("any of the well-known places"),
         ),
         ("out of order", |_, _| (503, json!({})), Some("status 503")),
         (
