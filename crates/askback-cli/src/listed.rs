@@ -312,8 +312,8 @@ fn sign_in<'de, D: Deserializer<'de>>(json: D) -> Result<SignInEntry, D::Error> 
     }
 }
 
-/// The variables that hold secrets of ours, says the file, of any of its servers. An entry that is
-/// otherwise wrong counts as well: it may not hand its secret to another server.
+/// The variables that the file names as secrets of its clients. An entry that is otherwise wrong counts, too: another
+/// server must not get its secret.
 fn withheld(document: &Document) -> Vec<String> {
     let servers = document.names().filter_map(|name| document.server(name));
     let named = servers.filter_map(|server| server["oauth"]["clientSecretEnv"].as_str());
@@ -465,7 +465,6 @@ mod tests {
         assert_eq!(address.headers["A"], "Bearer x");
     }
 
-    /// A server beside one with this `oauth`, which may be anything.
     #[test]
     fn another_entry_that_is_wrong_hurts_itself_alone() {
         #[track_caller]

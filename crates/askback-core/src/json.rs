@@ -29,7 +29,7 @@ pub fn parse(json: &[u8]) -> Result<Value, String> {
 ///
 /// # Errors
 ///
-/// Names the member and what is expected there; what stands there may be a secret.
+/// Names the member and what is expected. The value is not repeated: it may be a secret.
 pub fn document<T: DeserializeOwned>(json: Value) -> Result<T, String> {
     if !json.is_object() {
         return Err("it is not a JSON object".to_owned());
@@ -57,8 +57,8 @@ pub fn without_empty(mut json: Value) -> Value {
     json
 }
 
-/// Deserializes a value. An error names the place and what is expected there, and nothing of what
-/// stands there: it may be a secret.
+/// Deserializes a value. An error names the place and what is expected, and does not repeat the value,
+/// which may be a secret.
 ///
 /// # Errors
 ///
@@ -110,8 +110,8 @@ pub fn from_text<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> 
     })
 }
 
-/// Says in words for a person why JSON cannot be read. Of what stands there it repeats only names of
-/// members and variants, because a value may be a secret; of the place, only the line, if there are several.
+/// Says in words for a person why JSON cannot be read. It repeats names of members and variants, but no
+/// value, which may be a secret, and the number of the line if there are several.
 #[must_use]
 pub fn explain(error: &serde_json::Error) -> String {
     let broken = |what: &str| match error.line() {
@@ -223,7 +223,7 @@ fn expected_words(expected: &str) -> &str {
     }
 }
 
-/// The type of what stands there, without its value.
+/// The type of the value that was found, without the value.
 fn found_words(found: &str) -> &str {
     match found.split([' ', '`']).next().unwrap_or_default() {
         "string" | "character" => "a text",
@@ -236,8 +236,8 @@ fn found_words(found: &str) -> &str {
     }
 }
 
-/// Reads a number of seconds, which some write as a text or with a fraction. Anything else is none:
-/// what it belongs to counts without it.
+/// Reads a number of seconds, which some write as a text or with a fraction. Anything else counts
+/// as absent, because the rest of the document is still good.
 ///
 /// # Errors
 ///

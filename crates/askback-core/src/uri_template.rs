@@ -126,7 +126,7 @@ impl UriTemplate {
     /// expression wants; one that is not given is left out (RFC 6570, 3.2).
     #[must_use]
     pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
-        // The text was checked when it was read, and texts may stand in every expression.
+        // `parse` has checked the text, and every expression takes texts.
         let given = Values(values);
         let template = UriTemplateStr::new(&self.text);
         let expanded = template.and_then(|template| {
@@ -173,7 +173,7 @@ impl UriTemplate {
     }
 }
 
-/// What may not stand in a literal of a template as such, beside what is not ASCII (RFC 6570, 2.1).
+/// ASCII characters that a literal of a template must not contain unencoded (RFC 6570, 2.1).
 const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

@@ -68,7 +68,11 @@ fn a_wrong_file_is_refused_at_its_line() {
         "line 2",
         "`expected` goes with",
     );
-    check("answers:\n  - accept: {a: 1, a: 2}", "line 2", "duplicate");
+    check(
+        "answers:\n  - accept: {a: 1, a: 2}",
+        "line 2",
+        "`a` is given twice",
+    );
     check(
         "sampling:\n  - when: {key: a}",
         "line 2",
