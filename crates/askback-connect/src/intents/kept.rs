@@ -30,7 +30,7 @@ pub(crate) enum Unkept {
     Vault(#[from] VaultError),
 }
 
-/// The part of an intent that the store does not look at.
+/// The part of an intent that the store does not look at. It is sealed, so that only a vault writes it.
 #[derive(Serialize, Deserialize)]
 struct Body {
     client: Option<String>,
@@ -90,7 +90,7 @@ impl Kept {
         intent: &Intent,
     ) -> Result<bool, VaultError> {
         let row = row(id, intent, 1)?;
-        let added = vault.add_intent(&row).await?;
+        let added = vault.add_intent(row).await?;
         if added {
             let mut line = vault.line(&intent.holder, intent.purpose.name(), AuditEvent::Asked);
             line.client = intent.client.clone();
@@ -168,7 +168,7 @@ impl Kept {
         let row = row(self.id, &self.intent, version)?;
         let mut line = vault.line(&self.intent.holder, self.intent.purpose.name(), event);
         line.client = self.intent.client.clone();
-        if !vault.advance_intent(&row, self.version, &line).await? {
+        if !vault.advance_intent(row, self.version, &line).await? {
             return Err(Unkept::Changed);
         }
         self.version = version;
@@ -231,6 +231,115 @@ mod tests {
     use super::*;
     use crate::intents::EXCHANGE;
     use crate::vault::{LocalKeys, MemoryVault, VaultSettings, VaultStore};
+
+    /// A page that the person has not paid on, as somebody who can write the database and has no key would have it.
+    #[tokio::test]
+    async fn an_intent_with_a_changed_column_does_not_open() {
+        const ID: IntentId = IntentId([1; 16]);
+        let page = Purpose::Page {
+            name: "deposit".to_owned(),
+            path: "/pay".to_owned(),
+        };
+        let (store, keys) = (
+            Arc::new(MemoryVault::new()),
+            KeyRing::new(Key::new(&[7; 32])),
+        );
+        let keys = Arc::new(LocalKeys::new(keys));
+        let opened = Vault::open(Arc::clone(&store) as _, keys, VaultSettings::default());
+        let vault = opened.await.expect("a vault");
+        let holder = |subject: &str| Holder {
+            tenant: Some("t".to_owned()),
+            issuer: None,
+            subject: subject.to_owned(),
+        };
+        let intent = Intent::new(holder("ada"), None, page, vault.now());
+        assert!(Kept::add(&vault, ID, &intent).await.expect("an intent"));
+        let read = async || {
+            store
+                .intent(ID.row())
+                .await
+                .expect("a store")
+                .expect("a row")
+        };
+        let older = read().await;
+        let mut kept = Kept::find(&vault, ID).await.expect("a store").expect("it");
+        assert!(kept.intent.redirect("a", [1; 16]));
+        let written = kept.write(&vault, AuditEvent::Consented).await;
+        written.expect("the intent is written");
+        let genuine = read().await;
+        let plain = IntentRow {
+            body: row(ID, &kept.intent, 2).expect("a row").body,
+            ..genuine.clone()
+        };
+        let text = String::from_utf8(plain.body.clone()).expect("JSON");
+        assert!(text.contains("deposit") && text.contains("Redirected"));
+
+        let write = async |row: &IntentRow| {
+            // The store itself changes no person and no end.
+            let key = crate::vault::TenantKey {
+                id: askback_core::ask::keys::KeyId([9; 8]),
+                wrapped: crate::vault::Wrapped {
+                    kek_id: String::new(),
+                    bytes: Vec::new(),
+                },
+                made: 0,
+            };
+            let added = store.add_tenant_key(Some("t"), &key, None).await;
+            assert!(added.expect("a store"));
+            let line = vault.line(&row.holder, "", AuditEvent::TenantDeleted);
+            let deleted = store.delete_tenant(Some("t"), &line).await;
+            assert!(deleted.expect("a store"));
+            let room = crate::vault::IntentRoom {
+                open: 9,
+                closed: 9,
+                at_work: 0,
+                before: 0,
+            };
+            assert!(store.add_intent(row, room, 0).await.expect("a store"));
+        };
+        type Change = fn(&mut IntentRow, &IntentRow);
+        let changes: [(&str, Change); 9] = [
+            ("an older body", |it, older| it.body.clone_from(&older.body)),
+            ("an older version", |it, older| it.version = older.version),
+            ("end", |it, _| it.expires += 1),
+            ("openness", |it, _| it.is_open = false),
+            ("time of work", |it, _| it.busy_until = 1),
+            ("provider", |it, _| it.provider = "other".to_owned()),
+            ("person", |it, _| it.holder.subject = "eve".to_owned()),
+            ("a byte", |it, _| *it.body.last_mut().expect("bytes") ^= 1),
+            ("no body", |it, _| it.body.clear()),
+        ];
+        for (what, change) in changes {
+            for from in [&genuine, &plain] {
+                let mut changed = from.clone();
+                change(&mut changed, &older);
+                write(&changed).await;
+                let found = Kept::find(&vault, ID).await.map(|found| found.is_some());
+                let is_refused = matches!(found, Err(VaultError::NotAuthentic));
+                assert!(is_refused, "{what}: {found:?}");
+            }
+        }
+        let done = text.replace(
+            &text[text.find("{\"Redirected").expect("it")..text.find(",\"account\"").expect("it")],
+            "\"Done\"",
+        );
+        assert!(done.contains("\"stage\":\"Done\""), "{done}");
+        write(&IntentRow {
+            body: done.into_bytes(),
+            ..genuine.clone()
+        })
+        .await;
+        assert!(Kept::find(&vault, ID).await.is_err());
+        write(&genuine).await;
+        assert!(Kept::find(&vault, ID).await.expect("a store").is_some());
+        // Under another link, it does not open either.
+        let copied = IntentRow {
+            id: IntentId([2; 16]).row(),
+            ..genuine.clone()
+        };
+        write(&copied).await;
+        assert!(Kept::find(&vault, IntentId([2; 16])).await.is_err());
+    }
 
     #[tokio::test]
     async fn an_intent_is_busy_while_its_provider_is_asked_for_tokens() {

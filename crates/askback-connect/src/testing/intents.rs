@@ -15,10 +15,64 @@ fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
     }
 }
 
+/// Room for so many open intents of a person and two others.
+fn room(open: usize, before: Millis) -> IntentRoom {
+    IntentRoom {
+        open,
+        closed: 2,
+        at_work: 0,
+        before,
+    }
+}
+
+pub(super) async fn crowded(stores: Stores) -> Kept {
+    let (one, other) = (&stores.one, &stores.other);
+    let add = async |store: &Arc<dyn VaultStore>, id: u8, subject: &str, end: Millis| {
+        let room = IntentRoom {
+            at_work: NOW + 4,
+            ..room(9, 0)
+        };
+        store
+            .add_intent(&intent(id, subject, end), room, NOW + 20)
+            .await
+    };
+    // Of another person, closed; ended long ago; at work on its page; still open.
+    for (id, subject, end) in [(1, "bob", NOW), (2, "ada", NOW + 4), (3, "ada", NOW + 5)] {
+        expect("added", add(one, id, subject, end).await?, true)?;
+    }
+    for (id, closed, left) in [
+        (4, true, &[1, 2, 3, 4][..]),
+        (5, false, &[1, 2, 3, 4, 5]),
+        (6, true, &[1, 3, 4, 5, 6]),
+        (7, true, &[1, 3, 5, 6, 7]),
+        (8, false, &[1, 3, 5, 6, 7, 8]),
+    ] {
+        let end = NOW + 30 + Millis::from(id);
+        expect("added", add(one, id, "ada", end).await?, true)?;
+        if closed {
+            let mut row = intent(id, "ada", end);
+            (row.version, row.is_open) = (2, false);
+            other.advance_intent(&row, 1, &granted()).await?;
+            // Room is made by the next one that is added, which is not there for long.
+            expect("added", add(other, 99, "ada", NOW + 1).await?, true)?;
+        }
+        let mut there = Vec::new();
+        for id in 1..=8 {
+            there.extend(other.intent([id; 16]).await?.map(|it| it.id[0]));
+        }
+        expect("the intents", &*there, left)?;
+    }
+    Ok(())
+}
+
 pub(super) async fn added(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let (first, second) = (intent(1, "ada", NOW + 10), intent(2, "ada", NOW + 20));
-    expect("added", one.add_intent(&first, 2, NOW, NOW).await?, true)?;
+    expect(
+        "added",
+        one.add_intent(&first, room(2, NOW), NOW).await?,
+        true,
+    )?;
     let found = other.intent(first.id).await?;
     expect("the intent", found, Some(first.clone()))?;
     expect("no intent", other.intent([9; 16]).await?, None)?;
@@ -28,29 +82,29 @@ pub(super) async fn added(stores: Stores) -> Kept {
     };
     expect(
         "added twice",
-        other.add_intent(&twice, 2, NOW, NOW).await?,
+        other.add_intent(&twice, room(2, NOW), NOW).await?,
         false,
     )?;
     let kept = one.intent(first.id).await?;
     expect("the intent still", kept, Some(first))?;
     expect(
         "one more",
-        other.add_intent(&second, 2, NOW, NOW).await?,
+        other.add_intent(&second, room(2, NOW), NOW).await?,
         true,
     )?;
     let third = intent(3, "ada", NOW + 30);
     expect(
         "one too many",
-        one.add_intent(&third, 2, NOW, NOW).await?,
+        one.add_intent(&third, room(2, NOW), NOW).await?,
         false,
     )?;
     let others = intent(4, "bob", NOW + 30);
     expect(
         "of another",
-        one.add_intent(&others, 1, NOW, NOW).await?,
+        one.add_intent(&others, room(1, NOW), NOW).await?,
         true,
     )?;
-    let later = one.add_intent(&third, 2, NOW + 10, NOW).await?;
+    let later = one.add_intent(&third, room(2, NOW), NOW + 10).await?;
     expect("once one has ended", later, true)?;
     let ended = other.intent([1; 16]).await?.is_some();
     expect("the one that has ended is known", ended, true)?;
@@ -58,8 +112,8 @@ pub(super) async fn added(stores: Stores) -> Kept {
     (closed.version, closed.is_open) = (2, false);
     other.advance_intent(&closed, 1, &granted()).await?;
     let fifth = intent(5, "ada", NOW + 30);
-    let room = one.add_intent(&fifth, 2, NOW + 10, NOW + 10).await?;
-    expect("once one is closed", room, true)?;
+    let has_room = one.add_intent(&fifth, room(2, NOW + 10), NOW + 10).await?;
+    expect("once one is closed", has_room, true)?;
     let ended = other.intent([1; 16]).await?;
     expect("the one that has ended for long", ended, None)?;
     let mut busy = second;
@@ -67,8 +121,8 @@ pub(super) async fn added(stores: Stores) -> Kept {
     one.advance_intent(&busy, 1, &granted()).await?;
     let sixth = intent(6, "ada", NOW + 30);
     for (at, wanted) in [(NOW + 11, false), (NOW + 12, true)] {
-        let room = other.add_intent(&sixth, 2, at, NOW + 10).await?;
-        expect("once one was cut off", room, wanted)?;
+        let has_room = other.add_intent(&sixth, room(2, NOW + 10), at).await?;
+        expect("once one was cut off", has_room, wanted)?;
     }
     Ok(())
 }
@@ -76,7 +130,7 @@ pub(super) async fn added(stores: Stores) -> Kept {
 pub(super) async fn busy(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let mut asked = intent(1, "ada", NOW + 99);
-    one.add_intent(&asked, 9, NOW, 0).await?;
+    one.add_intent(&asked, room(9, 0), NOW).await?;
     let is_busy = async |subject: &str, provider: &str, at: Millis| {
         let holder = holder(Some("t"), None, subject);
         other.is_busy(&holder, provider, at).await
@@ -127,7 +181,7 @@ pub(super) async fn advanced(stores: Stores) -> Kept {
     with_key(&stores).await?;
     stores
         .one
-        .add_intent(&intent(1, "ada", NOW), 1, NOW - 1, 0)
+        .add_intent(&intent(1, "ada", NOW), room(1, 0), NOW - 1)
         .await?;
     let changed = at_a_time(&stores, |store, at| async move {
         let mut changed = intent(1, "bob", NOW + 99);

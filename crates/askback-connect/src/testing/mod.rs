@@ -17,8 +17,8 @@ pub use pages::{ScriptedConnections, ScriptedPages};
 use tokio::task::JoinSet;
 
 use crate::vault::{
-    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRow, Lease, Revocation,
-    Sealed, Settled, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
+    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRoom, IntentRow, Lease,
+    Revocation, Sealed, Settled, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
 };
 
 /// Checks that a store keeps to the rules of [`VaultStore`].
@@ -149,6 +149,9 @@ const RULES: &[(&str, Rule)] = &[
     ("an intent is added once, to so many", |stores| {
         Box::pin(intents::added(stores))
     }),
+    ("the oldest closed intents of a person give way", |stores| {
+        Box::pin(intents::crowded(stores))
+    }),
     ("an intent is busy at its provider for a time", |stores| {
         Box::pin(intents::busy(stores))
     }),
@@ -161,6 +164,10 @@ const RULES: &[(&str, Rule)] = &[
     ("who goes on reading the audit misses no line", |stores| {
         Box::pin(outbox::followed(stores))
     }),
+    (
+        "the oldest lines of a person and an event give way",
+        |stores| Box::pin(outbox::crowded(stores)),
+    ),
     ("any moment may be given", |stores| {
         Box::pin(outbox::any_time(stores))
     }),
@@ -209,6 +216,7 @@ fn record(version: u64, secret: u8) -> VaultRecord {
         expires: Some(NOW + 3_600_000),
         is_api_key: false,
         sealed: sealed(KEY, secret),
+        proof: vec![secret, 2, 255],
         lease: None,
     }
 }

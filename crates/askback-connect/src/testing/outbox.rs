@@ -316,13 +316,13 @@ pub(super) async fn audited(stores: Stores) -> Kept {
         client: Some("editor".to_owned()),
         ..audit(AuditEvent::Used)
     };
-    one.append(&used).await?;
+    one.append(&used, 99).await?;
     let of_tenant = AuditRecord {
         account: None,
         tenant: None,
         ..audit(AuditEvent::TenantDeleted)
     };
-    one.append(&of_tenant).await?;
+    one.append(&of_tenant, 99).await?;
     let lines = other.audit(Some("t"), 0, 9).await?;
     let records: Vec<_> = lines.iter().map(|line| line.record.clone()).collect();
     expect("the lines", records, vec![granted(), used.clone()])?;
@@ -333,10 +333,10 @@ pub(super) async fn audited(stores: Stores) -> Kept {
         at: NOW + 4,
         ..used.clone()
     };
-    one.append(&again).await?;
+    one.append(&again, 99).await?;
     let elsewhere = holder(Some("t"), None, "nobody").account("github", "x");
     let elsewhere = AuditRecord::of(&elsewhere, AuditEvent::Used, NOW);
-    one.append(&elsewhere).await?;
+    one.append(&elsewhere, 99).await?;
     let me = account().holder;
     let latest = other.latest(&me, AuditEvent::Used).await?;
     expect("the last line of an account", latest, vec![again.clone()])?;
@@ -348,7 +348,7 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     expect("purged", one.purge_audit(NOW + 5).await?, 4)?;
     let left = other.audit(Some("t"), 0, 9).await?;
     expect("the lines left", left, vec![lines[1].clone()])?;
-    one.append(&used).await?;
+    one.append(&used, 99).await?;
     let later = other.audit(Some("t"), lines[1].number, 9).await?;
     expect("numbers go on", later.len(), 1)?;
     Ok(())
@@ -360,7 +360,7 @@ pub(super) async fn followed(stores: Stores) -> Kept {
     let writers = tokio::spawn(async move {
         let all = at_a_time(&stores, |store, _| async move {
             for _ in 0..EACH {
-                store.append(&audit(AuditEvent::Used)).await?;
+                store.append(&audit(AuditEvent::Used), 99).await?;
             }
             Ok(())
         });
@@ -380,6 +380,36 @@ pub(super) async fn followed(stores: Stores) -> Kept {
     }
     writers.await.map_err(VaultError::store)??;
     expect("the lines that were seen", seen, AT_A_TIME * EACH)
+}
+
+pub(super) async fn crowded(stores: Stores) -> Kept {
+    let (one, other) = (&stores.one, &stores.other);
+    let line = |subject: &str, event, at| {
+        let of = holder(Some("t"), Some("i"), subject).account("github", "x");
+        AuditRecord::of(&of, event, NOW + at)
+    };
+    use AuditEvent::{Burned, Used, WrongPerson};
+    // What others do, and what is done often, takes no place of what is rare.
+    for (subject, event, at) in [
+        ("ada", WrongPerson, 1),
+        ("bob", Used, 2),
+        ("ada", Used, 3),
+        ("ada", Used, 4),
+        ("eve", Burned, 5),
+        ("ada", Used, 6),
+        ("eve", Burned, 7),
+        ("eve", Burned, 8),
+    ] {
+        one.append(&line(subject, event, at), 2).await?;
+    }
+    let left = other.audit(Some("t"), 0, 99).await?;
+    let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
+    expect("the lines left", left, vec![1, 2, 4, 6, 7, 8])?;
+    // The others are too many as soon as fewer are kept.
+    one.append(&line("ada", Used, 9), 1).await?;
+    let left = other.audit(Some("t"), 0, 99).await?;
+    let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
+    expect("the lines left then", left, vec![1, 2, 7, 8, 9])
 }
 
 pub(super) async fn any_time(stores: Stores) -> Kept {

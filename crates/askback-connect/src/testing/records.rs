@@ -248,8 +248,11 @@ pub(super) async fn fenced(stores: Stores) -> Kept {
 pub(super) async fn resealed(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other, account) = (&stores.one, &stores.other, account());
-    let anew = sealed(OTHER_KEY, 5);
-    let unknown = one.reseal(&account, 7, KEY, &anew).await?;
+    let anew = VaultRecord {
+        sealed: sealed(OTHER_KEY, 5),
+        ..record(7, 5)
+    };
+    let unknown = one.reseal(&anew, KEY).await?;
     expect(
         "under a key that is not there",
         unknown,
@@ -260,20 +263,23 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     one.lease(&account, 7, lease(1, NOW + 10), NOW).await?;
     let there = other.sealed_otherwise(Some("t"), OTHER_KEY, 9).await?;
     expect("records under other keys", there.len(), 1)?;
-    let wrong = other.reseal(&account, 6, KEY, &anew).await?;
+    let elsewhere = VaultRecord {
+        version: 6,
+        ..anew.clone()
+    };
+    let wrong = other.reseal(&elsewhere, KEY).await?;
     expect("another version", wrong, Written::Conflict)?;
-    let done = other.reseal(&account, 7, KEY, &anew).await?;
+    let done = other.reseal(&anew, KEY).await?;
     expect("sealed anew", done, Written::Kept)?;
-    let again = other.reseal(&account, 7, KEY, &sealed(KEY, 9)).await?;
+    let again = other.reseal(&record(7, 9), KEY).await?;
     expect(
         "sealed anew from a key that it no longer has",
         again,
         Written::Conflict,
     )?;
     let wanted = VaultRecord {
-        sealed: anew,
         lease: Some(lease(1, NOW + 10)),
-        ..record(7, 1)
+        ..anew
     };
     expect("the record", found(one).await?, Some(wanted))?;
     let there = other.sealed_otherwise(Some("t"), OTHER_KEY, 9).await?;

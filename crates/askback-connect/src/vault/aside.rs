@@ -10,11 +10,12 @@ use zeroize::Zeroizing;
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
-use super::handle::Vault;
+use super::handle::{Inner, Vault};
 use super::keys::CACHED_FOR;
 use super::seal::{Place, key_of, open, seal};
-use super::store::{IntentRow, VaultRecord};
+use super::store::{IntentRoom, IntentRow, VaultRecord};
 use super::wanted::Wanted;
+use crate::intents::LIFETIME;
 
 /// The most intents of one person that are open.
 const INTENTS: usize = 16;
@@ -30,11 +31,20 @@ pub(super) const COOKIES_END: Millis = 0;
 
 /// The time at which all cookies under a key have ended, where newer ones were made at these times: another process may
 /// have gone on sealing under it for as long as it kept its keys. It is never where there is no newer one.
-pub(super) fn cookies_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
+fn cookies_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
+    end_of(newer, BROWSER_KEEPS * 1000)
+}
+
+/// The time at which a key is needed no more for cookies and intents, as [`cookies_end`].
+pub(super) fn key_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
+    end_of(newer, LIFETIME + KEPT_FOR)
+}
+
+fn end_of(newer: impl IntoIterator<Item = Millis>, lifetime: Millis) -> Millis {
     match newer.into_iter().min() {
         None => Millis::MAX,
         Some(COOKIES_END) => 0,
-        Some(made) => made.saturating_add(CACHED_FOR + BROWSER_KEEPS * 1000),
+        Some(made) => made.saturating_add(CACHED_FOR + lifetime),
     }
 }
 
@@ -45,30 +55,61 @@ impl Vault {
     }
 
     /// Adds an intent, unless the person has too many. One of this id may be there already.
-    pub(crate) async fn add_intent(&self, intent: &IntentRow) -> Result<bool, VaultError> {
-        let store = &self.inner.store;
+    pub(crate) async fn add_intent(&self, intent: IntentRow) -> Result<bool, VaultError> {
+        let Inner {
+            store, settings, ..
+        } = &*self.inner;
         let now = self.now();
-        let before = now.saturating_sub(KEPT_FOR);
-        Ok(store.add_intent(intent, INTENTS, now, before).await?
-            || store.intent(intent.id).await?.is_some())
+        let room = IntentRoom {
+            open: INTENTS,
+            closed: settings.closed_intents,
+            at_work: now.saturating_sub(LIFETIME),
+            before: now.saturating_sub(KEPT_FOR),
+        };
+        let intent = self.sealed_intent(intent).await?;
+        Ok(store.add_intent(&intent, room, now).await? || store.intent(intent.id).await?.is_some())
     }
 
-    /// Returns the intent of this id.
+    /// Returns the intent of this id, with its body opened.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or its key is gone.
     pub(crate) async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
-        self.inner.store.intent(id).await
+        let Some(mut intent) = self.inner.store.intent(id).await? else {
+            return Ok(None);
+        };
+        let not_authentic = || VaultError::NotAuthentic;
+        let key = key_of(&intent.body).ok_or_else(not_authentic)?;
+        let keys = self.inner.data_keys_having(None, key).await?;
+        let keys = keys.ok_or_else(not_authentic)?;
+        let key = keys.find(key).ok_or_else(not_authentic)?;
+        intent.body = open(key, Place::Intent(&intent), &intent.body)?.to_vec();
+        // A store that gives another row gives a link to another person.
+        (intent.id == id)
+            .then_some(Some(intent))
+            .ok_or_else(not_authentic)
     }
 
     /// Puts an intent in place of its version before, and returns whether that was still there.
     pub(crate) async fn advance_intent(
         &self,
-        intent: &IntentRow,
+        intent: IntentRow,
         expected: u64,
         audit: &AuditRecord,
     ) -> Result<bool, VaultError> {
-        self.inner
-            .store
-            .advance_intent(intent, expected, audit)
-            .await
+        let intent = self.sealed_intent(intent).await?;
+        let store = &self.inner.store;
+        store.advance_intent(&intent, expected, audit).await
+    }
+
+    /// Seals the body of an intent. The key is the one of the pages, whichever tenant the person has: pages read an intent
+    /// before they know who opens it.
+    async fn sealed_intent(&self, mut intent: IntentRow) -> Result<IntentRow, VaultError> {
+        let keys = self.inner.sealing_keys(None).await?;
+        let key = keys.newest().ok_or(VaultError::Conflict)?;
+        intent.body = seal(key, Place::Intent(&intent), &intent.body)?;
+        Ok(intent)
     }
 
     /// The id of the account that has what is wanted, if there is one, without handing it out.
@@ -91,7 +132,7 @@ impl Vault {
         let records = store.records(&wanted.holder, Some(&wanted.provider));
         let records = wanted.among(records.await?)?;
         Ok(match &*records {
-            [record] => record.scopes.clone(),
+            [record] if self.inner.is_genuine(record).await? => record.scopes.clone(),
             _ => Scopes::new(),
         })
     }
@@ -150,7 +191,7 @@ impl Vault {
 
     /// Adds a line to the audit.
     pub(crate) async fn append(&self, audit: &AuditRecord) -> Result<(), VaultError> {
-        self.inner.store.append(audit).await
+        self.inner.append(audit).await
     }
 
     /// Seals a value that a browser keeps under a name. It opens under no other name, on any machine.

@@ -1,6 +1,12 @@
 //! The vault itself.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use askback_core::{
     ask::{Millis, Principal, keys::KeyId},
@@ -35,6 +41,8 @@ pub(super) struct Inner {
     pub(super) settings: VaultSettings,
     clock: Arc<dyn Clock>,
     keys: KeyCache,
+    /// When old lines of the audit were last removed.
+    purged: AtomicU64,
 }
 
 /// An account that a person has connected, as it may be shown to them.
@@ -56,6 +64,9 @@ pub struct ConnectedAccount {
 
 /// How often something is tried that others change at the same time.
 pub(super) const TRIES: usize = 8;
+
+/// How often old lines of the audit are removed, in milliseconds: once an hour.
+const PURGE_INTERVAL: Millis = 3_600_000;
 
 /// The most records or keys that are sealed anew at a time.
 pub(super) const BATCH: usize = 128;
@@ -109,6 +120,7 @@ impl Vault {
             settings,
             clock,
             keys: KeyCache::default(),
+            purged: AtomicU64::new(0),
         });
         Ok(Self { inner })
     }
@@ -165,7 +177,7 @@ impl Vault {
         };
         let mut audit = AuditRecord::of(&record.account, AuditEvent::Used, inner.now());
         audit.client = wanted.client.clone();
-        inner.store.append(&audit).await?;
+        inner.append(&audit).await?;
         Ok(Credential {
             account: record.account,
             name: record.name,
@@ -237,8 +249,8 @@ impl Vault {
         self.inner.store.audit(tenant, after, most).await
     }
 
-    /// Removes the lines of all audits before a moment, and returns how many there were. An audit grows until that is
-    /// done.
+    /// Removes the lines of all audits before a moment, and returns how many there were. The vault does this by itself for
+    /// lines that are older than [`VaultSettings::audit_age`].
     ///
     /// # Errors
     ///
@@ -251,6 +263,26 @@ impl Vault {
 impl Inner {
     pub(super) fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    /// Adds a line to the audit, and removes those that are too many or too old.
+    pub(super) async fn append(&self, audit: &AuditRecord) -> Result<(), VaultError> {
+        let most = self.settings.audit_lines;
+        self.store.append(audit, most).await?;
+        let (now, purged) = (self.now(), self.purged.load(Ordering::Relaxed));
+        let is_due = now >= purged.saturating_add(PURGE_INTERVAL);
+        let swap = || {
+            self.purged
+                .compare_exchange(purged, now, Ordering::Relaxed, Ordering::Relaxed)
+        };
+        if is_due && swap().is_ok() {
+            let age = after(0, self.settings.audit_age);
+            let done = self.store.purge_audit(now.saturating_sub(age)).await;
+            if let Err(error) = done {
+                tracing::warn!(%error, "old lines of the vault's audit are removed later");
+            }
+        }
+        Ok(())
     }
 
     async fn put(
@@ -294,7 +326,7 @@ impl Inner {
             }
             let expected = kept.map(|record| record.version);
             let was_stale = before == Some(AccountState::NeedsReconnect);
-            let record = VaultRecord {
+            let mut record = VaultRecord {
                 account: account.clone(),
                 name: name.clone(),
                 version: match expected {
@@ -312,8 +344,10 @@ impl Inner {
                 expires: granted.expires,
                 is_api_key: matches!(granted.kind, GrantedKind::ApiKey(_)),
                 sealed: self.sealed(&account, &granted.kind).await?,
+                proof: Vec::new(),
                 lease: None,
             };
+            self.prove(&mut record).await?;
             let owed = match kept {
                 Some(kept) if !kept.is_api_key => Some((entropy()?, now)),
                 _ => None,
@@ -486,6 +520,52 @@ impl Inner {
         self.opened(record, column).await
     }
 
+    /// Writes the proof of a record. Returns whether the key of its secrets is still there.
+    pub(super) async fn prove(&self, record: &mut VaultRecord) -> Result<bool, VaultError> {
+        let tenant = record.account.holder.tenant.as_deref();
+        let Some(keys) = self.data_keys_having(tenant, record.sealed.key).await? else {
+            return Ok(false);
+        };
+        let key = keys.find(record.sealed.key);
+        let key = key.ok_or(VaultError::Conflict)?;
+        record.proof = seal(key, Place::Record(record), &[])?;
+        Ok(true)
+    }
+
+    /// Checks that the columns of a record were written together by a vault. Returns whether the key of its secrets is
+    /// still there.
+    pub(super) async fn verify(&self, record: &VaultRecord) -> Result<bool, VaultError> {
+        let tenant = record.account.holder.tenant.as_deref();
+        let Some(keys) = self.data_keys_having(tenant, record.sealed.key).await? else {
+            return Ok(false);
+        };
+        let key = keys.find(record.sealed.key);
+        let key = key.ok_or(VaultError::Conflict)?;
+        open(key, Place::Record(record), &record.proof).map(|_| true)
+    }
+
+    /// Whether the columns of a record were written together by a vault.
+    pub(super) async fn is_genuine(&self, record: &VaultRecord) -> Result<bool, VaultError> {
+        match self.verify(record).await {
+            Err(VaultError::NotAuthentic) => Ok(false),
+            verified => verified,
+        }
+    }
+
+    /// The keys of a tenant, loaded again if this one is not among them; none if it is gone.
+    pub(super) async fn data_keys_having(
+        &self,
+        tenant: Option<&str>,
+        id: KeyId,
+    ) -> Result<Option<Arc<DataKeys>>, VaultError> {
+        let mut keys = self.data_keys(tenant).await?;
+        if keys.find(id).is_none() {
+            self.keys.forget(tenant);
+            keys = self.data_keys(tenant).await?;
+        }
+        Ok(keys.find(id).is_some().then_some(keys))
+    }
+
     /// Opens a secret of a record, or gives nothing where its key is gone: then it is sealed under another one by now,
     /// and is to be read again.
     pub(super) async fn opened(
@@ -493,7 +573,10 @@ impl Inner {
         record: &VaultRecord,
         column: Column,
     ) -> Result<Option<Secret>, VaultError> {
-        self.unsealed(&record.account, &record.sealed, column).await
+        match self.verify(record).await? {
+            true => self.unsealed(&record.account, &record.sealed, column).await,
+            false => Ok(None),
+        }
     }
 
     pub(super) async fn unsealed(
@@ -503,12 +586,8 @@ impl Inner {
         column: Column,
     ) -> Result<Option<Secret>, VaultError> {
         let tenant = account.holder.tenant.as_deref();
-        let mut keys = self.data_keys(tenant).await?;
-        if keys.find(sealed.key).is_none() {
-            self.keys.forget(tenant);
-            keys = self.data_keys(tenant).await?;
-        }
-        let Some(key) = keys.find(sealed.key) else {
+        let keys = self.data_keys_having(tenant, sealed.key).await?;
+        let Some(key) = keys.as_deref().and_then(|keys| keys.find(sealed.key)) else {
             return Ok(None);
         };
         let bytes = match column {
@@ -554,7 +633,7 @@ impl Inner {
     ) -> Option<VaultError> {
         let mut audit = AuditRecord::of(&record.account, event, self.now());
         audit.client = wanted.client.clone();
-        self.store.append(&audit).await.err()
+        self.append(&audit).await.err()
     }
 }
 

@@ -3,6 +3,7 @@
 mod outbox;
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{Mutex, PoisonError},
@@ -13,8 +14,8 @@ use askback_core::ask::{Millis, keys::KeyId};
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
-    VaultStore, Wrapped, Written,
+    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture,
+    VaultRecord, VaultStore, Wrapped, Written,
 };
 
 /// Keeps the vault's records for as long as the process lives: for tests, and for servers whose accounts may be
@@ -175,22 +176,17 @@ impl VaultStore for MemoryVault {
         })
     }
 
-    fn reseal<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        version: u64,
-        from: KeyId,
-        sealed: &'a Sealed,
-    ) -> VaultFuture<'a, Written> {
+    fn reseal<'a>(&'a self, record: &'a VaultRecord, from: KeyId) -> VaultFuture<'a, Written> {
         self.with(move |tables| {
-            if !tables.has_key(account.holder.tenant.as_deref(), sealed.key) {
+            let account = &record.account;
+            if !tables.has_key(account.holder.tenant.as_deref(), record.sealed.key) {
                 return Written::UnknownKey;
             }
-            let record = tables.records.get_mut(account);
-            let same = record.filter(|it| it.version == version && it.sealed.key == from);
-            match same {
-                Some(record) => {
-                    record.sealed = sealed.clone();
+            let kept = tables.records.get_mut(account);
+            match kept.filter(|it| it.version == record.version && it.sealed.key == from) {
+                Some(kept) => {
+                    kept.sealed = record.sealed.clone();
+                    kept.proof.clone_from(&record.proof);
                     Written::Kept
                 }
                 None => Written::Conflict,
@@ -399,20 +395,28 @@ impl VaultStore for MemoryVault {
     fn add_intent<'a>(
         &'a self,
         intent: &'a IntentRow,
-        most: usize,
+        room: IntentRoom,
         now: Millis,
-        before: Millis,
     ) -> VaultFuture<'a, bool> {
         self.with(move |tables| {
             let intents = &mut tables.intents;
-            intents.retain(|_, it| it.expires > before);
             let of_person = intents.values().filter(|it| it.holder == intent.holder);
             let of_person = of_person.filter(|it| it.is_open_at(now));
-            let is_new = of_person.count() < most && !intents.contains_key(&intent.id);
-            if is_new {
-                intents.insert(intent.id, intent.clone());
+            if of_person.count() >= room.open || intents.contains_key(&intent.id) {
+                return false;
             }
-            is_new
+            intents.insert(intent.id, intent.clone());
+            intents.retain(|_, it| it.expires > room.before);
+            let is_closed = |it: &&IntentRow| {
+                it.holder == intent.holder && (!it.is_open || it.expires <= room.at_work)
+            };
+            let closed = intents.values().filter(is_closed);
+            let mut closed: Vec<_> = closed.map(|it| (Reverse(it.expires), it.id)).collect();
+            closed.sort_unstable();
+            for (_, id) in closed.into_iter().skip(room.closed) {
+                intents.remove(&id);
+            }
+            true
         })
     }
 
@@ -463,8 +467,25 @@ impl VaultStore for MemoryVault {
         self.with(move |tables| tables.ended.contains_key(&visit))
     }
 
-    fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {
-        self.with(move |tables| tables.append(audit))
+    fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()> {
+        self.with(move |tables| {
+            tables.append(audit);
+            let Some(holder) = audit.holder() else {
+                return;
+            };
+            let mut kept = HashMap::<_, usize>::new();
+            let of_person = tables.audit.iter().rev();
+            let of_person = of_person.filter(|(_, line)| line.holder() == Some(holder));
+            let surplus = of_person.filter(|(_, line)| {
+                let count = kept.entry(line.event.name()).or_default();
+                *count += 1;
+                *count > most
+            });
+            let surplus: Vec<_> = surplus.map(|(number, _)| *number).collect();
+            for number in surplus {
+                tables.audit.remove(&number);
+            }
+        })
     }
 
     fn audit<'a>(

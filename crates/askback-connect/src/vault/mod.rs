@@ -109,7 +109,7 @@ pub use sql::SqliteVault;
 #[cfg(feature = "postgres")]
 pub use sql::{PostgresSettings, PostgresVault};
 pub use store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
-    VaultStore, Wrapped, Written,
+    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture,
+    VaultRecord, VaultStore, Wrapped, Written,
 };
 pub use wanted::Wanted;

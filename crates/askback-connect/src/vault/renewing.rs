@@ -160,12 +160,24 @@ impl Inner {
         record.version = fence.version + 1;
         let audit = AuditRecord::of(&record.account, event, self.now());
         for _ in 0..TRIES {
-            match self.store.renew(&record, fence, &audit).await? {
+            let written = match self.prove(&mut record).await? {
+                true => self.store.renew(&record, fence, &audit).await?,
+                false => Written::UnknownKey,
+            };
+            match written {
                 Written::Kept | Written::Conflict => return Ok(false),
                 // Sealed anew by others, whose key it then has.
                 Written::UnknownKey => match self.again(&record.account).await? {
-                    Some(now) => record.sealed = now.sealed,
-                    None => return Ok(false),
+                    Some(now) if now.version == fence.version => {
+                        self.verify(&now).await?;
+                        let VaultRecord { version, state, .. } = record;
+                        record = VaultRecord {
+                            version,
+                            state,
+                            ..now
+                        };
+                    }
+                    _ => return Ok(false),
                 },
             }
         }
@@ -195,7 +207,7 @@ impl Inner {
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
         let mut pause = self.settings.poll;
         for attempt in 1..=TRIES {
-            let renewed = VaultRecord {
+            let mut renewed = VaultRecord {
                 account: record.account.clone(),
                 name: record.name.clone(),
                 version: fence.version + 1,
@@ -208,8 +220,10 @@ impl Inner {
                 expires: granted.expires,
                 is_api_key: false,
                 sealed: self.sealed(&record.account, &granted.kind).await?,
+                proof: Vec::new(),
                 lease: None,
             };
+            self.prove(&mut renewed).await?;
             match self.store.renew(&renewed, fence, &audit).await {
                 // The provider may take the old refresh token no more, so that these tokens cannot be had again.
                 Err(VaultError::Store(_)) if attempt < TRIES => {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use askback_core::ask::{Millis, keys::Key};
 
 use super::account::AccountKey;
-use super::aside::{COOKIES_END, cookies_end};
+use super::aside::{COOKIES_END, key_end};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::GrantedKind;
 use super::error::VaultError;
@@ -83,8 +83,8 @@ impl Vault {
     /// ([`AuditEvent::NotResealed`]). Once the person has connected that account again, or its tokens are owed no more, the
     /// next sweep drops the key.
     ///
-    /// With `None`, cookies of the pages are sealed under a key, too: the key before stays until they have ended, an hour and
-    /// five minutes after the newer one was made. From then on it opens none, and a sweep drops it.
+    /// With `None`, cookies of the pages and intents are sealed under a key, too. The key before opens cookies for an hour and
+    /// five minutes after the newer one was made. It opens intents until a sweep drops it, a day and fifteen minutes after.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Vault {
         let keys = inner.store.tenant_keys(tenant).await?;
         for (place, key) in keys.iter().enumerate().skip(1) {
             let newer = keys[..place].iter().map(|newer| newer.made);
-            if tenant.is_some() || inner.now() >= cookies_end(newer) {
+            if tenant.is_some() || inner.now() >= key_end(newer) {
                 inner.store.drop_tenant_key(tenant, key.id).await?;
             }
         }
@@ -172,7 +172,7 @@ impl Vault {
         );
         let event = AuditEvent::NotResealed;
         let audit = AuditRecord::of(account, event, self.inner.now());
-        self.inner.store.append(&audit).await
+        self.inner.append(&audit).await
     }
 
     /// Seals a record under the newest key, and returns whether it was under another one.
@@ -180,11 +180,18 @@ impl Vault {
         let VaultRecord {
             account, sealed, ..
         } = record;
+        if !self.inner.verify(record).await? {
+            return Ok(false);
+        }
         let Some(anew) = self.resealed(account, sealed, record.is_api_key).await? else {
             return Ok(false);
         };
-        let store = &self.inner.store;
-        let written = store.reseal(account, record.version, sealed.key, &anew);
+        let mut anew = VaultRecord {
+            sealed: anew,
+            ..record.clone()
+        };
+        self.inner.prove(&mut anew).await?;
+        let written = self.inner.store.reseal(&anew, sealed.key);
         Ok(self.is_kept(account, written.await?))
     }
 

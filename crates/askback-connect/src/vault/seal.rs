@@ -16,8 +16,11 @@ use aes_gcm_siv::{Aes256GcmSiv, KeyInit, aead::AeadInOut};
 use askback_core::ask::keys::{Key, KeyId};
 use zeroize::Zeroizing;
 
-use super::account::AccountKey;
+use sha2::{Digest, Sha256};
+
+use super::account::{AccountKey, AccountState, Holder};
 use super::error::{VaultError, entropy};
+use super::store::{IntentRow, VaultRecord};
 
 /// The place of a secret: it opens for an equal one only.
 #[derive(Clone, Copy)]
@@ -28,6 +31,11 @@ pub(super) enum Place<'a> {
     TenantKey(Option<&'a str>, KeyId),
     /// A cookie of this name.
     Cookie(&'a str),
+    /// The body of an intent. It opens only beside the other columns that it was written with.
+    Intent(&'a IntentRow),
+    /// The columns of a record, including the bytes of its sealed secrets. Nothing is encrypted here: the tag proves that
+    /// they were written together.
+    Record(&'a VaultRecord),
 }
 
 /// The columns with secrets.
@@ -121,11 +129,7 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
     match place {
         Place::Column(account, column) => {
             out.push(1);
-            write_optional(&mut out, account.holder.tenant.as_deref());
-            write_optional(&mut out, account.holder.issuer.as_deref());
-            write_text(&mut out, &account.holder.subject);
-            write_text(&mut out, &account.provider);
-            write_text(&mut out, &account.account);
+            write_account(&mut out, account);
             let column = match column {
                 Column::Access => "access",
                 Column::Refresh => "refresh",
@@ -142,8 +146,68 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
             out.push(3);
             write_text(&mut out, name);
         }
+        Place::Intent(row) => {
+            out.push(4);
+            out.extend(row.id);
+            write_holder(&mut out, &row.holder);
+            write_text(&mut out, &row.provider);
+            for number in [row.expires, row.busy_until, row.version] {
+                write_number(&mut out, number);
+            }
+            out.push(row.is_open.into());
+        }
+        Place::Record(record) => {
+            out.push(5);
+            write_account(&mut out, &record.account);
+            write_text(&mut out, &record.name);
+            let (state, until, failures) = match record.state {
+                AccountState::Active => (0, 0, 0),
+                AccountState::CoolingDown { until, failures } => (1, until, failures),
+                AccountState::NeedsReconnect => (2, 0, 0),
+                AccountState::Replaced { until } => (3, until, 0),
+                AccountState::Reconnected { until } => (4, until, 0),
+                AccountState::Revoking => (5, 0, 0),
+            };
+            out.push(state);
+            write_text(&mut out, &record.scopes.to_string());
+            let expires = record.expires.unwrap_or_default();
+            for number in [
+                record.version,
+                until,
+                failures.into(),
+                record.obtained,
+                expires,
+            ] {
+                write_number(&mut out, number);
+            }
+            out.push(record.expires.is_some().into());
+            out.push(record.is_api_key.into());
+            let sealed = &record.sealed;
+            out.extend(Sha256::digest(&sealed.access));
+            out.push(sealed.refresh.is_some().into());
+            out.extend(Sha256::digest(
+                sealed.refresh.as_deref().unwrap_or_default(),
+            ));
+        }
     }
     out
+}
+
+fn write_account(out: &mut Vec<u8>, account: &AccountKey) {
+    write_holder(out, &account.holder);
+    write_text(out, &account.provider);
+    write_text(out, &account.account);
+}
+
+fn write_holder(out: &mut Vec<u8>, holder: &Holder) {
+    write_optional(out, holder.tenant.as_deref());
+    write_optional(out, holder.issuer.as_deref());
+    write_text(out, &holder.subject);
+}
+
+/// Databases keep signed numbers, so a larger number is read back as the largest of those.
+fn write_number(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.min(i64::MAX as u64).to_be_bytes());
 }
 
 fn write_optional(out: &mut Vec<u8>, text: Option<&str>) {

@@ -35,6 +35,12 @@ pub struct VaultSettings {
     pub revocations: usize,
     /// The most bytes that the secrets of all such revocations take, sealed. 16 MiB.
     pub revocation_bytes: u64,
+    /// The most intents of one person that are kept after their end: the oldest give way. 64.
+    pub closed_intents: usize,
+    /// The most lines of the audit about one person that have the same event: the oldest give way. 256.
+    pub audit_lines: usize,
+    /// How long a line of the audit is kept. A year.
+    pub audit_age: Duration,
 }
 
 impl Default for VaultSettings {
@@ -53,6 +59,9 @@ impl Default for VaultSettings {
             accounts: 64,
             revocations: 64,
             revocation_bytes: 16 << 20,
+            closed_intents: 64,
+            audit_lines: 256,
+            audit_age: Duration::from_secs(365 * 86_400),
         }
     }
 }

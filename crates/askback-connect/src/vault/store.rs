@@ -70,15 +70,9 @@ pub trait VaultStore: Send + Sync + 'static {
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, Written>;
 
-    /// Puts the same secrets, sealed under another key, into a record that has this version and is sealed under `from`.
-    /// The version and the lease stay: a renewal at the same time goes on. [`Written::Conflict`] where that is not so.
-    fn reseal<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        version: u64,
-        from: KeyId,
-        sealed: &'a Sealed,
-    ) -> VaultFuture<'a, Written>;
+    /// Writes the secrets and the proof of a record, sealed under another key, if the kept record has the same version and
+    /// is sealed under `from`; [`Written::Conflict`] otherwise. The lease stays: a renewal at the same time goes on.
+    fn reseal<'a>(&'a self, record: &'a VaultRecord, from: KeyId) -> VaultFuture<'a, Written>;
 
     /// Returns records of a tenant that are sealed under other keys than this one, at most so many.
     fn sealed_otherwise<'a>(
@@ -180,15 +174,15 @@ pub trait VaultStore: Send + Sync + 'static {
         audit: &'a AuditRecord,
     ) -> VaultFuture<'a, bool>;
 
-    /// Adds an intent whose id is not there, for a person who has fewer than `most` that are open and end after `now`,
-    /// and removes those of anybody that had ended at `before`. Returns whether it did. One that was busy and is not done is
-    /// not counted: its process is gone.
+    /// Adds an intent whose id is not there, if the person has fewer than `room.open` that are open and end after `now`.
+    /// Returns whether it did. One that was busy and is not done is not counted: its process is gone.
+    ///
+    /// Then it removes what [`IntentRoom`] has no room for.
     fn add_intent<'a>(
         &'a self,
         intent: &'a IntentRow,
-        most: usize,
+        room: IntentRoom,
         now: Millis,
-        before: Millis,
     ) -> VaultFuture<'a, bool>;
 
     /// Whether an intent of a person is busy at a provider at this time.
@@ -219,8 +213,8 @@ pub trait VaultStore: Send + Sync + 'static {
     /// Whether a visit is noted as ended.
     fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool>;
 
-    /// Adds a line to the audit.
-    fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()>;
+    /// Adds a line to the audit. Of the lines about the same person, it keeps the newest `most` of each event.
+    fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()>;
 
     /// Returns the lines of a tenant's audit after a number, at most so many. Lines appear in the order of their
     /// numbers: no line is added before one that was returned.
@@ -264,6 +258,8 @@ pub struct VaultRecord {
     pub is_api_key: bool,
     /// The secrets.
     pub sealed: Sealed,
+    /// Proves, under the key of the secrets, that all of the above were written together. The lease is not part of it.
+    pub proof: Vec<u8>,
     /// The lease of whoever is renewing it, if somebody is.
     pub lease: Option<Lease>,
 }
@@ -373,6 +369,19 @@ pub struct IntentRow {
     pub is_open: bool,
     /// The rest.
     pub body: Vec<u8>,
+}
+
+/// How many intents are kept, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntentRoom {
+    /// The most open intents of one person.
+    pub open: usize,
+    /// The most other intents of one person: the oldest give way.
+    pub closed: usize,
+    /// An open intent that ended after this moment is not counted as closed: what was done on its page may still be paid.
+    pub at_work: Millis,
+    /// Intents of any person that had ended at this moment are removed.
+    pub before: Millis,
 }
 
 impl IntentRow {

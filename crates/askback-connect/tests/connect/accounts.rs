@@ -1,7 +1,8 @@
 //! Accounts: whose they are, and how they are disconnected.
 
 use askback_connect::vault::{
-    AccountState, AuditEvent, Granted, Holder, TokenKind, Vault, VaultError, Wanted, Written,
+    AccountState, AuditEvent, Credential, Granted, Holder, TokenKind, Vault, VaultError,
+    VaultRecord, Wanted, Written,
 };
 use askback_core::{ask::Principal, auth::Scopes};
 use askback_oauth::Secret;
@@ -281,6 +282,74 @@ async fn a_record_in_another_place_does_not_open() {
         let refused = vault.get(&wanted(&ada()), &renewer).await;
         let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
         assert!(is_refused, "{refused:?}");
+    }
+}
+
+/// Somebody who can write the database and has no key changes one column of a record, or brings older secrets back.
+#[tokio::test]
+async fn a_record_with_a_changed_column_does_not_open() {
+    #[track_caller]
+    fn check(what: &str, refused: Result<Credential, VaultError>) {
+        let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
+        assert!(is_refused, "{what}: {refused:?}");
+    }
+    type Change = fn(&mut VaultRecord, &VaultRecord);
+    let changes: [(&str, Change); 10] = [
+        ("older secrets", |it, older| {
+            it.sealed = older.sealed.clone()
+        }),
+        ("an older proof", |it, older| it.proof = older.proof.clone()),
+        ("both", |it, older| {
+            (it.sealed, it.proof) = (older.sealed.clone(), older.proof.clone());
+        }),
+        ("scopes", |it, _| it.scopes = scopes("admin repo")),
+        ("name", |it, _| it.name = "root".into()),
+        ("state", |it, _| {
+            it.state = AccountState::Reconnected { until: 1 }
+        }),
+        ("end", |it, _| it.expires = None),
+        ("beginning", |it, _| it.obtained += 1),
+        ("refresh token", |it, _| it.sealed.refresh = None),
+        ("kind", |it, _| it.is_api_key = true),
+    ];
+    for stage in Stage::all().await {
+        let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
+        let (store, holder) = (&stage.store, Holder::from(&ada()));
+        let read = async || store.records(&holder, None).await.unwrap().remove(0);
+        let mut kept = Vec::new();
+        for number in [0, 1] {
+            let granted = tokens(number).expires(u64::MAX);
+            vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
+            kept.push(read().await);
+        }
+        let (older, genuine) = (&kept[0], &kept[1]);
+        let line = vault.audit(Some("acme"), 0, 1).await.unwrap().remove(0);
+        let write = async |record: &VaultRecord, from: u64| {
+            let put = store.put(record, Some(from), None, &line.record).await;
+            assert_eq!(put.unwrap(), Written::Kept);
+        };
+        for (what, change) in changes {
+            let mut changed = genuine.clone();
+            change(&mut changed, older);
+            changed.version += 1;
+            write(&changed, genuine.version).await;
+            check(
+                "another version",
+                vault.get(&wanted(&ada()), &renewer).await,
+            );
+            changed.version = genuine.version;
+            write(&changed, genuine.version + 1).await;
+            check(what, vault.get(&wanted(&ada()), &renewer).await);
+            // A new key makes it no more genuine: the replaced tokens, which are to be revoked, are all that it seals.
+            assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 1);
+            check(what, vault.get(&wanted(&ada()), &renewer).await);
+            changed = genuine.clone();
+            changed.version += 1;
+            write(&changed, genuine.version).await;
+            write(genuine, genuine.version + 1).await;
+            let given = vault.get(&wanted(&ada()), &renewer).await.unwrap();
+            assert_eq!(given.secret.expose(), "canary-access-1");
+        }
     }
 }
 

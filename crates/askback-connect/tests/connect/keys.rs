@@ -397,12 +397,10 @@ async fn a_sweep_leaves_what_does_not_open() {
             let done = store.reseal_revocation(id, from, &altered).await;
             assert_eq!(done.unwrap(), Written::Kept);
         }
-        let record = store.records(&holder, None).await.unwrap().remove(0);
-        let mut altered = record.sealed.clone();
-        altered.access.reverse();
-        altered.refresh.as_mut().unwrap().reverse();
-        let key = record.sealed.key;
-        let done = store.reseal(&record.account, record.version, key, &altered);
+        let mut altered = store.records(&holder, None).await.unwrap().remove(0);
+        altered.sealed.access.reverse();
+        altered.sealed.refresh.as_mut().unwrap().reverse();
+        let done = store.reseal(&altered, altered.sealed.key);
         assert_eq!(done.await.unwrap(), Written::Kept);
 
         assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 2);

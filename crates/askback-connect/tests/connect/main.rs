@@ -12,7 +12,6 @@ mod devices;
 mod issuer;
 mod keys;
 mod machine;
-mod migration;
 mod names;
 mod owed;
 mod pages;

@@ -1,11 +1,8 @@
 //! Names of accounts: they change, and two accounts may have the same one. The id stays.
 
-use askback_connect::vault::{
-    AuditEvent, Granted, Holder, SqliteVault, Vault, VaultError, VaultStore as _,
-};
+use askback_connect::vault::{AuditEvent, Granted, Holder, Vault, VaultError};
 use askback_core::auth::Scopes;
 
-use crate::migration;
 use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, wanted};
 
 async fn put(vault: &Vault, id: &str, name: &str, granted: Granted) {
@@ -182,31 +179,4 @@ async fn a_name_that_cannot_be_kept_is_refused() {
     // The tokens are not lost.
     let owed = stage.store.revocations(&Holder::from(&ada())).await;
     assert_eq!(owed.unwrap().len(), 2);
-}
-
-#[tokio::test]
-async fn a_record_of_an_older_version_has_its_name() {
-    let stage = Stage::in_sqlite();
-    migration::fill(&stage).await;
-    let path = stage.directory.path().join("vault.db");
-    let older = rusqlite::Connection::open(&path).unwrap();
-    older.execute_batch(migration::BACK).unwrap();
-    older.pragma_update(None, "user_version", 4).unwrap();
-    drop(older);
-    let store = SqliteVault::open(&path).unwrap();
-    let holder = Holder::from(&ada());
-    // A process of the older version goes on for a while, and writes no names.
-    let without = "UPDATE askback_vault_records SET name = '';
-                   UPDATE askback_vault_revocations SET name = '';";
-    for batch in ["", without] {
-        let older = rusqlite::Connection::open(&path).unwrap();
-        older.execute_batch(batch).unwrap();
-        let records = store.records(&holder, None).await.unwrap();
-        let owed = store.revocations(&holder).await.unwrap();
-        assert_eq!(
-            (&*records[0].account.account, &*records[0].name),
-            ("a", "a")
-        );
-        assert_eq!((&*owed[0].account.account, &*owed[0].name), ("b", "b"));
-    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_connect::vault::{
-    AccountKey, AuditEvent, Granted, Heard, Holder, IntentRow, RenewalError, Renewer,
+    AccountKey, AuditEvent, Granted, Heard, Holder, IntentRoom, IntentRow, RenewalError, Renewer,
     RevocationFailed, Revoker, TokenKind, Vault, VaultError, VaultStore, Written,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
@@ -152,7 +152,13 @@ async fn nothing_is_revoked_while_the_provider_is_giving_tokens() {
                 is_open: true,
                 body: Vec::new(),
             };
-            assert!(stage.store.add_intent(&intent, 9, now, 0).await.unwrap());
+            let room = IntentRoom {
+                open: 9,
+                closed: 9,
+                at_work: 0,
+                before: 0,
+            };
+            assert!(stage.store.add_intent(&intent, room, now).await.unwrap());
             let done = vault.revoke_due(&*provider).await.unwrap();
             assert_eq!(done, usize::from(is_single));
             stage.clock.turn(60_000);

@@ -278,6 +278,7 @@ fn a_record_says_what_to_do() {
                 access: Vec::new(),
                 refresh: Some(Vec::new()),
             },
+            proof: Vec::new(),
             lease: None,
         };
         change(&mut record);

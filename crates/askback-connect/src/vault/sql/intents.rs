@@ -7,15 +7,15 @@ use super::rows::{self, bytes, number, text};
 use super::{Batch, Database, Statement};
 use crate::vault::account::Holder;
 use crate::vault::audit::AuditRecord;
-use crate::vault::store::IntentRow;
+use crate::vault::store::{IntentRoom, IntentRow};
 
-/// Adds one, and removes those that have ended.
-pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis) -> Batch {
+/// Adds one, and removes those that there is no room for.
+pub(super) fn added(intent: &IntentRow, room: IntentRoom, now: Millis) -> Batch {
     let mut values = vec![bytes(&intent.id)];
     values.extend(rows::holder(&intent.holder));
     values.extend([number(intent.expires), number(intent.version)]);
     values.extend([number(intent.is_open.into()), bytes(&intent.body)]);
-    values.extend([count(most), number(now)]);
+    values.extend([count(room.open), number(now)]);
     values.extend([text(&intent.provider), number(intent.busy_until)]);
     let insert = statement(
         "INSERT INTO askback_vault_intents (id, tenant, issuer, subject, expires, version,
@@ -29,9 +29,20 @@ pub(super) fn added(intent: &IntentRow, most: usize, now: Millis, before: Millis
     );
     let ended = statement(
         "DELETE FROM askback_vault_intents WHERE expires <= $1",
-        vec![number(before)],
+        vec![number(room.before)],
     );
-    batch(insert).then(ended)
+    let mut values = rows::holder(&intent.holder);
+    values.extend([number(room.at_work), count(room.closed)]);
+    let surplus = statement(
+        "DELETE FROM askback_vault_intents WHERE id IN (SELECT id FROM (
+             SELECT id, ROW_NUMBER() OVER (ORDER BY expires DESC, id) AS place
+             FROM askback_vault_intents
+             WHERE tenant = $1 AND issuer = $2 AND subject = $3
+                 AND (is_open = 0 OR expires <= $4)
+         ) AS closed WHERE place > $5)",
+        values,
+    );
+    batch(insert).then(ended).then(surplus)
 }
 
 /// Reads one.

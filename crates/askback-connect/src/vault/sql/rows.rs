@@ -104,19 +104,10 @@ impl Row {
         })
     }
 
-    /// The name of an account. Whoever wrote none is of a version before there were names.
-    fn name_of(&mut self, account: &AccountKey) -> Read<AccountName> {
-        let name = self.text()?;
-        Ok(match name.is_empty() {
-            true => (&*account.account).into(),
-            false => name.into(),
-        })
-    }
-
     /// All columns of a record.
     pub(super) fn record(mut self) -> Read<VaultRecord> {
         let account = self.account()?;
-        let name = self.name_of(&account)?;
+        let name = AccountName::from(self.text()?);
         let version = self.number()?;
         let (state, until, failures) = (self.text()?, self.number()?, self.count()?);
         let state = match &*state {
@@ -130,7 +121,7 @@ impl Row {
         let scopes = Scopes::parse(&self.text()?).map_err(|_| unreadable("scopes"))?;
         let (obtained, expires) = (self.number()?, self.maybe_number()?);
         let is_api_key = self.number()? != 0;
-        let sealed = self.sealed()?;
+        let (sealed, proof) = (self.sealed()?, self.bytes()?);
         let (lease, until) = (self.maybe_bytes()?, self.maybe_number()?);
         let id = lease.map(|id| id.try_into().map_err(|_| unreadable("a lease")));
         let lease = id.transpose()?.map(|id| Lease {
@@ -147,17 +138,17 @@ impl Row {
             expires,
             is_api_key,
             sealed,
+            proof,
             lease,
         })
     }
 
     /// All columns of a revocation.
     pub(super) fn revocation(mut self) -> Read<Revocation> {
-        let (id, account) = (self.array()?, self.account()?);
         Ok(Revocation {
-            id,
-            name: self.name_of(&account)?,
-            account,
+            id: self.array()?,
+            account: self.account()?,
+            name: self.text()?.into(),
             sealed: self.sealed()?,
             expires: self.maybe_number()?,
             due: self.number()?,
@@ -237,6 +228,7 @@ pub(super) fn record(record: &VaultRecord) -> Vec<Value> {
         number(record.is_api_key.into()),
     ]);
     values.extend(sealed(&record.sealed));
+    values.push(bytes(&record.proof));
     values
 }
 

@@ -16,8 +16,11 @@ pub(super) struct Dialect {
     pub(super) table: &'static str,
 }
 
-/// The steps from an empty database to the newest version: as many as its number. What has been published never
-/// changes.
+/// The version of the oldest tables that are still read: those of [`STEPS`]`[0]`.
+const OLDEST: i64 = 9;
+
+/// The steps from an empty database to the newest version: the first makes version [`OLDEST`], and each other one the next
+/// version. What has been published never changes.
 const STEPS: &[&str] = &["
     CREATE TABLE askback_vault_keys (
         tenant TEXT NOT NULL,
@@ -25,6 +28,7 @@ const STEPS: &[&str] = &["
         id BYTES NOT NULL,
         kek_id TEXT NOT NULL,
         wrapped BYTES NOT NULL,
+        made NUMBER NOT NULL,
         PRIMARY KEY (tenant, number),
         UNIQUE (tenant, id)
     )TABLE;
@@ -36,6 +40,7 @@ const STEPS: &[&str] = &["
         subject TEXT NOT NULL,
         provider TEXT NOT NULL,
         account TEXT NOT NULL,
+        name TEXT NOT NULL,
         version NUMBER NOT NULL,
         state TEXT NOT NULL,
         until NUMBER NOT NULL,
@@ -47,12 +52,15 @@ const STEPS: &[&str] = &["
         key_id BYTES NOT NULL,
         access BYTES NOT NULL,
         refresh BYTES,
+        proof BYTES NOT NULL,
         lease BYTES,
         lease_until NUMBER,
         PRIMARY KEY (tenant, issuer, subject, provider, account),
         FOREIGN KEY (tenant, key_id) REFERENCES askback_vault_keys (tenant, id)
     )TABLE;
     CREATE INDEX askback_vault_records_key ON askback_vault_records (tenant, key_id);
+    CREATE INDEX askback_vault_records_account ON askback_vault_records (provider, account);
+    CREATE INDEX askback_vault_records_name ON askback_vault_records (provider, name);
 
     CREATE TABLE askback_vault_revocations (
         id BYTES NOT NULL PRIMARY KEY,
@@ -61,11 +69,14 @@ const STEPS: &[&str] = &["
         subject TEXT NOT NULL,
         provider TEXT NOT NULL,
         account TEXT NOT NULL,
+        name TEXT NOT NULL,
         key_id BYTES NOT NULL,
         access BYTES NOT NULL,
         refresh BYTES,
+        expires NUMBER,
         due NUMBER NOT NULL,
         attempts NUMBER NOT NULL,
+        is_spared NUMBER NOT NULL DEFAULT 0,
         FOREIGN KEY (tenant, key_id) REFERENCES askback_vault_keys (tenant, id)
     )TABLE;
     CREATE INDEX askback_vault_revocations_due ON askback_vault_revocations (due);
@@ -85,55 +96,51 @@ const STEPS: &[&str] = &["
     )TABLE;
     CREATE INDEX askback_vault_audit_tenant ON askback_vault_audit (tenant, number);
     CREATE INDEX askback_vault_audit_at ON askback_vault_audit (at);
-", "
+    CREATE INDEX askback_vault_audit_holder
+        ON askback_vault_audit (tenant, issuer, subject, event, number);
+
     CREATE TABLE askback_vault_intents (
         id BYTES NOT NULL PRIMARY KEY,
         tenant TEXT NOT NULL,
         issuer TEXT NOT NULL,
         subject TEXT NOT NULL,
+        provider TEXT NOT NULL,
         expires NUMBER NOT NULL,
+        busy_until NUMBER NOT NULL,
         version NUMBER NOT NULL,
         is_open NUMBER NOT NULL,
         body BYTES NOT NULL
     )TABLE;
     CREATE INDEX askback_vault_intents_holder ON askback_vault_intents (tenant, issuer, subject);
     CREATE INDEX askback_vault_intents_expires ON askback_vault_intents (expires);
-", "
-    ALTER TABLE askback_vault_keys ADD COLUMN made NUMBER NOT NULL DEFAULT 0;
-", "
-    CREATE INDEX askback_vault_audit_holder
-        ON askback_vault_audit (tenant, issuer, subject, event, provider, account, number);
-", "
-    ALTER TABLE askback_vault_revocations ADD COLUMN expires NUMBER;
-", "
-    ALTER TABLE askback_vault_revocations ADD COLUMN is_spared NUMBER NOT NULL DEFAULT 0;
-    CREATE INDEX askback_vault_records_account ON askback_vault_records (provider, account);
-    ALTER TABLE askback_vault_intents ADD COLUMN provider TEXT NOT NULL DEFAULT '';
-    ALTER TABLE askback_vault_intents ADD COLUMN busy_until NUMBER NOT NULL DEFAULT 0;
-", "
+
     CREATE TABLE askback_vault_ended_visits (
         id BYTES NOT NULL PRIMARY KEY,
         expires NUMBER NOT NULL
     )TABLE;
     CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
-", "
-    ALTER TABLE askback_vault_records ADD COLUMN name TEXT NOT NULL DEFAULT '';
-    UPDATE askback_vault_records SET name = account;
-    CREATE INDEX askback_vault_records_name ON askback_vault_records (provider, name);
-    ALTER TABLE askback_vault_revocations ADD COLUMN name TEXT NOT NULL DEFAULT '';
-    UPDATE askback_vault_revocations SET name = account;
 "];
 
 /// The version of the newest tables.
-pub(super) const NEWEST: i64 = STEPS.len() as i64;
+pub(super) const NEWEST: i64 = OLDEST + STEPS.len() as i64 - 1;
 
 /// Returns the statements that make tables of a version those of the newest.
 ///
 /// # Errors
 ///
-/// When they are newer than this program.
+/// When they are newer than this program, or older than [`OLDEST`].
 pub(super) fn from(version: i64, dialect: &Dialect) -> Result<String, VaultError> {
-    let steps = usize::try_from(version)
+    let done = match version {
+        0 => 0,
+        1..OLDEST => {
+            return Err(VaultError::store(format!(
+                "its tables are of version {version}, and the oldest that this program reads is version {OLDEST}: move \
+                 them away to begin with an empty vault, in which accounts are connected again"
+            )));
+        }
+        _ => version - OLDEST + 1,
+    };
+    let steps = usize::try_from(done)
         .ok()
         .and_then(|done| STEPS.get(done..));
     let steps = steps.ok_or_else(|| {

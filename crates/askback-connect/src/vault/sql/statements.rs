@@ -10,8 +10,8 @@ use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
-    Fence, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture, VaultRecord,
-    VaultStore, Wrapped, Written,
+    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture,
+    VaultRecord, VaultStore, Wrapped, Written,
 };
 
 async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
@@ -46,7 +46,7 @@ impl<D: Database> VaultStore for D {
         values.push(number(provider.is_none().into()));
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
-                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
              FROM askback_vault_records
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND (provider = $4 OR $5 = 1)
              ORDER BY provider, account",
@@ -64,7 +64,7 @@ impl<D: Database> VaultStore for D {
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
-                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
              FROM askback_vault_records
              WHERE provider = $1
                  AND (account = $2 OR name = $3 AND (account = $3 OR $2 = $3)) LIMIT $4",
@@ -86,9 +86,9 @@ impl<D: Database> VaultStore for D {
             None => statement(
                 "INSERT INTO askback_vault_records (tenant, issuer, subject, provider, account,
                      name, version, state, until, failures, scopes, obtained, expires,
-                     is_api_key, key_id, access, refresh)
+                     is_api_key, key_id, access, refresh, proof)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                     $17)
+                     $17, $18)
                  ON CONFLICT (tenant, issuer, subject, provider, account) DO NOTHING",
                 values,
             ),
@@ -97,10 +97,10 @@ impl<D: Database> VaultStore for D {
                 erasing(
                     "UPDATE askback_vault_records SET name = $6, version = $7, state = $8, until = $9,
                          failures = $10, scopes = $11, obtained = $12, expires = $13,
-                         is_api_key = $14, key_id = $15, access = $16, refresh = $17,
+                         is_api_key = $14, key_id = $15, access = $16, refresh = $17, proof = $18,
                          lease = NULL, lease_until = NULL
                      WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
-                         AND account = $5 AND version = $18",
+                         AND account = $5 AND version = $19",
                     values,
                 )
             }
@@ -142,27 +142,23 @@ impl<D: Database> VaultStore for D {
         let update = erasing(
             "UPDATE askback_vault_records SET name = $6, version = $7, state = $8, until = $9,
                  failures = $10, scopes = $11, obtained = $12, expires = $13,
-                 is_api_key = $14, key_id = $15, access = $16, refresh = $17,
+                 is_api_key = $14, key_id = $15, access = $16, refresh = $17, proof = $18,
                  lease = NULL, lease_until = NULL
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
-                 AND account = $5 AND version = $18 AND lease = $19",
+                 AND account = $5 AND version = $19 AND lease = $20",
             values,
         );
         Box::pin(written(self, batch(update).audited::<D>(audit)))
     }
 
-    fn reseal<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        version: u64,
-        from: KeyId,
-        sealed: &'a Sealed,
-    ) -> VaultFuture<'a, Written> {
-        let others = [number(version), bytes(&from.0)];
-        let mut values = of_account(account, others);
-        values.extend(rows::sealed(sealed));
+    fn reseal<'a>(&'a self, record: &'a VaultRecord, from: KeyId) -> VaultFuture<'a, Written> {
+        let mut values = of_account(
+            &record.account,
+            [number(record.version), bytes(&from.0), bytes(&record.proof)],
+        );
+        values.extend(rows::sealed(&record.sealed));
         let update = erasing(
-            "UPDATE askback_vault_records SET key_id = $8, access = $9, refresh = $10
+            "UPDATE askback_vault_records SET proof = $8, key_id = $9, access = $10, refresh = $11
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
                  AND account = $5 AND version = $6 AND key_id = $7",
             values,
@@ -178,7 +174,7 @@ impl<D: Database> VaultStore for D {
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
-                 scopes, obtained, expires, is_api_key, key_id, access, refresh, lease, lease_until
+                 scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
              FROM askback_vault_records WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
             vec![name(tenant), bytes(&key.0), count(most)],
         );
@@ -394,11 +390,10 @@ impl<D: Database> VaultStore for D {
     fn add_intent<'a>(
         &'a self,
         intent: &'a IntentRow,
-        most: usize,
+        room: IntentRoom,
         now: Millis,
-        before: Millis,
     ) -> VaultFuture<'a, bool> {
-        let added = intents::added(intent, most, now, before);
+        let added = intents::added(intent, room, now);
         Box::pin(changed(self, added))
     }
 
@@ -442,9 +437,20 @@ impl<D: Database> VaultStore for D {
         Box::pin(async move { Ok(!self.rows(select).await?.is_empty()) })
     }
 
-    fn append<'a>(&'a self, audit: &'a AuditRecord) -> VaultFuture<'a, ()> {
+    fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()> {
         let mut appended = batch(appended(audit));
         appended.before.extend(turn::<D>(audit));
+        if let Some(holder) = audit.holder() {
+            let mut values = rows::holder(holder);
+            values.push(count(most));
+            appended = appended.then(statement(
+                "DELETE FROM askback_vault_audit WHERE number IN (SELECT number FROM (
+                     SELECT number, ROW_NUMBER() OVER (PARTITION BY event ORDER BY number DESC) AS place
+                     FROM askback_vault_audit WHERE tenant = $1 AND issuer = $2 AND subject = $3
+                 ) AS placed WHERE place > $4)",
+                values,
+            ));
+        }
         Box::pin(async move { changed(self, appended).await.map(drop) })
     }
 
