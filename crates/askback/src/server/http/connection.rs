@@ -120,16 +120,23 @@ async fn respond(
     let response = if asked == path || service.protected().serves(asked) {
         service.respond(request).await.map(Answer::Ours)
     } else if let Some(answers) = beside.at(asked) {
+        if let Some(refusal) = service.refuse_host(&request) {
+            return Ok(watched(refusal.map(Answer::Ours), in_request));
+        }
         request.extensions_mut().insert(ends);
         answers(request.map(RequestBody)).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");
         response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)
     };
-    Ok(response.map(|body| Watched {
+    Ok(watched(response, in_request))
+}
+
+fn watched(response: Response<Answer>, in_request: InRequest) -> Response<Watched> {
+    response.map(|body| Watched {
         body,
         _in_request: in_request,
-    }))
+    })
 }
 
 /// The body of an answer.

@@ -151,8 +151,9 @@ impl Endpoint {
     /// the endpoint serves ([`serve`](Self::serve) and [`serve_until`](Self::serve_until)): a router has routes of its
     /// own beside [`service`](Self::service).
     ///
-    /// The hosts, origins and tokens of the endpoint are not asked for there: that service looks to who its visitors
-    /// are. Each request has the [`ConnectionEnds`] of its connection as an extension. The limits on connections and headers are those of the endpoint; a body is read as the service reads it.
+    /// The `Host` of a request must be one that the endpoint's [`guard`](Self::guard) allows. The service itself checks the
+    /// `Origin`, tokens, and who visits it: each request has the [`ConnectionEnds`] of its connection as an extension. The
+    /// limits on connections and headers are those of the endpoint; a body is read as the service reads it.
     pub fn beside<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
     where
         S: tower_service::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,

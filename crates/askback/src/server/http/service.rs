@@ -26,7 +26,7 @@ use askback_core::{
     revision::Era,
 };
 use http::{
-    Method, Request, Response, StatusCode,
+    HeaderMap, Method, Request, Response, StatusCode, Uri,
     header::{HOST, ORIGIN},
     request::Parts,
 };
@@ -132,13 +132,21 @@ impl Service {
         &self.0.protected
     }
 
+    /// Refuses a request for a service beside the endpoint that names another host. Its origin is for that service to check.
+    pub(super) fn refuse_host<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
+        let (headers, uri) = (request.headers(), request.uri());
+        let checked = self.0.check_names(uri, &Heads::of(headers), None);
+        let refused = checked.err()?;
+        Some(self.0.refuse(headers, uri, refused))
+    }
+
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let mut heads = Heads::of(&parts.headers);
-        let is_from_page = match self.0.check_guard(&parts, &heads) {
+        let is_from_page = match self.0.check_guard(&parts.uri, &heads) {
             Ok(is_from_page) => is_from_page,
-            Err(refused) => return self.0.refuse(&parts, refused),
+            Err(refused) => return self.0.refuse(&parts.headers, &parts.uri, refused),
         };
         let methods = self.0.methods(&parts);
         let mut answered = None;
@@ -186,27 +194,36 @@ where
 
 impl Inner {
     /// Whether a request that may go on comes from a web page.
-    fn check_guard(&self, parts: &Parts, heads: &Heads<'_>) -> Result<bool, Refused> {
-        let host = heads.host().map_err(|_| Refused::Host)?;
+    fn check_guard(&self, uri: &Uri, heads: &Heads<'_>) -> Result<bool, Refused> {
         let origin = heads.origin().map_err(|_| Refused::Origin)?;
+        self.check_names(uri, heads, origin)?;
+        Ok(origin.is_some())
+    }
+
+    fn check_names(
+        &self,
+        uri: &Uri,
+        heads: &Heads<'_>,
+        origin: Option<&[u8]>,
+    ) -> Result<(), Refused> {
+        let host = heads.host().map_err(|_| Refused::Host)?;
         // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
-        let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
+        let authority = uri.authority().map(|host| host.as_str().as_bytes());
         if let (Some(host), Some(_)) = (host, authority) {
             self.guard.check(Some(host), origin)?;
         }
-        self.guard.check(authority.or(host), origin)?;
-        Ok(origin.is_some())
+        self.guard.check(authority.or(host), origin)
     }
 
     /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
     /// log, the first time as a warning, since anybody can send such requests.
-    fn refuse(&self, parts: &Parts, refused: Refused) -> Response<Body> {
+    fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: Refused) -> Response<Body> {
         let (name, allow, reason) = match refused {
             Refused::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
             _ => (&HOST, "Guard::allow_host", "host"),
         };
-        let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
-        let header = parts.headers.get(name).map(http::HeaderValue::as_bytes);
+        let authority = uri.authority().map(|host| host.as_str().as_bytes());
+        let header = headers.get(name).map(http::HeaderValue::as_bytes);
         let named = match refused {
             Refused::Origin => header,
             _ => header.or(authority),

@@ -1,6 +1,6 @@
 //! Services at the address of the endpoint, beside it.
 
-use askback::http::ConnectionEnds;
+use askback::http::{ConnectionEnds, Guard};
 use axum::{
     Router,
     extract::Request,
@@ -40,10 +40,13 @@ async fn serving() -> Serving {
 }
 
 fn request(line: &str, body: &str) -> String {
+    request_to("localhost", line, body)
+}
+
+fn request_to(host: &str, line: &str, body: &str) -> String {
     let length = body.len();
-    // The endpoint would refuse that host.
     format!(
-        "{line} HTTP/1.1\r\nhost: tools.example\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -70,8 +73,7 @@ async fn a_service_answers_below_its_path_and_nowhere_else() {
             "404",
             "there is nothing here; the endpoint is /mcp",
         ),
-        // The endpoint is not theirs, and lets nobody in by that name.
-        ("POST /mcp", "403", ""),
+        ("POST /mcp", "415", ""),
         (
             "POST /mcp/connect",
             "404",
@@ -106,7 +108,40 @@ async fn a_service_at_the_root_answers_what_nothing_else_does() {
     let said = serving.says(request("GET /a/b", "")).await;
     assert!(said.ends_with("root: GET /a/b"), "{said}");
     let said = serving.says(request("POST /mcp", "")).await;
-    assert!(said.starts_with("HTTP/1.1 403"), "{said}");
+    assert!(said.starts_with("HTTP/1.1 415"), "{said}");
+}
+
+/// A web page may have its own name lead to this machine, and so read what a service says.
+#[tokio::test]
+async fn a_service_is_reached_by_a_host_of_the_endpoint_alone() {
+    let endpoint = Stage::default().builder().build().unwrap().http();
+    let guard = Guard::default().allow_host("tools.example").unwrap();
+    let endpoint = endpoint.guard(guard).beside("/", named("root"));
+    let serving = Serving::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await;
+    for (host, status) in [
+        ("tools.example", 200),
+        ("localhost:1", 200),
+        ("127.0.0.1", 200),
+        ("evil.example", 403),
+        ("tools.example.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+        ("localhost\r\nhost: localhost", 403),
+    ] {
+        for line in ["GET /a", "POST /a"] {
+            let said = serving.says(request_to(host, line, "")).await;
+            let wanted = format!("HTTP/1.1 {status} ");
+            assert!(said.starts_with(&wanted), "{line} at {host:?}: {said}");
+        }
+    }
+    // An origin is for the service to check: its own pages send theirs.
+    let own = "tools.example\r\norigin: https://tools.example";
+    let said = serving.says(request_to(own, "POST /a", "")).await;
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    // Both names of a request must be right.
+    let line = "GET http://evil.example/a";
+    let said = serving.says(request_to("tools.example", line, "")).await;
+    assert!(said.starts_with("HTTP/1.1 403 "), "{said}");
 }
 
 #[tokio::test]
