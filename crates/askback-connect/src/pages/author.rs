@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Uri, request::Parts};
 
 use super::browser::{Visit, is_own_form};
 use super::{Refused, asked};
@@ -34,7 +34,8 @@ pub enum PageRefused {
     /// The link is over, or never was one.
     #[error("the link is over: the person goes back to their client and starts again there")]
     Over,
-    /// The visitor is not the person who was asked, or the form is not one of theirs.
+    /// The visitor is not the person who was asked, the form is not one of theirs, or the request was meant for another
+    /// host.
     #[error("the visitor is not the person who was asked")]
     Wrong,
     /// The vault failed.
@@ -44,20 +45,23 @@ pub enum PageRefused {
 
 impl Connections {
     /// Returns the person who was asked to use a page of the author's ([`ConnectExt::ask_page`]), if it is they who
-    /// visit it, at the very path and query that the handler gave. `headers` and `uri` are those of the request.
+    /// visit it, at the very path and query that the handler gave. `parts` is the head of the request.
+    ///
+    /// As on the kit's own pages, the `Host` must be the host of the kit's URL. On one machine, a request whose
+    /// [`ConnectionEnds`](askback::http::ConnectionEnds) belong to another user is refused.
     ///
     /// ```
     /// # use askback_connect::{Connections, PageRefused};
     /// # async fn page(
-    /// #     connections: Connections, headers: http::HeaderMap, uri: http::Uri,
+    /// #     connections: Connections, parts: http::request::Parts,
     /// # ) -> Result<(), PageRefused> {
     /// // GET: shows a form with the token in it, at the address of the page.
-    /// let page = connections.asked(&headers, &uri).await?;
+    /// let page = connections.asked(&parts).await?;
     /// let token = page.token().await?;
     ///
     /// // POST: takes what the person did, once.
-    /// let page = connections.asked(&headers, &uri).await?;
-    /// let claim = page.claim(&headers, &token).await?;
+    /// let page = connections.asked(&parts).await?;
+    /// let claim = page.claim(&parts.headers, &token).await?;
     /// // The payment itself; `claim.release()` where it fails.
     /// claim.done().await
     /// # }
@@ -68,13 +72,16 @@ impl Connections {
     /// [`PageRefused`]. Whichever it is, show the same page, and name nobody.
     ///
     /// [`ConnectExt::ask_page`]: crate::ConnectExt::ask_page
-    pub async fn asked(&self, headers: &HeaderMap, uri: &Uri) -> Result<PageVisit, PageRefused> {
+    pub async fn asked(&self, parts: &Parts) -> Result<PageVisit, PageRefused> {
         let kit = &self.0;
-        let (page, asked) = parted(uri).ok_or(PageRefused::Over)?;
+        if kit.admit(parts).await.is_err() {
+            return Err(PageRefused::Wrong);
+        }
+        let (page, asked) = parted(&parts.uri).ok_or(PageRefused::Over)?;
         let (id, visit) = asked.split_once('.').unwrap_or((asked, ""));
         let id = IntentId::read(id).ok_or(PageRefused::Over)?;
         let visit = match kit.has_sign_in() {
-            true => Visit::of(&kit.vault, &kit.place, headers).await?,
+            true => Visit::of(&kit.vault, &kit.place, &parts.headers).await?,
             false => match opened(kit, id, visit).await {
                 Some(visit) => visit.unless_ended(&kit.vault).await?,
                 None => None,

@@ -37,6 +37,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{self, HOST, ORIGIN},
+    request::Parts,
 };
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
@@ -162,15 +163,8 @@ impl Pages {
     {
         let kit = &self.0.0;
         let (parts, body) = request.into_parts();
-        if !kit.has_sign_in() && is_of_another_user(&parts.extensions).await {
-            tracing::warn!("a request of another user of this machine is refused");
-            return finished(plain(StatusCode::FORBIDDEN));
-        }
-        let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
-        let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
-        let host = parts.uri.authority().map(|it| it.as_str().as_bytes());
-        if kit.place.guard.check(bytes(HOST).or(host), origin).is_err() {
-            return finished(plain(StatusCode::MISDIRECTED_REQUEST));
+        if let Err(status) = kit.admit(&parts).await {
+            return finished(plain(status));
         }
         let query = parts.uri.query().unwrap_or_default();
         if query.len() > QUERY {
@@ -393,6 +387,21 @@ impl Visited<'_> {
     fn logo(&self) -> Shown {
         let logo = self.kit.brand.logo.clone();
         logo.map(picture).ok_or(Refused::Unknown)
+    }
+}
+
+impl Kit {
+    /// Checks that a request was meant for this server, and does not come from another user of the machine.
+    async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
+        if !self.has_sign_in() && is_of_another_user(&parts.extensions).await {
+            tracing::warn!("a request of another user of this machine is refused");
+            return Err(StatusCode::FORBIDDEN);
+        }
+        let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
+        let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
+        let host = parts.uri.authority().map(|it| it.as_str().as_bytes());
+        let checked = self.place.guard.check(bytes(HOST).or(host), origin);
+        checked.map_err(|_| StatusCode::MISDIRECTED_REQUEST)
     }
 }
 

@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use crate::stage::keys;
-use crate::visitor::{Scene, WEB, parameter};
+use crate::visitor::{MACHINE, Scene, WEB, parameter, request_to};
 
 /// A call that goes on, and the links that its person was asked to open.
 pub(crate) struct Call {
@@ -439,25 +439,49 @@ async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
         format!("{to}&order=8"),
         format!("{to}&asked={parameter}"),
     ] {
-        assert!(kit.asked(&headers, &at(&wrong)).await.is_err(), "{wrong}");
+        assert!(
+            kit.asked(&request_to(MACHINE, &headers, &at(&wrong)))
+                .await
+                .is_err(),
+            "{wrong}"
+        );
     }
-    let page = kit.asked(&headers, &at(&to)).await.unwrap();
+    let page = kit
+        .asked(&request_to(MACHINE, &headers, &at(&to)))
+        .await
+        .unwrap();
     let token = page.token().await.unwrap();
     assert!(page.claim(&headers, "x").await.is_err());
-    let page = kit.asked(&headers, &at(&to)).await.unwrap();
+    let page = kit
+        .asked(&request_to(MACHINE, &headers, &at(&to)))
+        .await
+        .unwrap();
     let foreign = [(http::header::ORIGIN, "https://evil.test".parse().unwrap())];
     let foreign = http::HeaderMap::from_iter(foreign);
     assert!(page.claim(&foreign, &token).await.is_err());
     // Of two tabs one pays; where that fails, the other may.
-    let one = kit.asked(&headers, &at(&to)).await.unwrap();
-    let other = kit.asked(&headers, &at(&to)).await.unwrap();
+    let one = kit
+        .asked(&request_to(MACHINE, &headers, &at(&to)))
+        .await
+        .unwrap();
+    let other = kit
+        .asked(&request_to(MACHINE, &headers, &at(&to)))
+        .await
+        .unwrap();
     let claim = one.claim(&headers, &token).await.unwrap();
     assert!(other.claim(&headers, &token).await.is_err());
     claim.release().await.unwrap();
-    let again = kit.asked(&headers, &at(&to)).await.unwrap();
+    let again = kit
+        .asked(&request_to(MACHINE, &headers, &at(&to)))
+        .await
+        .unwrap();
     let claim = again.claim(&headers, &token).await.unwrap();
     claim.done().await.unwrap();
-    assert!(kit.asked(&headers, &at(&to)).await.is_err());
+    assert!(
+        kit.asked(&request_to(MACHINE, &headers, &at(&to)))
+            .await
+            .is_err()
+    );
     assert_eq!(asked.said.await.unwrap(), "paid");
 }
 

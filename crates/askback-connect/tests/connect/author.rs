@@ -6,7 +6,7 @@ use http::Uri;
 
 use crate::asking::{Call, call_as};
 use crate::pages::sign_out;
-use crate::visitor::{Browser, Scene};
+use crate::visitor::{Browser, Scene, WEB, request_to};
 
 /// A person who was asked to pay, the browser in which they signed in for it, and the address of the page.
 struct Asked {
@@ -47,11 +47,47 @@ async fn address(browser: &mut Browser, link: &str) -> Uri {
 async fn a_copy_of_a_visit_that_ended_shows_no_page() {
     let mut asked = Asked::new().await;
     let headers = asked.browser.headers();
-    assert!(asked.scene.kit.asked(&headers, &asked.at).await.is_ok());
+    assert!(
+        asked
+            .scene
+            .kit
+            .asked(&request_to(WEB, &headers, &asked.at))
+            .await
+            .is_ok()
+    );
     sign_out(&mut asked.browser).await;
     for kit in [&asked.scene.kit, &asked.scene.other_process().await] {
-        assert!(kit.asked(&headers, &asked.at).await.is_err());
+        assert!(
+            kit.asked(&request_to(WEB, &headers, &asked.at))
+                .await
+                .is_err()
+        );
     }
+}
+
+/// A web page may have its own name lead to this server.
+#[tokio::test]
+async fn a_page_is_shown_at_the_host_of_the_kit_alone() {
+    let asked = Asked::new().await;
+    let headers = asked.browser.headers();
+    for (host, is_shown) in [
+        ("https://tools.example", true),
+        ("https://evil.example", false),
+        ("https://tools.example.evil.example", false),
+        ("http://127.0.0.1", false),
+    ] {
+        let request = request_to(host, &headers, &asked.at);
+        let page = asked.scene.kit.asked(&request).await;
+        assert_eq!(page.is_ok(), is_shown, "{host}: {page:?}");
+    }
+    let mut request = request_to(WEB, &headers, &asked.at);
+    request.headers.remove(http::header::HOST);
+    assert!(asked.scene.kit.asked(&request).await.is_err());
+    let mut request = request_to(WEB, &headers, &asked.at);
+    request.method = http::Method::POST;
+    let foreign = "https://evil.example".parse().unwrap();
+    request.headers.insert(http::header::ORIGIN, foreign);
+    assert!(asked.scene.kit.asked(&request).await.is_err());
 }
 
 /// Somebody may have signed the browser in for the person, long before they were asked.
@@ -66,7 +102,7 @@ async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
     let at = address(&mut fresh, &link).await;
     // Ten minutes after the sign-in, and not ten after the question.
     asked.scene.stage.clock.turn(20_000);
-    let shown = asked.scene.kit.asked(&old, &at).await;
+    let shown = asked.scene.kit.asked(&request_to(WEB, &old, &at)).await;
     assert!(shown.is_ok(), "{shown:?}");
 
     asked.scene.stage.clock.turn(600_000);
@@ -75,17 +111,27 @@ async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
     asked.browser.get(&link).await.says(200, "Sign in");
     let mut fresh = asked.scene.signed_in("acme", "ada").await;
     let at = address(&mut fresh, &link).await;
-    let refused = asked.scene.kit.asked(&old, &at).await;
+    let refused = asked.scene.kit.asked(&request_to(WEB, &old, &at)).await;
     assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
     let headers = fresh.headers();
-    assert!(asked.scene.kit.asked(&headers, &at).await.is_ok());
+    assert!(
+        asked
+            .scene
+            .kit
+            .asked(&request_to(WEB, &headers, &at))
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test]
 async fn others_who_open_the_link_meanwhile_do_not_hinder_the_person() {
     let asked = Asked::new().await;
     let (kit, headers) = (&asked.scene.kit, asked.browser.headers());
-    let page = kit.asked(&headers, &asked.at).await.unwrap();
+    let page = kit
+        .asked(&request_to(WEB, &headers, &asked.at))
+        .await
+        .unwrap();
     let token = page.token().await.unwrap();
     let mut bob = asked.scene.signed_in("acme", "bob").await;
     bob.get(&asked.link).await.says(403, "not for you");
@@ -109,17 +155,20 @@ async fn a_page_is_for_the_person_who_was_asked() {
     let bob = asked.scene.signed_in("acme", "bob").await.headers();
     let headers = asked.browser.headers();
     for _ in 0..4 {
-        let refused = kit.asked(&bob, &asked.at).await;
+        let refused = kit.asked(&request_to(WEB, &bob, &asked.at)).await;
         assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
     }
-    let page = kit.asked(&headers, &asked.at).await.unwrap();
+    let page = kit
+        .asked(&request_to(WEB, &headers, &asked.at))
+        .await
+        .unwrap();
     assert_eq!(page.person().subject, asked.ada.subject);
     let events = asked.scene.events(Some("acme")).await;
     let others = events.iter().filter(|it| **it == AuditEvent::WrongPerson);
     assert_eq!(others.count(), 8, "a line for each in both audits");
     // The fifth ends the link, for everybody.
-    assert!(kit.asked(&bob, &asked.at).await.is_err());
-    let over = kit.asked(&headers, &asked.at).await;
+    assert!(kit.asked(&request_to(WEB, &bob, &asked.at)).await.is_err());
+    let over = kit.asked(&request_to(WEB, &headers, &asked.at)).await;
     assert!(matches!(over, Err(PageRefused::Over)), "{over:?}");
     let said = asked.call.said.await.unwrap();
     assert!(said.contains("opened by others too often"), "{said}");

@@ -24,6 +24,16 @@ pub(crate) const WEB: &str = "https://tools.example/connect";
 /// The pages' URL for the user of this machine.
 pub(crate) const MACHINE: &str = "http://127.0.0.1:4000";
 
+/// The head of a request for a page of the author's, at the host of a kit's URL.
+pub(crate) fn request_to(kit: &str, headers: &HeaderMap, uri: &http::Uri) -> http::request::Parts {
+    let (mut parts, ()) = Request::get(uri.clone()).body(()).unwrap().into_parts();
+    parts.headers = headers.clone();
+    let host = kit.parse::<http::Uri>().unwrap();
+    let host = host.authority().unwrap().as_str().parse().unwrap();
+    parts.headers.insert(header::HOST, host);
+    parts
+}
+
 const SEED: u8 = 7;
 
 /// A kit, and what is around it.

@@ -22,7 +22,7 @@ where
 {
     let (parts, body) = request.into_parts();
     let query = Fields::of_query(parts.uri.query().unwrap_or_default());
-    let Ok(visit) = connections.asked(&parts.headers, &parts.uri).await else {
+    let Ok(visit) = connections.asked(&parts).await else {
         return not_yours();
     };
     match parts.method {
