@@ -43,7 +43,7 @@ pub struct WebSignIn {
 pub struct SignedInPerson {
     /// The person: tenant, issuer and subject, and no client.
     pub principal: Principal,
-    /// The name to show, if the issuer gives one.
+    /// The name to show, if the issuer gives one: an e-mail address only if the issuer has verified it.
     pub name: Option<String>,
     /// When the person signed in.
     pub signed_in: Millis,
@@ -216,13 +216,15 @@ impl WebSignIn {
         };
         let token = self.verifier.verify(token.expose(), check).await?;
         let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;
-        // A person may call themselves anything; these are unique with most issuers.
-        let names = ["email", "preferred_username", "name"];
-        let mut names = names.into_iter().filter_map(|claim| token.text(claim));
-        let name = names.find(|name| !shown(name).trim().is_empty());
+        // A person may call themselves anything, also by the address of another person.
+        let others = ["preferred_username", "name"].map(|claim| token.text(claim));
+        let others = others.into_iter().flatten().map(shown);
+        let others = others.filter(|name| !name.contains(['@', '\u{fe6b}', '\u{ff20}']));
+        let email = token.verified_email().map(shown);
+        let mut names = email.into_iter().chain(others);
         Ok(SignedInPerson {
             principal,
-            name: name.map(shown),
+            name: names.find(|name| !name.trim().is_empty()),
             signed_in: token.auth_time().unwrap_or(check.now),
         })
     }

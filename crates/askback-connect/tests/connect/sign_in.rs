@@ -94,6 +94,57 @@ fn claims(issuer: &str, nonce: &str) -> Value {
     })
 }
 
+/// Somebody may have registered with an address that is not theirs, or call themselves by it.
+#[tokio::test]
+async fn a_name_looks_like_an_address_only_if_it_is_verified() {
+    async fn check(claims: Value, name: Option<&str>) {
+        let said = claims.to_string();
+        let oidc = changed(move |all| {
+            let all = all.as_object_mut().expect("an object");
+            all.remove("name");
+            all.extend(claims.as_object().expect("an object").clone());
+        });
+        let oidc = oidc.await;
+        let sign_in = oidc.sign_in().await;
+        let person = oidc.come_back(&sign_in, CODE).await.expect("a person");
+        assert_eq!(person.name.as_deref(), name, "{said}");
+    }
+    let email = "ada@example.com";
+    check(
+        json!({"email": email, "email_verified": true, "name": "Eve"}),
+        Some(email),
+    )
+    .await;
+    check(
+        json!({"email": email, "email_verified": "true"}),
+        Some(email),
+    )
+    .await;
+    for not in [
+        json!(false),
+        json!("false"),
+        json!(null),
+        json!(1),
+        json!([true]),
+    ] {
+        let claims = json!({"email": email, "email_verified": not, "name": "Eve"});
+        check(claims, Some("Eve")).await;
+    }
+    check(
+        json!({"email": email, "preferred_username": "eve"}),
+        Some("eve"),
+    )
+    .await;
+    check(json!({"email": email}), None).await;
+    check(
+        json!({"preferred_username": email, "name": "Eve"}),
+        Some("Eve"),
+    )
+    .await;
+    check(json!({"preferred_username": email, "name": email}), None).await;
+    check(json!({"name": "ada\u{200b}\u{ff20}example.com"}), None).await;
+}
+
 fn answer_with(token: &str) -> Reply {
     Reply::Json(
         200,

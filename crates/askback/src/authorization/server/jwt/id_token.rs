@@ -205,6 +205,18 @@ impl IdToken {
         self.claims.text(claim).ok()
     }
 
+    /// Returns the e-mail address of the person, if the issuer has verified that it is theirs (`email_verified`).
+    #[must_use]
+    pub fn verified_email(&self) -> Option<&str> {
+        // Some issuers write it as a text.
+        let is_verified = match self.claims.get("email_verified") {
+            Some(Value::Bool(is_verified)) => *is_verified,
+            Some(Value::String(text)) => text == "true",
+            _ => false,
+        };
+        self.text("email").filter(|_| is_verified)
+    }
+
     /// Returns when the person signed in, where the issuer says so.
     #[must_use]
     pub fn auth_time(&self) -> Option<Millis> {
