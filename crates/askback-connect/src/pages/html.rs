@@ -42,6 +42,8 @@ pub(super) struct ConsentPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) provider: &'a str,
     pub(super) user: &'a str,
+    /// The client that asked, if it is known.
+    pub(super) client: Option<String>,
     /// The very account that is needed, if it is one.
     pub(super) account: Option<&'a str>,
     pub(super) scopes: Vec<ShownScope>,
@@ -55,6 +57,8 @@ pub(super) struct KeyPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) title: &'a str,
     pub(super) user: &'a str,
+    /// The client that asked, if it is known.
+    pub(super) client: Option<String>,
     /// The very account that is needed, if it is one.
     pub(super) account: Option<&'a str>,
     pub(super) hint: Option<&'a str>,

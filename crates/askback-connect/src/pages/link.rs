@@ -13,6 +13,7 @@ use super::html::{
 use super::{Refused, Shown, Visited};
 use super::{asked, author};
 use crate::connections::Kit;
+use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
@@ -165,6 +166,7 @@ impl Visited<'_> {
             frame: Frame::new(self.kit, Some(visit)).await?,
             provider: party.display_title(),
             user: &visit.name,
+            client: shown_client(kept),
             account: purpose.account(),
             scopes: ShownScope::all(Some(party), shown.into_iter()),
             token: visit.token(&self.kit.vault, &id).await?,
@@ -185,6 +187,7 @@ impl Visited<'_> {
             frame: Frame::new(self.kit, Some(visit)).await?,
             title: &form.title,
             user: &visit.name,
+            client: shown_client(kept),
             account: kept.intent.purpose.account(),
             hint: form.hint,
             help: form.help,
@@ -380,6 +383,16 @@ impl Visited<'_> {
         );
         self.say(StatusCode::OK, Some(visit), said).await
     }
+}
+
+/// The longest client that is shown, in characters.
+const CLIENT_MAX_LEN: usize = 200;
+
+/// The client that asked, without characters that cannot be seen.
+fn shown_client(kept: &Kept) -> Option<String> {
+    let client = kept.intent.client.as_deref()?;
+    let seen = client.chars().filter(|char| !is_hidden(*char));
+    Some(seen.take(CLIENT_MAX_LEN).collect())
 }
 
 /// The words of a page for a key.

@@ -90,6 +90,33 @@ impl Asked {
     }
 }
 
+#[tokio::test]
+async fn a_consent_page_names_the_client_that_asked() {
+    let mut asked = Asked::new().await;
+    let long = format!("https://evil.example/\u{202e}{}", "x".repeat(300));
+    for (client, shown) in [
+        (
+            Some("editor"),
+            "The client <strong><bdi>editor</bdi></strong> asks for it.",
+        ),
+        (Some("<b>&\u{200b}"), "<bdi>&#60;b&#62;&#38;</bdi>"),
+        (Some(&*long), "https://evil.example/xxx"),
+        (None, "Connect your"),
+    ] {
+        let ada = Principal {
+            client_id: client.map(str::to_owned),
+            ..asked.ada.clone()
+        };
+        let mut call = call_as(&asked.scene, &ada, V2026_07_28, "stars").await;
+        let link = call.link().await;
+        let page = asked.browser.get(&link).await;
+        page.says(200, shown);
+        assert_eq!(page.text.contains("The client"), client.is_some());
+        let has = |text: &str| page.text.contains(text);
+        assert!(!has(&"x".repeat(200)) && !has("\u{202e}") && !has("\u{200b}"));
+    }
+}
+
 /// The token of the button by which a visitor signs out, at the foot of each page.
 async fn sign_out_token(browser: &mut Browser) -> String {
     let page = browser.get(&format!("{WEB}/accounts")).await;
