@@ -7,7 +7,7 @@ use alloc::{
     borrow::{Cow, ToOwned},
     boxed::Box,
     format,
-    string::{String, ToString},
+    string::String,
     vec::Vec,
 };
 use core::fmt;

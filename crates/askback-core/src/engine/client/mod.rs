@@ -522,7 +522,7 @@ impl Connection {
         let Some(id) = id.or_else(|| self.only_request()) else {
             let why = match error {
                 ClientError::Unreadable { why, .. } => why,
-                error => error.to_string(),
+                error => format!("{error}"),
             };
             return self.report_unreadable(&why);
         };
