@@ -161,7 +161,7 @@ pub mod __private {
     #[cfg(feature = "server")]
     pub use crate::error::Cause;
     #[cfg(feature = "schemars")]
-    pub use crate::handler::{Gathered, Members, Nested, ObjectSchema};
+    pub use crate::handler::{ArgumentReader, Gathered, Nested, ObjectSchema};
     #[cfg(feature = "server")]
     pub use crate::handler::{
         NoForm, Probe, Worded, Words, handling, handling_result, is_asked, is_parameter,

@@ -274,7 +274,7 @@ fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> 
                     #(#described)*
                 }
 
-                fn read(arguments: &mut #krate::__private::Members) -> #krate::Result<Self> {
+                fn read(arguments: &mut #krate::__private::ArgumentReader) -> #krate::Result<Self> {
                     ::core::result::Result::Ok(Self { #(#read),* })
                 }
             }

@@ -14,7 +14,7 @@ pub(crate) use self::{
     record::{is_field, is_named, is_nested, refusal},
 };
 
-/// Who fills in a form.
+/// The one who fills in a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FilledBy {
     /// A person, if the author asks one.

@@ -26,7 +26,7 @@ pub use json::Json;
 pub use json::{PlainJson, WithText};
 #[cfg(feature = "schemars")]
 #[doc(hidden)]
-pub use nested::{Gathered, Members, Nested, ObjectSchema};
+pub use nested::{ArgumentReader, Gathered, Nested, ObjectSchema};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 

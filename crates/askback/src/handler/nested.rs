@@ -28,7 +28,7 @@ pub trait Nested: Sized + Send + 'static {
     /// # Errors
     ///
     /// The first that does not fit its type.
-    fn read(arguments: &mut Members) -> Result<Self>;
+    fn read(arguments: &mut ArgumentReader) -> Result<Self>;
 }
 
 /// All arguments of a call: a form, and what no form can ask for.
@@ -46,7 +46,7 @@ pub struct ObjectSchema {
 }
 
 /// The members of an object that are not yet taken.
-pub struct Members(Map<String, Value>);
+pub struct ArgumentReader(Map<String, Value>);
 
 impl ObjectSchema {
     /// Adds a property.
@@ -73,7 +73,7 @@ impl ObjectSchema {
     }
 }
 
-impl Members {
+impl ArgumentReader {
     /// Takes a member and reads it; one that is missing is read as null.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ fn read<F: Form, N: Nested>(ctx: &Ctx) -> Result<Gathered<F, N>> {
     let members: Content = object
         .decode()
         .map_err(|error| Error::invalid_params(format!("the arguments cannot be read: {error}")))?;
-    let mut members = Members(members);
+    let mut members = ArgumentReader(members);
     Ok(Gathered {
         nested: N::read(&mut members)?,
         form: read_content(ctx, &F::schema(), members.0)?,

@@ -13,7 +13,7 @@ use askback_core::{
 use serde_json::Value;
 
 use super::{
-    Ended, Notification, Run, TestClock, Trouble, Wire,
+    Ended, ReceivedNotification, Run, TestClock, Trouble, Wire,
     crash::{Crash, CrashingStore},
     person::Person,
 };
@@ -116,11 +116,11 @@ impl Run {
     pub(super) fn tell(&mut self, notification: &Value) {
         let params = &notification["params"];
         let told = match notification["method"].as_str() {
-            Some("notifications/message") => Notification::Log(
+            Some("notifications/message") => ReceivedNotification::Log(
                 params["level"].as_str().unwrap_or_default().to_owned(),
                 params["data"].clone(),
             ),
-            Some("notifications/progress") => Notification::Progress(
+            Some("notifications/progress") => ReceivedNotification::Progress(
                 params["progress"].as_f64().unwrap_or_default(),
                 params["message"].as_str().map(str::to_owned),
             ),

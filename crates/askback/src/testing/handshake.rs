@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Question, Run, Trouble, Wire,
+    ReceivedQuestion, Run, Trouble, Wire,
     bench::Bench,
     person::{Person, Reaction},
 };
@@ -69,7 +69,7 @@ async fn hear(
             thoughts.retain(|(_, answer)| answer["id"] != *withdrawn);
         }
         Some(method) if !message["id"].is_null() => {
-            let asked = Question {
+            let asked = ReceivedQuestion {
                 key: message["params"]["_meta"]["dev.askback/key"]
                     .as_str()
                     .unwrap_or_default()
@@ -94,7 +94,7 @@ async fn hear(
 fn answer(
     run: &mut Run,
     person: &mut Person,
-    asked: &Question,
+    asked: &ReceivedQuestion,
     id: &Value,
 ) -> Option<(Value, Instant)> {
     let reaction = person.react(asked);
@@ -117,7 +117,7 @@ fn answer(
 
 impl Run {
     /// Notes a question the script has nothing for.
-    pub(super) fn surprised(&mut self, asked: &Question) {
+    pub(super) fn surprised(&mut self, asked: &ReceivedQuestion) {
         let finding = format!(
             "asked {:?} under the key `{}`, to which the person has no answer",
             asked.message(),

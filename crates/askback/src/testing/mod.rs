@@ -73,7 +73,7 @@ pub use clock::TestClock;
 pub use contract::BrokenContract;
 pub use fixture::{Fixture, call, prompt, read};
 pub use person::Person;
-pub use report::{Ended, Notification, Question, Report, Run};
+pub use report::{Ended, ReceivedNotification, ReceivedQuestion, Report, Run};
 pub use store::check_store;
 pub use transport::check_transport;
 pub use trial::Trial;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::report::Question;
+use super::report::ReceivedQuestion;
 
 /// A person, a model and a client's roots, as a script.
 ///
@@ -169,7 +169,7 @@ impl Person {
     }
 
     /// Returns the reaction to a question, if the script has one.
-    pub(super) fn react(&mut self, asked: &Question) -> Option<(Reaction, Duration)> {
+    pub(super) fn react(&mut self, asked: &ReceivedQuestion) -> Option<(Reaction, Duration)> {
         let key = Some(&asked.key);
         let is_named = self.rules.iter().any(|rule| rule.key.as_ref() == key);
         let fits = |rule: &Rule| match is_named {
@@ -220,7 +220,7 @@ fn accept(content: Value) -> Reaction {
 
 /// A revision without a choice of several asks for each option by itself, and the script says it as
 /// the handler's form does.
-fn fitted(mut result: Value, asked: &Question) -> Value {
+fn fitted(mut result: Value, asked: &ReceivedQuestion) -> Value {
     let fields = asked.params["requestedSchema"]["properties"].as_object();
     if let (Some(content), Some(fields)) = (result["content"].as_object_mut(), fields) {
         let lists: Vec<String> = content

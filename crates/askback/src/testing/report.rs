@@ -22,13 +22,13 @@ pub struct Run {
     /// The trouble that its client made.
     pub trouble: Trouble,
     /// The questions to the person, in order.
-    pub questions: Vec<Question>,
+    pub questions: Vec<ReceivedQuestion>,
     /// How often the client sent the call: once in the handshake revisions.
     pub rounds: u32,
     /// How it ended.
     pub ended: Ended,
     /// The notifications to the client.
-    pub notifications: Vec<Notification>,
+    pub notifications: Vec<ReceivedNotification>,
     /// The findings, in words: where the handler is not safe to run again, and questions that the
     /// script has no answer for.
     pub findings: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Run {
 
 /// A question, as the client got it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ReceivedQuestion {
     /// Its key.
     pub key: String,
     /// Its method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
@@ -70,7 +70,7 @@ pub enum Ended {
 
 /// A notification to the client during the call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notification {
+pub enum ReceivedNotification {
     /// A log line: its level and what it says.
     Log(String, Value),
     /// How far the work has come, and in which words.
@@ -161,11 +161,14 @@ impl Run {
     /// The words of the questions, in order.
     #[must_use]
     pub fn messages(&self) -> Vec<&str> {
-        self.questions.iter().map(Question::message).collect()
+        self.questions
+            .iter()
+            .map(ReceivedQuestion::message)
+            .collect()
     }
 
     fn sorts(&self) -> impl Iterator<Item = Sort> {
-        self.questions.iter().map(Question::sort)
+        self.questions.iter().map(ReceivedQuestion::sort)
     }
 
     /// Everything that should not have happened.
@@ -223,7 +226,7 @@ impl fmt::Display for Run {
     }
 }
 
-impl Question {
+impl ReceivedQuestion {
     /// Its words.
     #[must_use]
     pub fn message(&self) -> &str {

@@ -11,7 +11,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Ended, Question, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless};
+use super::{
+    Ended, ReceivedQuestion, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless,
+};
 
 /// More rounds than a server may ask for.
 const ROUNDS: u32 = 64;
@@ -197,7 +199,7 @@ impl Client {
             longest = PAUSE;
         }
         for (key, request) in questions {
-            let asked = Question {
+            let asked = ReceivedQuestion {
                 key: key.clone(),
                 method: request["method"].as_str().unwrap_or_default().to_owned(),
                 params: request["params"].clone(),

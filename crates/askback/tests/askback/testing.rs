@@ -16,7 +16,7 @@ use askback::{
         CallToolResult, ElicitParams, InputRequest, InputRequiredResult, LoggingLevel, Outcome,
     },
     store::MemoryStore,
-    testing::{self, Ended, Fixture, Notification, Person, Run, Trouble},
+    testing::{self, Ended, Fixture, Person, ReceivedNotification, Run, Trouble},
 };
 use serde_json::json;
 
@@ -74,8 +74,8 @@ async fn a_call_goes_the_same_way_in_every_revision() {
     let repeats = |run: &&Run| matches!(run.trouble, Trouble::Twice | Trouble::Again);
     for run in report.runs[2..].iter().filter(|run| !repeats(run)) {
         let told = [
-            Notification::Log("info".into(), json!("looking")),
-            Notification::Progress(0.5, Some("one answer".into())),
+            ReceivedNotification::Log("info".into(), json!("looking")),
+            ReceivedNotification::Progress(0.5, Some("one answer".into())),
         ];
         assert_eq!(run.notifications, told, "{run}");
     }
