@@ -9,7 +9,7 @@ use askback::keys::state_dir;
 use askback_core::revision::Revision;
 use askback_host::{text::Words, words};
 
-use crate::{private_file, target::Target};
+use crate::{error::Error, private_file, target::Target};
 
 /// The newest revision in which a server asks by a request.
 pub const REVISION: Revision = Revision::LATEST_LEGACY;
@@ -38,6 +38,14 @@ pub fn hint() -> Words {
         REVISION.as_str(),
         REVISION.as_str()
     )
+}
+
+/// Adds what to do to an error in which a server says that.
+pub fn hinted(error: Error, message: &str) -> Error {
+    match is_meant_by_error(message) {
+        true => error.hint(hint()),
+        false => error,
+    }
 }
 
 /// What is remembered of a server.

@@ -248,8 +248,7 @@ impl SessionArgs {
         first: &mut String,
         others: &mut Vec<String>,
     ) -> Result<(), Error> {
-        let is_name = |word: &String| !word.contains('=');
-        if self.target.is_named() || !others.first().is_some_and(is_name) {
+        if self.target.is_named() || others.first().is_none_or(|word| word.contains('=')) {
             return Ok(());
         }
         let server = std::mem::replace(first, others.remove(0));
@@ -631,10 +630,7 @@ pub fn failed(error: ClientError) -> Error {
     };
     match error {
         ClientError::Server(error) => {
-            let failed = match older::is_meant_by_error(&error.message) {
-                true => failed.hint(older::hint()),
-                false => failed,
-            };
+            let failed = older::hinted(failed, &error.message);
             Error {
                 answer: Some(Box::new(error)),
                 ..failed
