@@ -58,7 +58,7 @@ impl Error {
         ))
     }
 
-    /// What every later attempt is told of a commit whose process ended before it had its value.
+    /// The error of every later attempt at a commit whose process ended before it had its value.
     pub(crate) fn commit_not_finished(name: &str) -> Self {
         Self::new(format!(
             "`{name}` was begun and never finished: its outcome is unknown; check before you try again"
