@@ -46,7 +46,7 @@ async fn a_document_is_taken_where_it_is_about_this_issuer() {
         (
             "no document",
             |_, _| (200, json!([])),
-            Some("not such a document"),
+            Some("not a JSON object"),
         ),
         (
             "without a token endpoint",
