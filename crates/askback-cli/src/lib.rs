@@ -41,6 +41,7 @@ pub mod probe;
 pub mod repl;
 pub mod replay;
 pub mod role;
+pub mod seconds;
 pub mod secret;
 pub mod servers;
 pub mod session;

@@ -102,7 +102,7 @@ pub struct TestArgs {
     )]
     trace: Option<Trace>,
     /// Give a request up after so many seconds without a sign of progress
-    #[arg(long, value_name = "SECONDS", value_parser = session::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::seconds::seconds)]
     timeout: Option<u64>,
     #[command(flatten)]
     target: TargetArgs,

@@ -11,7 +11,7 @@ use super::{Address, Bounds, Patience, Way};
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
-    session::seconds_until,
+    seconds::seconds_until,
     sign_in::SignInArgs,
     target::{Reach, Target},
 };
