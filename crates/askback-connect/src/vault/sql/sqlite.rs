@@ -25,7 +25,8 @@ use crate::vault::store::VaultFuture;
 /// The file is its owner's alone (0600), and is refused otherwise. Sealed secrets and keys that are deleted or replaced, and
 /// lines of the audit that are purged, are overwritten in the file at once, and its log is emptied: the disk may hold what
 /// was in that until the file system writes there. Where somebody is reading the file just then, both are done after the
-/// next change. One thread does the work; what was begun is done even if its future is dropped, and dropping the vault
+/// next change. Lines of the audit that give way to newer lines are overwritten in the file, and leave its log with the next
+/// such change. One thread does the work; what was begun is done even if its future is dropped, and dropping the vault
 /// waits for it.
 pub struct SqliteVault {
     path: Arc<Path>,
