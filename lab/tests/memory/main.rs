@@ -46,7 +46,7 @@ async fn asks(ctx: Ctx, _: Json<Value>) -> Result<String> {
 
 async fn repeats(ctx: Ctx, arguments: Json<Value>) -> Result<String> {
     let seat: Seat = ctx
-        .elicit(format!("{}?", arguments.value["text"]))
+        .elicit(format!("{}?", arguments.0["text"]))
         .await?
         .accepted()?;
     Ok(seat.window.to_string())

@@ -440,7 +440,7 @@ impl<'a> Repl<'a> {
         }
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         self.known.has_stale_tools = false;
-        let tools = self.known.tools.insert(tools).clone();
+        let tools = self.known.tools.insert(tools.items).clone();
         let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
         Ok(tool.clone())
     }

@@ -9,6 +9,7 @@
 mod error;
 mod long;
 mod read;
+#[cfg(feature = "client")]
 mod recover;
 mod text;
 mod walk;

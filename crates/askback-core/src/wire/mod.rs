@@ -128,25 +128,21 @@ pub const fn dialect(revision: Revision) -> Dialect {
     }
 }
 
-/// The clients that cannot show what their revision has, by the name they give themselves.
-///
-/// Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty. It
-/// selects the default of a choice, and leaves a text empty.
-const LIMITED_CLIENTS: [(&str, fn(Dialect) -> Dialect); 1] =
-    [("codex-mcp-client", |dialect| Dialect {
-        multi_choice: false,
-        numbers: false,
-        text_defaults: false,
-        ..dialect
-    })];
-
 /// Returns the features of forms that a client can show, if it is known to show fewer than its
 /// [revision](dialect) has.
 pub fn dialect_of_client(revision: Revision, client: Option<&Implementation>) -> Dialect {
     let all = dialect(revision);
-    let is_client = |name: &str| client.is_some_and(|client| client.name == name);
-    let limited = LIMITED_CLIENTS.iter().find(|(name, _)| is_client(name));
-    limited.map_or(all, |(_, limit)| limit(all))
+    match client.map(|client| client.name.as_str()) {
+        // Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty. It
+        // selects the default of a choice, and leaves a text empty.
+        Some("codex-mcp-client") => Dialect {
+            multi_choice: false,
+            numbers: false,
+            text_defaults: false,
+            ..all
+        },
+        _ => all,
+    }
 }
 
 /// Writes the response to a request that is done, in the words of a revision. `signature` is

@@ -71,6 +71,7 @@ impl RunningCommits {
         })
     }
 
+    #[cfg(feature = "http-server")]
     pub(crate) fn are_running(&self) -> bool {
         *self.0.borrow() > 0
     }

@@ -87,7 +87,7 @@ async fn what_cannot_be_an_answer_ends_the_call() {
     let broke = "the server broke the protocol: ";
     let unknown = result(json!({"resultType": "surprise", "content": []})).await;
     assert!(
-        unknown.starts_with(&format!("{broke}its result cannot be read")),
+        unknown.starts_with(&format!("{broke}its answer cannot be read")),
         "{unknown}"
     );
     let text = outcome(|asked| {
