@@ -34,9 +34,10 @@ pub fn read(text: &str) -> Result<usize, String> {
 pub fn shown(bytes: usize) -> Words {
     let whole = UNITS
         .iter()
-        .find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit));
+        .filter(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit))
+        .find_map(|(name, unit)| Some((name, bytes.checked_div(*unit)?)));
     match whole {
-        Some((name, unit)) => words!("{} {}", bytes / unit, *name),
+        Some((name, number)) => words!("{} {}", number, *name),
         None => words!("{} bytes", bytes),
     }
 }

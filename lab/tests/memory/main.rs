@@ -403,10 +403,6 @@ async fn assert_bounded(kind: Kind) {
     assert!(kept <= MOST, "{kind:?}: {kept}");
     // The number that the server gives may be a little too small, or far too large.
     let allowed = kept + kept / 4 + open.len() * CONNECTION + STRAY;
-    eprintln!(
-        "{kind:?}: held {held}, kept {kept}, per {}",
-        held / kind.count()
-    );
     assert!(
         held <= allowed,
         "{kind:?}: {held} bytes are held, and {kept} said to be"

@@ -178,7 +178,7 @@ async fn the_account_that_is_needed_is_named() {
         "{}",
         unnamed.text()
     );
-    assert!(hidden.asked.is_empty() && unnamed.asked.is_empty());
+    assert!(hidden.questions.is_empty() && unnamed.questions.is_empty());
 }
 
 /// The words about a script at the end of a test, after these tools were called.

@@ -19,7 +19,7 @@ impl Host {
     pub(super) fn held_until(&mut self) -> Option<Instant> {
         let servers = self.served.all_mut();
         let first = servers.filter_map(|(_, served)| served.remarks.held_until());
-        first.min().map(|first| self.began + first)
+        self.began.checked_add(first.min()?)
     }
 
     /// Whether lines of a server's standard error are held back until it has answered.

@@ -134,7 +134,7 @@ pub fn speak_at_terminal() {
     if io::stdin().is_terminal() && !io::stderr().is_terminal() {
         let terminal = std::fs::File::options().write(true).open("/dev/tty");
         // Without one, the conversation goes where the standard error leads.
-        let _ = terminal.map(|terminal| rustix::stdio::dup2_stderr(terminal));
+        let _ = terminal.map(rustix::stdio::dup2_stderr);
     }
 }
 

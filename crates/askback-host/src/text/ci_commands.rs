@@ -25,7 +25,7 @@ pub fn without_ci_commands(text: &str) -> Cow<'_, str> {
     }
     let mut inert = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let start = line.len() - line.trim_start().len();
+        let start = line.find(|c: char| !c.is_whitespace()).unwrap_or(0);
         for (at, c) in line.char_indices() {
             let rest = &line[at..];
             let is_command = starts_hash_command(rest) || at == start && is_colon_command(rest);

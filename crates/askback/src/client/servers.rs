@@ -130,7 +130,7 @@ struct EntryMembers {
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a text")]
 enum Text {
-    Text(String),
+    Written(String),
     Number(Number),
     Flag(bool),
 }
@@ -138,7 +138,7 @@ enum Text {
 impl From<Text> for String {
     fn from(text: Text) -> Self {
         match text {
-            Text::Text(text) => text,
+            Text::Written(text) => text,
             Text::Number(number) => number.to_string(),
             Text::Flag(flag) => flag.to_string(),
         }

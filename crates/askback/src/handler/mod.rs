@@ -75,6 +75,10 @@ where
 }
 
 /// Hands on the future of a handler that returns a `Result`, and converts its error.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "the bounds of the result have the compiler point at the handler"
+)]
 pub fn handling_result<R, E, F>(future: F) -> impl Future<Output = Result<R>> + Send + 'static
 where
     F: Future<Output = Result<R, E>> + Send + 'static,

@@ -10,6 +10,7 @@ use std::{
 
 use askback::{
     Ctx, Limits, Revision, Server, Tool,
+    ctx::Progress,
     keys::{Key, KeyRing, KeySource},
     store::{MemoryStore, Store},
     testing::{TestClock, Wire},
@@ -60,7 +61,7 @@ impl Stage {
                 let effect = async move || {
                     stage.begun.notify_one();
                     stage.go_on.notified().await;
-                    within.progress(1.0, None, None);
+                    within.progress(Progress::at(1));
                     let number = stage.effects.fetch_add(1, Ordering::SeqCst) + 1;
                     stage.ended.notify_one();
                     assert!(!stage.panics, "out of luck");

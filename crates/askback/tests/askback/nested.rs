@@ -28,6 +28,7 @@ struct Item {
 }
 
 /// Packs.
+#[expect(clippy::too_many_arguments, reason = "each is an argument of the tool")]
 #[tool]
 async fn pack(
     /// Where to.

@@ -109,7 +109,8 @@ async fn server_of_another_process() {
         return server.run_stdio().await.unwrap();
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    println!("port {}", listener.local_addr().unwrap().port());
+    let port = listener.local_addr().unwrap().port();
+    writeln!(std::io::stdout(), "port {port}").unwrap();
     server
         .build()
         .unwrap()

@@ -6,6 +6,7 @@ use askback::{
     Answer, Ctx, Form, Result,
     Revision::{self, V2025_06_18, V2025_11_25, V2026_07_28},
     Server,
+    ctx::Progress,
     protocol::{CallToolResult, ElicitParams, InputRequest, InputRequiredResult, Outcome},
     testing::{Person, TestClock, Wire},
 };
@@ -259,10 +260,10 @@ async fn notes(wire: &mut Wire) -> (Vec<(f64, Value, String)>, Value) {
 #[tokio::test(start_paused = true)]
 async fn a_client_is_told_that_a_question_waits() {
     async fn work(ctx: Ctx) -> Result<String> {
-        ctx.progress(3.0, Some(10.0), Some("before"));
+        ctx.progress(Progress::of(3, 10).message("before"));
         let page = pages::Page::new(40);
         let done = pages::pay(ctx.clone(), page).await?;
-        ctx.progress(4.0, Some(10.0), Some("after"));
+        ctx.progress(Progress::of(4, 10).message("after"));
         Ok(done)
     }
     for revision in [V2025_06_18, V2025_11_25] {
