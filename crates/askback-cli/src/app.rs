@@ -1,6 +1,6 @@
 //! The command line, and what runs behind it.
 
-use std::{env, process::ExitCode};
+use std::{env, io::Write, process::ExitCode};
 
 use askback_host::{
     page::out,
@@ -115,6 +115,11 @@ fn refused(mut error: clap::Error) -> ! {
         let (first, rest) = all.split_once('\n').unwrap_or((&all, ""));
         let why = given(first.strip_prefix("error: ").unwrap_or(first));
         print_as_json(&Error::usage(why).quoting(rest.trim()), Exit::Usage);
+    }
+    if error.use_stderr() && text::is_ci_job() {
+        // Its words are shown in the log of the CI job.
+        let _ = write!(out::stderr(), "{}", error.render());
+        std::process::exit(error.exit_code());
     }
     error.exit()
 }

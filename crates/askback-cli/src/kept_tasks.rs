@@ -20,6 +20,7 @@ use askback::{
     keys::state_dir,
 };
 use askback_core::revision::Revision;
+use askback_host::signals;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -247,6 +248,10 @@ impl Following {
 impl Drop for Following {
     fn drop(&mut self) {
         let slot = self.tasks.lock().remove(&self.call);
+        // A closed window does not end a task.
+        if signals::is_ending() {
+            return;
+        }
         if let Some(turn) = slot.and_then(|slot| slot.turn) {
             // One that stays is asked after once more, in vain.
             let _ = forget(&turn.path);

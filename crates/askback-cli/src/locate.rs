@@ -93,12 +93,21 @@ impl TargetArgs {
         let is_url = word.starts_with("http://") || word.starts_with("https://");
         if is_url {
             self.url = Some(word);
-        } else if self.config.is_some() || self.from.is_some() || is_listed(&word) {
+        } else if self.config.is_some() || self.from.is_some() || is_listed(&word) == Some(true) {
             self.server = vec![word];
         } else if let Some(command) = program(&word) {
             self.command = command;
         } else if let Some(url) = misplaced::address(&word) {
             self.url = Some(url);
+        } else if is_listed(&word).is_none() {
+            // The error says what is wrong with the file.
+            self.server = vec![word];
+        } else if is_executable(Path::new(&word)) {
+            let error = Error::usage(words!("{} is no server in mcp.json", given(&word)));
+            return Err(error.hint(words!(
+                "To start the program in this folder, write ./{}",
+                given(&word)
+            )));
         } else {
             let error = Error::usage(words!("{} is no server", given(&word)));
             return Err(error
@@ -344,17 +353,19 @@ fn nothing_more(words: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Whether the file of servers that would be found has a server of this name.
-fn is_listed(name: &str) -> bool {
+/// Whether the file of servers that would be found has a server of this name; `None` if that file cannot be read.
+fn is_listed(name: &str) -> Option<bool> {
     let file = folders()
         .ok()
         .and_then(|folders| find_upward(&folders.here));
-    let text = file.and_then(|file| settings_file::read_at(&file).ok());
-    let document = text.and_then(|text| Document::read(&text, Layout::Plain, None).ok());
-    document.is_some_and(|document| document.names().any(|known| known == name))
+    let Some(file) = file else { return Some(false) };
+    let text = settings_file::read_at(&file).ok()?;
+    let document = Document::read(&text, Layout::Plain, None).ok()?;
+    Some(document.names().any(|known| known == name))
 }
 
-/// The command that runs this file, if it is a program.
+/// The command that runs this file, if it is a program. A word that may be a name or a host runs no program: the
+/// folder may hold any file.
 fn program(word: &str) -> Option<Vec<String>> {
     let path = Path::new(word);
     if !path.is_file() {
@@ -365,7 +376,9 @@ fn program(word: &str) -> Option<Vec<String>> {
         Some("js" | "mjs" | "cjs") => "node",
         _ => {
             let program = Path::new(".").join(path);
-            return is_executable(path).then(|| vec![program.to_string_lossy().into_owned()]);
+            let is_path = word.contains(std::path::MAIN_SEPARATOR);
+            return (is_path && is_executable(path))
+                .then(|| vec![program.to_string_lossy().into_owned()]);
         }
     };
     Some(vec![interpreter.to_owned(), word.to_owned()])
@@ -627,7 +640,7 @@ mod tests {
         check(
             r#"{"mcpServers": {"x": {"args": "a"}}}"#,
             "x",
-            "line 1 column",
+            "args: expected a list, got a text",
         );
     }
 

@@ -233,9 +233,11 @@ fn parts(template: &str) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Whether a text may stand in a template as it is (RFC 6570, 2.1).
+/// Whether a text stands in URIs as it stands in the template. Any other text is percent-encoded when the
+/// template is expanded (RFC 6570, 2.1).
 fn is_literal(text: &str) -> bool {
-    !text.contains('}') && escapes(text).all(|escape| escape.is_some())
+    let is_in_uris = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+    text.chars().all(is_in_uris) && escapes(text).all(|escape| escape.is_some())
 }
 
 /// The value of `{name}`, as it stands in a URI.

@@ -123,6 +123,12 @@ pub(crate) fn end(code: u8) {
     END.send_if_modified(|end| end.replace(end.unwrap_or(code)).is_none());
 }
 
+/// Whether a signal is ending the program.
+#[must_use]
+pub fn is_ending() -> bool {
+    END.borrow().is_some()
+}
+
 fn end_now(code: u8) -> ! {
     full::leave();
     plain::leave();

@@ -351,7 +351,7 @@ impl From<Fetched> for Answer {
     fn from(fetched: Fetched) -> Self {
         Self {
             status: fetched.status,
-            json: fetched.json().map(json::without_empty),
+            json: fetched.json(),
             retry_after: fetched.retry_after,
         }
     }

@@ -224,10 +224,8 @@ pub(crate) fn given(
         });
     }
     let has = |name: &str| {
-        answer
-            .json
-            .as_ref()
-            .is_some_and(|json| json[name].is_string())
+        let text = answer.json.as_ref().and_then(|json| json[name].as_str());
+        text.is_some_and(|text| !text.is_empty())
     };
     // Some third parties say no with the status of a yes.
     if !answer.is_success() || has("error") && !has("access_token") {
@@ -240,7 +238,13 @@ pub(crate) fn given(
     };
     let wrong = |why| AuthorizationError::Document { what, why };
     let unreadable = |why| wrong(format!("the answer holds none: {why}"));
-    let given: Given = json::document(answer.json.unwrap_or_default()).map_err(unreadable)?;
+    let json = answer.json.unwrap_or_default();
+    // An absent `scope` means the scopes that were asked for (RFC 6749, 5.1), an empty one means none.
+    let grants_nothing = json["scope"] == "";
+    let mut given: Given = json::document(json).map_err(unreadable)?;
+    if grants_nothing {
+        given.scope = Some(Vec::new());
+    }
     let is_usable = |given: &Given| {
         may_be_sent(&given.access_token) && given.refresh_token.as_deref().is_none_or(may_be_sent)
     };
@@ -253,7 +257,7 @@ pub(crate) fn given(
 /// Whether an answer says nothing of what was asked, only that it is not a good time.
 fn is_for_now(answer: &Answer) -> bool {
     let code = answer.json.as_ref().and_then(|json| json.get("error"));
-    let code = code.and_then(Value::as_str);
+    let code = code.and_then(Value::as_str).filter(|code| !code.is_empty());
     let is_busy = matches!(code, Some("temporarily_unavailable" | "server_error"));
     // Without a code, it is not the token endpoint that forbids.
     let is_blocked = answer.status == 403 && code.is_none();

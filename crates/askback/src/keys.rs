@@ -6,7 +6,7 @@
 //! and says so.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -269,10 +269,26 @@ fn make_state_file(path: PathBuf) -> Result<Keys, KeyError> {
 }
 
 fn kept(file: File, path: PathBuf) -> Result<Keys, KeyError> {
+    if let Err(error) = check_owner(&file, &path) {
+        return Err(KeyError::Unreadable { path, error });
+    }
     Ok(Keys {
         ring: read_ring(file, path.clone())?,
         origin: KeyOrigin::StateFile(path),
     })
+}
+
+/// Checks that the state file belongs to the user that runs this process: another owner knows the key.
+fn check_owner(file: &File, path: &Path) -> io::Result<()> {
+    // In a read-only folder there is nothing to compare with. Only root can read the private file of another user.
+    let Ok(draft) = private_file::create_draft(path) else {
+        return Ok(());
+    };
+    let checked = file
+        .metadata()
+        .and_then(|metadata| private_file::check_owner(path, &metadata, &draft));
+    let _ = fs::remove_file(&draft);
+    checked
 }
 
 /// A key of this process alone.

@@ -111,7 +111,30 @@ pub(crate) fn open_to_others(metadata: &fs::Metadata) -> Option<u32> {
     }
 }
 
-fn create_draft(path: &Path) -> io::Result<PathBuf> {
+/// Checks that the file or folder at `path` belongs to the user that runs this process. This user owns `own`, a file
+/// that this process has just created.
+///
+/// On systems without user ids, where the directory protects the file, every owner passes.
+pub(crate) fn check_owner(path: &Path, metadata: &fs::Metadata, own: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (owner, user) = (metadata.uid(), fs::symlink_metadata(own)?.uid());
+        if owner != user {
+            return Err(io::Error::other(format!(
+                "{path} belongs to user {owner}, expected user {user}, which runs this process: if you trust its \
+                 content, run `chown {user} {path}`, else remove it",
+                path = path.display()
+            )));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (path, metadata, own);
+    Ok(())
+}
+
+/// Creates an empty file next to `path`: `.<its name>.<16 hex digits>`.
+pub(crate) fn create_draft(path: &Path) -> io::Result<PathBuf> {
     let mut name = OsString::from(".");
     name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     name.push(format!(".{:016x}", u64::from_ne_bytes(entropy()?)));

@@ -146,7 +146,7 @@ pub(super) fn left_out(host: &mut Host, entries: &[LeftOutEntry], outcome: &mut 
     outcome.malformed |= !entries.is_empty();
     let page = host.page();
     for entry in entries.iter().take(MOST) {
-        page.quote_line("The result breaks the protocol: ", entry.to_string());
+        page.quote_line("The result breaks the protocol ", entry.to_string());
     }
     if let Some(more @ 1..) = entries.len().checked_sub(MOST) {
         page.note(Style::Dim, words!("{} more faults are not shown", more));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use askback_core::{
     http::params::HeaderAnnotations,
+    jsonrpc,
     protocol::{RawObject, Schema},
 };
 use serde_json::{Map, Value, json, value::RawValue};
@@ -269,16 +270,18 @@ impl Reply {
     /// Takes a message, or what should be one; says whether it is what is waited for.
     pub(super) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
-        let taken = match serde_json::from_slice::<Value>(bytes) {
+        // As a client reads it.
+        let message = jsonrpc::message_text(bytes).unwrap_or_default();
+        let taken = match serde_json::from_str::<Value>(&message) {
             Ok(Value::Array(batch)) => {
                 // It is JSON, so that its parts can be read.
-                let written: Vec<&RawValue> = serde_json::from_slice(bytes).unwrap_or_default();
+                let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
                 let messages = batch.into_iter().zip(written);
                 messages
                     .map(|(message, written)| self.take_one(message, wait, written.get()))
                     .collect()
             }
-            Ok(message) => vec![self.take_one(message, wait, &text)],
+            Ok(one) => vec![self.take_one(one, wait, &message)],
             Err(_) => vec![None],
         };
         match taken.contains(&None) {

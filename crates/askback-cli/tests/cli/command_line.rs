@@ -222,17 +222,23 @@ fn a_server_is_named_by_a_word() {
             _ => ran.says(says),
         };
     };
-    check(&["list", "agency", "tools"], 0, "book_holiday");
+    check(&["list", "./agency", "tools"], 0, "book_holiday");
     check(&["list", "./agency.py"], 0, "book_holiday");
     check(
         &["list", "zoo", "--config", "servers.json"],
         0,
         "book_holiday",
     );
-    check(&["list", "--timeout", "20s", "agency"], 0, "book_holiday");
-    check(&["inspect", "agency"], 0, "Travel agency");
-    check(&["doctor", "agency"], 0, "protocol");
-    check(&["read", "agency", "travel://destinations"], 0, "Barcelona");
+    check(&["list", "--timeout", "20s", "./agency"], 0, "book_holiday");
+    check(&["inspect", "./agency"], 0, "Travel agency");
+    check(&["doctor", "./agency"], 0, "protocol");
+    check(
+        &["read", "./agency", "travel://destinations"],
+        0,
+        "Barcelona",
+    );
     // The server is asked for its tools.
-    check(&["call", "agency", "book"], 2, "there is no tool `book`");
+    check(&["call", "./agency", "book"], 2, "there is no tool `book`");
+    // The folder may be of anybody, so a bare word starts nothing in it.
+    check(&["list", "agency"], 2, "write ./agency");
 }

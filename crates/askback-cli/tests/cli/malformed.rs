@@ -57,7 +57,7 @@ fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
             "nameless",
             tools(r#"{"inputSchema":{}}"#),
             (0, 1),
-            "tool 1: it",
+            "tool 1: `name` is missing",
         ),
         (
             "hints",
@@ -85,7 +85,7 @@ fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
         ),
         ("text", r#"{"tools":"none"}"#.to_owned(), (4, 1), "expected"),
         ("null", r#"{"tools":null}"#.to_owned(), (0, 0), ""),
-        ("absent", "{}".to_owned(), (4, 1), "it has no"),
+        ("absent", "{}".to_owned(), (4, 1), "is missing"),
         (
             "nan",
             r#" {"jsonrpc":"2.0","id":@,"result":{"tools":[NaN]}}"#.to_owned(),

@@ -164,7 +164,7 @@ fn what_a_file_says_stands_behind_the_gutter() {
     check("names", r#"{"mcpServers": {"evil says yes": {}}}"#);
     check(
         "type",
-        r#"{"mcpServers": {"one": {"env": {"evil says yes": 1}}}}"#,
+        r#"{"mcpServers": {"one": {"env": {"evil says yes": []}}}}"#,
     );
     check(
         "url",

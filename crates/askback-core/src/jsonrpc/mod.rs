@@ -36,6 +36,7 @@ pub use read::{ReadParams, parse, parse_request};
 pub(crate) use read::{is_short, text_within};
 #[cfg(feature = "client")]
 pub(crate) use recover::recover;
+pub use text::message_text;
 pub(crate) use walk::Walk;
 #[cfg(feature = "client")]
 pub(crate) use write::write_request_of;

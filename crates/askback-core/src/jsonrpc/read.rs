@@ -233,9 +233,11 @@ impl<'a> Envelope<'a> {
                 limits.request_id_bytes
             )));
         }
-        // A line of a log may have a member `error` as well.
-        let is_named = self.jsonrpc.is_some() || self.id.is_some();
-        let has_outcome = self.result.is_some() || self.error.is_some();
+        // A line of a log may have an id and a member `error` as well.
+        let outcome = self.result.or(self.error);
+        let is_object = |outcome: &RawValue| outcome.get().starts_with('{');
+        let is_named = self.jsonrpc.is_some() || id.is_some() && outcome.is_some_and(is_object);
+        let has_outcome = outcome.is_some();
         let response = self.method.is_none() && has_outcome && is_named;
         let notification = self.id.is_none() && self.method.and_then(string).is_some();
         let judged = match has_more_values(text, limits.message_values) {

@@ -29,9 +29,7 @@ pub(crate) fn recover(
     if let Some(messages) = several(bytes, limits) {
         return Ok(Payload::Batch(messages));
     }
-    let start = bytes.trim_ascii_start();
-    let header = b"content-length:";
-    if start.len() >= header.len() && start[..header.len()].eq_ignore_ascii_case(header) {
+    if is_length_header(bytes) {
         let why = "the server writes Content-Length headers, as the Language Server Protocol has them; MCP over \
                    stdio has one message a line, without headers";
         return Err(Malformed {
@@ -42,7 +40,26 @@ pub(crate) fn recover(
     }
     let mut named = long::named(bytes, KEPT_ENDS.min(bytes.len()), malformed.error);
     named.id = named.id.filter(|id| is_short(id, limits));
+    // A line of a log may have members with these names as well.
+    named.response &= bytes
+        .windows(VERSION_MEMBER.len())
+        .any(|part| part == VERSION_MEMBER);
     Err(named)
+}
+
+const VERSION_MEMBER: &[u8] = b"\"jsonrpc\"";
+
+/// Whether a line is `Content-Length: 42` and nothing else.
+fn is_length_header(line: &[u8]) -> bool {
+    let name = b"content-length:";
+    let line = line.trim_ascii();
+    line.split_at_checked(name.len())
+        .is_some_and(|(start, length)| {
+            let length = length.trim_ascii();
+            start.eq_ignore_ascii_case(name)
+                && !length.is_empty()
+                && length.iter().all(u8::is_ascii_digit)
+        })
 }
 
 /// The messages of a line that holds several, if the first is one.

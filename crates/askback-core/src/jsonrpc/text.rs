@@ -15,7 +15,11 @@ const ESCAPE: usize = 6;
 ///
 /// A text that was cut within an emoji holds half of a surrogate pair, which the grammar of JSON allows and UTF-8
 /// cannot say. Each becomes U+FFFD, written as `\ufffd`: the message stays as long as it was.
-pub(super) fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
+///
+/// # Errors
+///
+/// If the bytes are not UTF-8.
+pub fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     core::str::from_utf8(bytes).map(whole_characters)
 }

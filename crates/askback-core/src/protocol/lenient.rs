@@ -327,6 +327,13 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
+/// Reads the entries of a list that must be there.
+pub(super) fn entries<'de, T: ListEntry, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Entries<T>, D::Error> {
+    Entries::deserialize(deserializer)
+}
+
 /// Reads a result that is a page of a list.
 macro_rules! page {
     ($result:ident, $field:ident: $item:ident, $kind:literal) => {
@@ -339,6 +346,7 @@ macro_rules! page {
                 #[derive(serde::Deserialize)]
                 #[serde(rename_all = "camelCase")]
                 struct Members<'a> {
+                    #[serde(deserialize_with = "crate::protocol::lenient::entries")]
                     $field: $crate::protocol::lenient::Entries<$item>,
                     #[serde(borrow, default)]
                     next_cursor: $crate::protocol::lenient::Scalar<'a>,

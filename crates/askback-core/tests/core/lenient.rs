@@ -38,10 +38,10 @@ fn an_entry_that_cannot_be_used_is_left_out_alone() {
             {"name": "listed", "inputSchema": []}]),
         &["good"],
         &[
-            "tool 1 (`bare`): it has no `inputSchema`",
-            "tool 3: it has no `name`",
-            "tool 4: expected struct Tool, got integer `7`",
-            "tool 5: expected a string, got integer `5`",
+            "tool 1 (`bare`): `inputSchema` is missing",
+            "tool 3: `name` is missing",
+            "tool 4: expected an object, got a number",
+            "tool 5: expected a text, got a number",
             "tool 6 (`listed`): expected an object",
         ],
     );

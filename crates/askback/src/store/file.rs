@@ -1,13 +1,11 @@
 //! A store whose claims are files in a folder, which the processes of one machine share.
 
 use std::{
-    collections::HashSet,
-    fmt,
-    fs::{self, File},
-    io::{self, Read},
+    collections::HashMap,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use askback_core::limits::Limits;
@@ -21,12 +19,19 @@ use super::{
     share::{self, OVERHEAD},
 };
 use crate::{
+    clock::millis,
     entropy::entropy,
     private_file::{self, Creation},
 };
 
 /// How long a process may take to write a file before its draft is taken for abandoned.
 const DRAFT_TTL: Duration = Duration::from_secs(60 * 60);
+
+/// If the clock jumps forward by more than this, no claim is removed for as long.
+const CLOCK_JUMP: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often a claim is tried that another process may have made and removed in between.
+const CLAIM_ATTEMPTS: u32 = 8;
 
 /// A store that keeps each claim in a file of its own, in a folder that the processes of one machine share.
 /// A server that is given no store uses one next to its key file.
@@ -54,6 +59,14 @@ struct Claims {
     max_bytes: usize,
     /// The claims that are known to be in the folder; read with the first claim. Locked while this process writes.
     shelf: Mutex<Option<Shelf<ClaimId, Finished>>>,
+    clock: Mutex<ClockWatch>,
+}
+
+/// Notices when the clock jumps forward.
+#[derive(Default)]
+struct ClockWatch {
+    last: Option<(Millis, Instant)>,
+    jumped: Option<Instant>,
 }
 
 /// Whether a claim has its value, and does not change any more.
@@ -92,7 +105,8 @@ impl FileStore {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be created or written, has no hard links, or is open to other users.
+    /// If the folder cannot be created or written, has no hard links, is a symbolic link, belongs to another user,
+    /// or is open to other users.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_with(folder, Limits::default().asking.store_bytes)
     }
@@ -104,9 +118,17 @@ impl FileStore {
     ///
     /// As [`FileStore::open`].
     pub fn open_with(folder: impl Into<PathBuf>, max_bytes: usize) -> Result<Self, StoreError> {
-        let folder = folder.into();
+        // Without a slash at the end, which would follow a link.
+        let folder: PathBuf = folder.into().components().collect();
         private_file::create_folder(&folder)?;
-        if let Some(mode) = private_file::open_to_others(&folder.metadata()?) {
+        let metadata = folder.symlink_metadata()?;
+        if !metadata.is_dir() {
+            return Err(failed(io::Error::other(format!(
+                "expected a directory at {}, got a symbolic link: name the directory that it leads to",
+                folder.display()
+            ))));
+        }
+        if let Some(mode) = private_file::open_to_others(&metadata) {
             return Err(failed(io::Error::other(format!(
                 "the folder {path} is open to other users (mode {mode:03o}): run `chmod 700 {path}`",
                 path = folder.display()
@@ -115,12 +137,15 @@ impl FileStore {
         // Better found out now than when an effect is about to happen.
         let probe = folder.join(format!(".probe-{}", hex(&entropy::<16>()?)));
         private_file::create(&probe, |_| io::Result::Ok(()))?;
+        let checked = private_file::check_owner(&folder, &metadata, &probe);
         fs::remove_file(&probe)?;
+        checked?;
         Ok(Self {
             claims: Arc::new(Claims {
                 folder,
                 max_bytes,
                 shelf: Mutex::default(),
+                clock: Mutex::default(),
             }),
             states: MemoryStore::new(max_bytes),
         })
@@ -179,7 +204,7 @@ impl Claims {
     fn claim(&self, id: ClaimId, header: &Header, now: Millis) -> Result<Claim, StoreError> {
         let path = self.path(id);
         let mut shelf = self.shelf();
-        loop {
+        for _ in 0..CLAIM_ATTEMPTS {
             match read(&path)? {
                 Content::Absent => {}
                 Content::Done(_, value) => return Ok(Claim::Done(value)),
@@ -188,7 +213,7 @@ impl Claims {
             }
             let shelf = match &mut *shelf {
                 Some(shelf) => shelf,
-                none => none.insert(self.scan(None)?),
+                none => self.scan(none)?,
             };
             self.remove_expired(shelf, now);
             let held = shelf.held(header.owner.map(Owner));
@@ -203,6 +228,11 @@ impl Claims {
             }
             // Another process was quicker.
         }
+        Err(failed(io::Error::other(format!(
+            "{CLAIM_ATTEMPTS} attempts to create the claim {path} failed, as it was there and could not be read: look \
+             for a process that removes files from the folder",
+            path = path.display()
+        ))))
     }
 
     fn finish(&self, id: ClaimId, value: &[u8]) -> Result<(), StoreError> {
@@ -235,65 +265,64 @@ impl Claims {
 
     fn purge(&self, now: Millis) -> Result<usize, StoreError> {
         let mut shelf = self.shelf();
-        let mut scanned = self.scan(shelf.take())?;
-        let removed = self.remove_expired(&mut scanned, now);
-        *shelf = Some(scanned);
-        Ok(removed)
+        let shelf = self.scan(&mut shelf)?;
+        Ok(self.remove_expired(shelf, now))
     }
 
     /// Removes the files of claims that have expired. How many that were.
     fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        if clock.has_jumped(now) {
+            return 0;
+        }
         let expired = shelf.purge(now).into_iter();
         // Another process may have removed it; else the next scan finds it again.
         let removed = expired.filter(|id| fs::remove_file(self.path(*id)).is_ok());
         removed.count()
     }
 
-    /// Looks at what is in the folder, where `known` says what was there before.
-    fn scan(
+    /// Updates the shelf with what is in the folder. If that fails, the shelf is unchanged.
+    fn scan<'a>(
         &self,
-        known: Option<Shelf<ClaimId, Finished>>,
-    ) -> io::Result<Shelf<ClaimId, Finished>> {
-        let mut shelf = known.unwrap_or_default();
-        let mut present = HashSet::new();
+        shelf: &'a mut Option<Shelf<ClaimId, Finished>>,
+    ) -> io::Result<&'a mut Shelf<ClaimId, Finished>> {
+        let mut found = HashMap::new();
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let Some(id) = entry.file_name().to_str().and_then(parse_hex) else {
                 remove_draft(&entry);
                 continue;
             };
-            if let Some(slot) = self.slot(&shelf, id)? {
-                keep(&mut shelf, id, slot);
-            }
-            present.insert(id);
+            let known = shelf.as_ref().and_then(|shelf| shelf.slots.get(&id));
+            let is_final = known.is_some_and(|slot| slot.value);
+            found.insert(id, (!is_final).then(|| self.slot(id)).flatten());
         }
-        let gone: Vec<_> = shelf.slots.keys().copied().collect();
-        for id in gone.iter().filter(|id| !present.contains(*id)) {
+        let shelf = shelf.get_or_insert_default();
+        let known: Vec<_> = shelf.slots.keys().copied().collect();
+        for id in known.iter().filter(|id| !found.contains_key(*id)) {
             shelf.remove(id);
+        }
+        for (id, slot) in found {
+            if let Some(slot) = slot {
+                keep(shelf, id, slot);
+            }
         }
         Ok(shelf)
     }
 
-    /// The slot of a claim that may have changed since it was last looked at.
-    fn slot(
-        &self,
-        shelf: &Shelf<ClaimId, Finished>,
-        id: ClaimId,
-    ) -> io::Result<Option<Slot<Finished>>> {
-        if shelf.slots.get(&id).is_some_and(|slot| slot.value) {
-            return Ok(None);
-        }
-        Ok(match read(&self.path(id))? {
-            Content::Absent => None,
-            Content::Running(header) | Content::Done(header, _) => Some(header.slot()),
-            // It stays until the operator removes it: when it expires is unknown.
-            Content::Unreadable => Some(Slot {
-                value: true,
+    /// The slot of a claim, unless it was removed.
+    fn slot(&self, id: ClaimId) -> Option<Slot<Finished>> {
+        match read(&self.path(id)) {
+            Ok(Content::Absent) => None,
+            Ok(Content::Running(header) | Content::Done(header, _)) => Some(header.slot()),
+            // It stays until the operator removes it: when it expires is unknown. The next scan reads it again.
+            Ok(Content::Unreadable) | Err(_) => Some(Slot {
+                value: false,
                 owner: None,
                 size: OVERHEAD,
                 expires: Millis::MAX,
             }),
-        })
+        }
     }
 
     fn path(&self, id: ClaimId) -> PathBuf {
@@ -303,6 +332,26 @@ impl Claims {
     fn shelf(&self) -> MutexGuard<'_, Option<Shelf<ClaimId, Finished>>> {
         // A panic half-way leaves the shelf empty or whole.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClockWatch {
+    /// Whether the clock went ahead of the process's own time by more than [`CLOCK_JUMP`], at `now` or less than that
+    /// span ago.
+    fn has_jumped(&mut self, now: Millis) -> bool {
+        let at = Instant::now();
+        if let Some((last, since)) = self.last.replace((now, at)) {
+            let passed = at.duration_since(since).saturating_add(CLOCK_JUMP);
+            if now > last.saturating_add(millis(passed)) {
+                self.jumped = Some(at);
+                tracing::warn!(
+                    "the clock jumped forward by more than a day: no expired claims are removed for a day, in case it \
+                     is wrong"
+                );
+            }
+        }
+        self.jumped
+            .is_some_and(|jumped| at.duration_since(jumped) < CLOCK_JUMP)
     }
 }
 
@@ -339,12 +388,17 @@ fn keep(shelf: &mut Shelf<ClaimId, Finished>, id: ClaimId, slot: Slot<Finished>)
 }
 
 fn read(path: &Path) -> io::Result<Content> {
-    let mut content = Vec::new();
-    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut content));
+    let read = fs::symlink_metadata(path).and_then(|metadata| {
+        // To open a FIFO would block.
+        let is_file = metadata.is_file();
+        is_file.then(|| fs::read(path)).transpose()
+    });
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::Absent),
         Err(error) => Err(error),
-        Ok(_) => Ok(parse(&content).unwrap_or(Content::Unreadable)),
+        Ok(content) => Ok(content
+            .and_then(|content| parse(&content))
+            .unwrap_or(Content::Unreadable)),
     }
 }
 
@@ -364,11 +418,25 @@ fn parse(content: &[u8]) -> Option<Content> {
 fn remove_draft(entry: &fs::DirEntry) {
     let written = entry.metadata().and_then(|metadata| metadata.modified());
     let age = written.ok().and_then(|written| written.elapsed().ok());
-    let is_draft = entry.file_name().as_encoded_bytes().starts_with(b".");
-    if is_draft && age.is_some_and(|age| age > DRAFT_TTL) {
+    let is_own = entry.file_name().to_str().is_some_and(is_draft);
+    if is_own && age.is_some_and(|age| age > DRAFT_TTL) {
         // If it cannot be removed, it stays until the next scan.
         let _ = fs::remove_file(entry.path());
     }
+}
+
+/// Whether a file has the name of a draft of a claim, of a probe, or of the draft of a probe.
+fn is_draft(name: &str) -> bool {
+    let is_hex = |text: &str, digits| text.len() == digits && text.bytes().all(is_hex_digit);
+    let is_probe = |name: &str| {
+        let id = name.strip_prefix(".probe-");
+        id.is_some_and(|id| is_hex(id, 32))
+    };
+    let drafted = name.strip_prefix('.').and_then(|name| {
+        let (drafted, suffix) = name.rsplit_once('.')?;
+        is_hex(suffix, 16).then_some(drafted)
+    });
+    is_probe(name) || drafted.is_some_and(|drafted| is_hex(drafted, 64) || is_probe(drafted))
 }
 
 fn claim_id(flow: FlowId, name: &str) -> ClaimId {
@@ -382,12 +450,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+fn is_hex_digit(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
+
 fn parse_hex(text: &str) -> Option<ClaimId> {
-    let digit = |byte: u8| {
-        char::from(byte)
-            .to_digit(16)
-            .filter(|_| !byte.is_ascii_uppercase())
-    };
+    let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| is_hex_digit(byte));
     let text = text.as_bytes();
     let mut id = [0; 32];
     if text.len() != 2 * id.len() {

@@ -222,19 +222,145 @@ async fn the_drafts_of_a_dead_process_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let claims = folder.path().join("claims");
     let store = open(&claims);
-    let draft = claims.join(".0101.00000000");
-    fs::write(&draft, "half").unwrap();
-    let own = claims.join("note.txt");
-    fs::write(&own, "what somebody has put here").unwrap();
-    store.purge(0).await.unwrap();
-    assert!(
-        draft.exists(),
-        "a draft that is being written is left alone"
-    );
-    for path in [&draft, &own] {
+    let (id, probe, suffix) = ("0a".repeat(32), "0b".repeat(16), "0c".repeat(8));
+    let drafts = [
+        format!(".{id}.{suffix}"),
+        format!(".probe-{probe}"),
+        format!("..probe-{probe}.{suffix}"),
+    ];
+    let others = [
+        "note.txt".to_owned(),
+        ".gitignore".to_owned(),
+        ".nfs0000000000000001".to_owned(),
+        ".0101.00000000".to_owned(),
+        format!(".{id}"),
+        format!(".{id}.{suffix}0"),
+        format!(".{}.{suffix}", id.to_uppercase()),
+        format!(".probe-{probe}.{suffix}"),
+        format!("probe-{probe}"),
+    ];
+    for name in drafts.iter().chain(&others) {
+        fs::write(claims.join(name), "half").unwrap();
+    }
+    store.purge(NOW).await.unwrap();
+    for name in &drafts {
+        assert!(claims.join(name).exists(), "{name} may be being written");
+    }
+    for path in files(&claims) {
         let file = fs::File::options().write(true).open(path).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
     }
     store.purge(NOW).await.unwrap();
-    assert!(!draft.exists() && own.exists());
+    for name in &drafts {
+        assert!(!claims.join(name).exists(), "{name} is left");
+    }
+    for name in &others {
+        assert!(claims.join(name).exists(), "{name} is gone");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_entry_that_is_no_claim_stops_no_other_commit() {
+    use std::{os::unix::fs::symlink, process::Command};
+    let odd: [fn(&Path); 4] = [
+        |path| fs::create_dir(path).unwrap(),
+        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| symlink("nowhere", path).unwrap(),
+        |path| symlink("/dev/zero", path).unwrap(),
+    ];
+    for (at, make) in odd.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let claims = folder.path().join("claims");
+        let store = open(&claims);
+        store.claim(request("pay", NOW)).await.unwrap();
+        let path = files(&claims).remove(0);
+        fs::remove_file(&path).unwrap();
+        make(&path);
+        for store in [&store, &open(&claims)] {
+            let checked = async {
+                for name in ["pay", "other", "pay"] {
+                    let claim = store.claim(request(name, NOW)).await.unwrap();
+                    assert_eq!(
+                        claim == Claim::Abandoned,
+                        name == "pay",
+                        "{name}, entry {at}"
+                    );
+                }
+                assert_eq!(store.purge(NOW).await.unwrap(), 0, "entry {at}");
+                let finished = store.finish(FLOW, "pay", b"TRV-1").await;
+                assert!(matches!(finished, Err(StoreError::Failed(_))), "entry {at}");
+            };
+            let ended = tokio::time::timeout(Duration::from_secs(30), checked).await;
+            ended.unwrap_or_else(|_| panic!("entry {at} hangs"));
+        }
+        assert!(path.symlink_metadata().is_ok(), "entry {at} is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_scan_forgets_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (claims, away) = (folder.path().join("claims"), folder.path().join("away"));
+    let store = FileStore::open_with(&claims, 5000).unwrap();
+    for name in ["a", "b", "c"] {
+        store.claim(request(name, NOW)).await.unwrap();
+    }
+    fs::rename(&claims, &away).unwrap();
+    store.purge(NOW).await.unwrap_err();
+    // With an empty shelf this would be an error of the folder, which is still missing.
+    let full = store.claim(request("d", NOW)).await;
+    assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
+    fs::rename(&away, &claims).unwrap();
+    assert_eq!(store.purge(EXPIRES).await.unwrap(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_folder_is_a_directory_of_the_user_that_runs_the_process() {
+    use askback::keys::{KeyError, KeySource};
+    use std::os::unix::fs::{chown, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let claims = folder.path().join("claims");
+    open(&claims);
+    let link = folder.path().join("link");
+    symlink(&claims, &link).unwrap();
+    for link in [&link, &link.join(""), &link.join(".")] {
+        let error = FileStore::open(link).unwrap_err().to_string();
+        assert!(error.contains("got a symbolic link"), "{error}");
+    }
+
+    let load = || KeySource::StateFile.load("travel", Some(folder.path()));
+    load().unwrap();
+    load().unwrap();
+    let key = folder.path().join("askback/travel.key");
+    assert_eq!(files(key.parent().unwrap()), std::slice::from_ref(&key));
+    // Only root can give a file away, and only root can use the private files of another user.
+    if chown(&claims, Some(12_345), None).is_err() {
+        return;
+    }
+    let error = FileStore::open(&claims).unwrap_err().to_string();
+    assert!(error.contains("belongs to user 12345"), "{error}");
+    assert_eq!(files(&claims), [] as [PathBuf; 0]);
+    chown(&key, Some(12_345), None).unwrap();
+    let error = load().unwrap_err();
+    assert!(matches!(error, KeyError::Unreadable { .. }), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("belongs to user 12345"), "{error}");
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_removes_no_claim() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("claims"));
+    store.claim(request("pay", NOW)).await.unwrap();
+    store.finish(FLOW, "pay", b"TRV-1").await.unwrap();
+    let days = |days: u64| NOW + days * 86_400_000;
+    // Nor does a later purge or claim at the same time, nor the return of the clock.
+    for now in [days(30), days(30), NOW, days(3)] {
+        assert_eq!(store.purge(now).await.unwrap(), 0, "at {now}");
+        store.claim(request("other", now)).await.unwrap();
+        let claim = store.claim(request("pay", now)).await.unwrap();
+        assert_eq!(claim, Claim::Done(b"TRV-1".to_vec()), "at {now}");
+    }
 }

@@ -176,7 +176,7 @@ fn faults_of_lists_are_found() {
     finds(
         old,
         "",
-        r#"s/"inputSchema":{"type":"object"/"inputSchema":{"type":"string"/"#,
+        r#"s/"additionalProperties":false,"type":"object"/"type":"string"/"#,
         "TO-10",
     );
     let ping = |method: &str| {

@@ -326,6 +326,7 @@ fn every_kind_of_message_becomes_a_hostile_one() {
             );
         }
         assert!(!readable.notifications.is_empty() && !readable.errors.is_empty());
-        assert!(!unreadable.notifications.is_empty() && !unreadable.results.is_empty());
+        // A result is read in spite of odd members: none is unreadable for its texts.
+        assert!(!unreadable.notifications.is_empty(), "{revision}");
     }
 }

@@ -438,8 +438,11 @@ impl<D: Database> VaultStore for D {
     }
 
     fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()> {
-        let mut appended = batch(appended(audit));
-        appended.before.extend(turn::<D>(audit));
+        // The turn decides, so that each later statement sees the lines of those whose turn came before.
+        let mut appended = match turn::<D>(audit) {
+            Some(turn) => batch(turn).then(appended(audit)),
+            None => batch(appended(audit)),
+        };
         if let Some(holder) = audit.holder() {
             let mut values = rows::holder(holder);
             values.push(count(most));

@@ -323,8 +323,8 @@ fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
     let head = r#"{"jsonrpc":"2.0","id":2,"result":"#;
     for (rest, why) in [
         (r#"{"tools":[NaN]}}"#, "the message is not JSON"),
-        ("{\"tools\":[\"a\tb\"]}}", "control character"),
-        (r#"{"tools":["#, "EOF"),
+        ("{\"tools\":[\"a\tb\"]}}", "the message is not JSON"),
+        (r#"{"tools":["#, "not JSON"),
         (r#"{"tools":[]},}"#, "the message is not JSON"),
     ] {
         check_line(&format!("{head}{rest}"), why, why);
@@ -353,6 +353,11 @@ fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
         r#"{"level":"error","error":"no disk","id":"x"}"#,
         r#"{"level":"error","error":"no disk"}"#,
         r#"{"error": NaN}"#,
+        r#"{"level":"warn","id":null,"error":"cache miss"}"#,
+        r#"{"id":{"$oid":"1"},"error":"no row"}"#,
+        r#"{"id":2,"result":"row"}"#,
+        r#"{"id":2,"error": Error: boom"#,
+        "content-length: 5 bytes read",
         "result: 7",
         "Content",
         r#"[{"id":2}]"#,

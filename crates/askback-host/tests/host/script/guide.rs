@@ -37,7 +37,7 @@ fn the_guide_names_every_member() {
         let refused = Script::parse(at).expect_err("there is no such member");
         // It says which members there are.
         let told = refused.to_string();
-        let (_, members) = told.split_once("expected").expect(at);
+        let (_, members) = told.split_once("known: ").expect(at);
         let members: Vec<_> = members.split('`').skip(1).step_by(2).collect();
         assert!(!members.is_empty(), "{told}");
         for member in members {

@@ -14,11 +14,7 @@ use askback_core::{
     protocol::ClientRequest,
     revision::Kind,
 };
-use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue,
-    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION},
-    request::Parts,
-};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, request::Parts};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -40,24 +36,36 @@ pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
 /// Returns what handlers may take of a request, if one of them does: not the headers and extensions that prove
 /// who asks.
 pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
-    const PROOFS: [HeaderName; 5] = [
-        AUTHORIZATION,
-        PROXY_AUTHORIZATION,
-        COOKIE,
-        HeaderName::from_static("dpop"),
-        SESSION_ID,
-    ];
     if !shared.catalog.load().takes_extensions {
         return None;
     }
     let mut extensions = parts.extensions.clone();
     // Handlers ask their context, which notes that they did.
     extensions.remove::<Principal>();
+    #[cfg(feature = "oauth-server")]
+    extensions.remove::<crate::authorization::server::Granted>();
     let headers = parts.headers.iter();
-    let harmless = headers.filter(|(name, value)| !PROOFS.contains(name) && !value.is_sensitive());
+    let harmless = headers.filter(|(name, value)| !is_proof(name) && !value.is_sensitive());
     let harmless = harmless.map(|(name, value)| (name.clone(), value.clone()));
     extensions.insert(HeaderMap::from_iter(harmless));
     Some(Arc::new(extensions))
+}
+
+/// Whether a header proves who asks, by its name: also those that proxies and clouds put there.
+fn is_proof(name: &HeaderName) -> bool {
+    const PARTS: [&str; 9] = [
+        "auth",
+        "token",
+        "api-key",
+        "apikey",
+        "assertion",
+        "secret",
+        "cookie",
+        "jwt",
+        "dpop",
+    ];
+    let name = name.as_str();
+    name == SESSION_ID.as_str() || PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Gives a call what its handler may take of its request.

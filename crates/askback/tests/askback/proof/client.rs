@@ -374,7 +374,7 @@ impl<L: Link> Client<L> {
 impl Question {
     fn words(params: &Value) -> &str {
         let message = params["message"].as_str().expect("a message");
-        message.split("\n\n").next().unwrap_or(message)
+        message.split(" \n\n").next().unwrap_or(message)
     }
 
     fn read(params: &Value) -> Self {

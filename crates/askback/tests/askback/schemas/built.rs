@@ -282,8 +282,12 @@ fn a_resource_is_at_a_uri() {
     for uri in ["notes://{name}", "notes:///{+path}", "notes:{a}/{b}"] {
         assert_eq!(wrong(template(uri)), "nothing", "{uri}");
     }
-    for uri in ["{name}", "notes/{name}", "notes://a b/{name}"] {
+    for uri in ["{name}", "notes/{name}"] {
         let expected = Some(BuildError::Uri(uri.to_owned()));
+        assert_eq!(template(uri).build().err(), expected, "{uri}");
+    }
+    for uri in ["notes://a b/{name}", "notes://ä/{name}"] {
+        let expected = Some(BuildError::Template(uri.to_owned()));
         assert_eq!(template(uri).build().err(), expected, "{uri}");
     }
 }
