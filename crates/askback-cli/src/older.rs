@@ -86,7 +86,7 @@ impl AskingRevision {
 }
 
 fn path() -> Option<std::path::PathBuf> {
-    state_dir().map(|state| state.join("askback").join("asks-in-2025-11-25.json"))
+    state_dir().map(|state| state.join("askback").join("asks-in-handshakes.json"))
 }
 
 fn read() -> Option<BTreeSet<String>> {

@@ -92,6 +92,16 @@ pub fn create(path: &Path) -> io::Result<OwnFile> {
     open(options.write(true).create(true).truncate(true), path)
 }
 
+/// Opens a file for a person who named it, to add to it.
+///
+/// # Errors
+///
+/// Those of the file.
+pub fn append(path: &Path) -> io::Result<OwnFile> {
+    let mut options = OpenOptions::new();
+    open(options.create(true).append(true), path)
+}
+
 /// Whether the file of this true path, as it is now or where it is gone, is as this process writes or left it.
 pub fn left_so(path: &Path, now: Option<Mark>) -> bool {
     match written().get(path) {

@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    fs::{File, OpenOptions},
     io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -10,7 +9,10 @@ use std::{
 
 use askback_host::{remarks::StderrMode, text::given, words};
 
-use crate::error::Error;
+use crate::{
+    error::Error,
+    own_files::{self, OwnFile},
+};
 
 /// What `--stderr` is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub enum StderrTo {
 }
 
 /// A file to which lines are added.
-pub type StderrFile = Arc<Mutex<File>>;
+pub type StderrFile = Arc<Mutex<OwnFile>>;
 
 impl StderrTo {
     /// Reads what `--stderr` is given.
@@ -57,8 +59,7 @@ impl StderrTo {
         let Self::File(path) = self else {
             return Ok(None);
         };
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|error| {
+        let file = own_files::append(path).map_err(|error| {
             let path = given(path.display());
             Error::usage(words!("{} cannot be written: {}", path, given(error)))
         })?;

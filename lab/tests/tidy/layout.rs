@@ -2,34 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Problem, assert_found, assert_none, code::code, tree::Tree};
-
-/// The most lines of code in a file, without comments, blank lines and tests.
-const LONGEST: usize = 500;
-
-/// Files that may be longer, and why. The list may only shrink.
-const LONGER: &[(&str, &str)] = &[];
+use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 /// Names under which things are put that belong elsewhere.
 const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
-
-fn lengths(tree: &Tree, longer: &[(&str, &str)]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (path, text) in tree.sources() {
-        let excused = longer.iter().any(|(file, _)| *file == path);
-        let code = code(text);
-        let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
-        if lines > LONGEST && !excused {
-            problems.push(format!(
-                "{path} has {lines} lines of code, more than {LONGEST}"
-            ));
-        }
-        if lines <= LONGEST && excused {
-            problems.push(format!("{path} needs no exception any more"));
-        }
-    }
-    problems
-}
 
 /// Rust files that no `mod` leads to, in sources and tests alike.
 fn forgotten(tree: &Tree) -> Vec<Problem> {
@@ -116,31 +92,6 @@ fn drawers(tree: &Tree) -> Vec<Problem> {
         }
     }
     problems
-}
-
-#[test]
-fn files_can_be_read_in_one_sitting() {
-    assert_none(lengths(&Tree::project(), LONGER));
-
-    let long = "let a = 1;\n".repeat(LONGEST + 1);
-    let documented = "// words\n\n".repeat(LONGEST);
-    let tested = format!("#[cfg(test)]\nmod tests {{\n{long}");
-    let bad = Tree::of([
-        ("crates/a/src/documented.rs", &*documented),
-        ("crates/a/src/excused.rs", &*long),
-        ("crates/a/src/long.rs", &*long),
-        ("crates/a/src/short.rs", "let a = 1;"),
-        ("crates/a/src/tested.rs", &*tested),
-        ("crates/a/tests/a/main.rs", &*long),
-    ]);
-    let longer = [
-        ("crates/a/src/excused.rs", ""),
-        ("crates/a/src/short.rs", ""),
-    ];
-    assert_found(
-        &lengths(&bad, &longer),
-        &["long.rs has 501", "short.rs needs no exception"],
-    );
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! packages) to a list of problems. It is run over the project, where it must find none, and over
 //! a bad sample, where it must find what is wrong: a rule that cannot fail checks nothing.
 
-mod circles;
 mod code;
 mod documents;
 mod features;
@@ -17,7 +16,6 @@ mod reference;
 mod requirements;
 mod sources;
 mod tree;
-mod wording;
 
 /// Something that breaks a rule, and where.
 type Problem = String;

@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::http::{Place, Places};
+use askback::http::{ConnectionPlace, ConnectionPlaces};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -45,7 +45,7 @@ pub(super) async fn returned(
         uri: uri.to_owned(),
         is_answer: Box::new(is_answer),
     });
-    let places = Places::new(CONNECTIONS);
+    let places = ConnectionPlaces::new(CONNECTIONS);
     let (answers, mut answered) = mpsc::channel(1);
     // Dropped with this future, and every connection with it.
     let mut connections = JoinSet::new();
@@ -87,7 +87,7 @@ struct Wanted {
 }
 
 /// Answers one request; gives the address it asked for, if that is what is waited for.
-async fn serve(mut stream: TcpStream, place: &Place, wanted: &Wanted) -> Option<String> {
+async fn serve(mut stream: TcpStream, place: &ConnectionPlace, wanted: &Wanted) -> Option<String> {
     let (read, mut write) = stream.split();
     let head = head(read).await?;
     place.work();

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use askback::http::Places;
+use askback::http::ConnectionPlaces;
 use askback_connect::PeerUser;
 use bytes::Bytes;
 use http::{
@@ -40,7 +40,7 @@ pub(super) async fn serve<F>(
 ) where
     F: Future<Output = Answer> + Send + 'static,
 {
-    let places = Places::new(CONNECTIONS);
+    let places = ConnectionPlaces::new(CONNECTIONS);
     loop {
         let Ok((stream, remote)) = listener.accept().await else {
             time::sleep(PAUSE).await;

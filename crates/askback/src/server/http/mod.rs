@@ -47,7 +47,7 @@ pub use body::Body;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 #[doc(hidden)]
-pub use waiting::{Place, Places};
+pub use waiting::{ConnectionPlace, ConnectionPlaces};
 
 use self::{beside::Beside, protected::Protected, sessions::Sessions, stop::Stop};
 use super::{RunError, Server, ServerBuilder, Shared};

@@ -22,7 +22,7 @@ use super::{
     service::Service,
     sessions::Sessions,
     stop::{Phase, Stop},
-    waiting::{BREATH, Places},
+    waiting::{BREATH, ConnectionPlaces},
 };
 use crate::{ctx::RunningCommits, server::budget::Budget};
 
@@ -39,7 +39,7 @@ pub(super) async fn serve(
 ) {
     let mut door = Door {
         heads: Budget::of_heads(service.shared().limits()),
-        places: Places::new(service.shared().limits().http.connections),
+        places: ConnectionPlaces::new(service.shared().limits().http.connections),
         next: None,
         is_full: false,
         listener,
@@ -128,7 +128,7 @@ pub(super) async fn stop(
 /// Where connections come in.
 struct Door {
     listener: TcpListener,
-    places: Places,
+    places: ConnectionPlaces,
     heads: Budget,
     path: Arc<str>,
     beside: Beside,

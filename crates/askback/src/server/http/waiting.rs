@@ -24,21 +24,21 @@ const GIVING_WAY: usize = 256;
 /// Stands for the time since which a connection waits that is at work.
 const AT_WORK: u64 = u64::MAX;
 
-/// Places for connections. If all are taken, the connections that have waited for the longest give way.
+/// Room for connections. If all are taken, the connections that have waited for the longest give way.
 #[derive(Debug)]
-pub struct Places {
+pub struct ConnectionPlaces {
     room: Arc<Semaphore>,
     waiting: Arc<Waiting>,
 }
 
 /// The place of a connection, as long as there is one.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionPlace {
     present: Present,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl ConnectionPlaces {
     /// Creates so many places.
     #[must_use]
     pub fn new(most: usize) -> Self {
@@ -53,9 +53,9 @@ impl Places {
     /// # Panics
     ///
     /// Never: places are not closed.
-    pub async fn take(&self) -> Place {
+    pub async fn take(&self) -> ConnectionPlace {
         let permit = self.permit().await;
-        Place {
+        ConnectionPlace {
             _permit: permit.expect("the semaphore is not closed"),
             present: self.waiting.enter(),
         }
@@ -79,7 +79,7 @@ impl Places {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Notes that a whole request has come: from now on, the connection gives way to no other.
     pub fn work(&self) {
         self.present.0.work();
