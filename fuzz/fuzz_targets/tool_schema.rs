@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use askback::{Result, PlainJson, Server, Tool, protocol::Schema, testing::Wire};
+use askback::{PlainJson, Result, Server, Tool, protocol::Schema, testing::Wire};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;

@@ -160,7 +160,7 @@ pub use server::{
 pub mod __private {
     #[cfg(feature = "server")]
     pub use crate::error::Cause;
-    #[cfg(feature = "schemars")]
+    #[cfg(all(feature = "schemars", feature = "server"))]
     pub use crate::handler::{ArgumentReader, Gathered, Nested, ObjectSchema};
     #[cfg(feature = "server")]
     pub use crate::handler::{

@@ -350,9 +350,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Arguments`] where the arguments are no object, [`ClientError::Output`] where the
-    /// result does not fit the schema, and [`ClientError::OutputSchema`] where nothing can be checked by
-    /// it; see [`ClientError`].
+    /// [`ClientError::Arguments`] if the arguments are no object, and [`ClientError::Output`] if the
+    /// result does not fit the schema; see [`ClientError`].
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> PendingCall<CallToolResult> {
         self.call(name, &arguments, false)
     }
