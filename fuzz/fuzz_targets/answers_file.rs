@@ -4,11 +4,11 @@
 
 #![no_main]
 
-use askback_cli::{
+use askback_core::{forms::FormSchema, limits::Limits};
+use askback_host::{
     model::{Ask, Asker, Call, Question, Reached, Reply, link},
     script::{Answer, Mode, Script, rule_for},
 };
-use askback_core::{forms::FormSchema, limits::Limits};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

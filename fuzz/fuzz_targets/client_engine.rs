@@ -195,7 +195,8 @@ impl Peer {
 
     fn disconnect(&mut self) {
         self.transport = Transport::Closed;
-        self.engine.handle_disconnected("it ended", self.now);
+        self.engine
+            .handle_disconnected(&"it ended".into(), self.now);
     }
 
     fn wait(&mut self, span: Duration) {
