@@ -129,6 +129,11 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
         true => Ok(()),
         false => wrong(&format!("expected {questions} questions and {says:?}")),
     };
+    // No person is at these clients: they refuse at once, unless the machine is slow.
+    let refused = |questions, says| {
+        let by_itself = "the client turned the question down by itself";
+        expect(questions, by_itself).or_else(|_| expect(questions, says))
+    };
     match scenario.as_str() {
         "form" | "two" | "decline" | "no value" | "cancelled question" if !forms => {
             match asked == 0 && seen["failed"] == true {
@@ -168,12 +173,12 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
             }
         }
         "two" => expect(2, "Booked: Barcelona"),
-        "decline" => expect(2, "declined"),
+        "decline" => refused(2, "declined"),
         // The tool has an output schema, so that a result without a value is a failure: clients that
         // check results refuse any other.
         "no value" if seen["failed"] != true => wrong("expected a failure"),
-        "no value" => expect(1, "declined"),
-        "cancelled question" => expect(2, "cancel"),
+        "no value" => refused(1, "declined"),
+        "cancelled question" => refused(2, "cancel"),
         "sampling" => expect(1, ADVICE),
         "roots" if run.transport == Transport::Stdio => expect(0, "Saved to "),
         "roots" => expect(0, "file://"),
