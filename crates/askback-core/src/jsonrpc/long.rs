@@ -167,13 +167,13 @@ mod tests {
             true,
             false,
         );
+        // A line without a version or an id at its beginning may belong to a log.
         check(
             r#"{"result":["…",{"b":1,"id":7}],"jsonrpc":"2.0"}"#,
             None,
-            true,
+            false,
             false,
         );
-        // It may be a line of a log.
         check(r#"{"result":"…,\"id\":7}"}"#, None, false, false);
         check(
             r#"[{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}]"#,
