@@ -208,12 +208,6 @@ impl Host {
         self.leaf.print(rows)
     }
 
-    /// Shows a picture of a result, where the front end can.
-    pub fn picture(&mut self, picture: &[u8]) {
-        self.flush();
-        self.leaf.picture(picture);
-    }
-
     /// Lets the person look through a text on a screen of its own, while a line is wanted. Returns
     /// whether the front end has such a screen.
     pub fn view(&mut self, put: impl Fn(&mut Page) + Send + 'static) -> bool {

@@ -45,9 +45,6 @@ pub trait Leaf {
         out::print(&rows)
     }
 
-    /// Shows a picture of a result, where that can be done.
-    fn picture(&mut self, _: &[u8]) {}
-
     /// Lets the person look through a text on a screen of its own, which `put` puts on a page of any
     /// width. Returns whether there is such a screen.
     fn view(&mut self, _: Box<dyn Fn(&mut Page) + Send>) -> bool {

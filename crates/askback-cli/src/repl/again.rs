@@ -24,10 +24,6 @@ use crate::{
     suite::record::{Recorded, Recorder, Request},
 };
 
-/// The most files of a result that are shown as pictures: a server may send hundreds at once, and each
-/// takes its time.
-const PICTURES: usize = 8;
-
 /// A call that the person makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
@@ -176,9 +172,6 @@ impl Repl<'_> {
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
             let files = content::files(&result.json);
-            for picture in files.iter().take(PICTURES) {
-                self.session.host.picture(picture);
-            }
             if !files.is_empty() {
                 let words = "/save FILE writes it to a file.";
                 self.session.host.page().note(Style::Dim, words);

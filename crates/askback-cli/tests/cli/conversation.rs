@@ -107,41 +107,6 @@ fn what_a_server_tells_unasked_is_asked_for() {
     .says("the server does not tell of changes of resources");
 }
 
-/// Two pixels of red above one of blue and one of red, as PNG.
-const SQUARE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVQI12P8zwAF//8zMAAAFAgC/2DmVZ8AAAAASUVORK5CYII=";
-
-/// Asks a terminal for its attributes.
-const ATTRIBUTES: &str = "\x1b[c";
-
-#[test]
-fn a_picture_is_shown_where_the_terminal_can() {
-    // The first of the two files is a picture.
-    let scratch = Scratch::new("picture");
-    let server = scratch.file("server.sh", &SERVER.replace("b25l", SQUARE));
-    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
-    let draw = |terminal: &mut Terminal| {
-        terminal.until("> ").press("/call draw").until("/call draw");
-        terminal
-            .press(ENTER)
-            .until("/save FILE writes it to a file.");
-    };
-    let kitty = [("TERM", "xterm-kitty")];
-    let mut terminal = Terminal::open_with(&words, 80, &kitty);
-    draw(&mut terminal);
-    let gutter = "|\r\n".repeat(12);
-    let picture = format!("\x1b_Ga=T,f=100,q=2,r=12,m=0;{SQUARE}\x1b\\");
-    assert!(terminal.wrote(&format!("{gutter}\x1b7\x1b[12A\x1b[3G{picture}\x1b8")));
-    assert!(!terminal.wrote(ATTRIBUTES));
-    terminal.press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-
-    let mut terminal = Terminal::open(&words, 80);
-    draw(&mut terminal);
-    assert!(!terminal.wrote(SQUARE) && !terminal.wrote("\x1bP"));
-    terminal.press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
 /// Has one tool more once the first was called.
 const GROWING: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
@@ -176,65 +141,6 @@ fn a_list_that_has_changed_is_offered_as_it_is_now() {
     terminal.until("| planted").until("Tools 2");
     terminal.press("harv").until("/call harvest");
     terminal.press(CTRL_C).press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
-#[test]
-fn a_picture_is_drawn_in_sixels_where_the_terminal_says_that_it_has_them() {
-    // What the terminal answers, and whether the picture is drawn.
-    #[track_caller]
-    fn check(name: &str, answer: &str, is_drawn: bool) {
-        let scratch = Scratch::new(name);
-        let server = scratch.file("server.sh", &SERVER.replace("b25l", SQUARE));
-        let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
-        let mut terminal = Terminal::open(&words, 80);
-        terminal.until("> ");
-        assert_eq!(terminal.times(ATTRIBUTES), 0, "it is asked by then");
-        terminal.press("/call dra").until("/call dra");
-        terminal.press(answer).press("w").until("/call draw");
-        terminal
-            .press(ENTER)
-            .until("/save FILE writes it to a file.");
-        let red_and_blue = "#0;2;0;0;100#1;2;100;0;0#0A$#1@B-";
-        let sixels = format!("\x1bP0;1q\"1;1;2;2{red_and_blue}\x1b\\\x1b8");
-        assert_eq!(terminal.wrote(&sixels), is_drawn);
-        assert_eq!(terminal.wrote("\x1bP"), is_drawn);
-        assert_eq!(terminal.times(ATTRIBUTES), 1, "it is asked once");
-        terminal.press(CTRL_D);
-        assert_eq!(terminal.end(), Some(0));
-    }
-    check("sixels", "\x1b[?62;4;22c", true);
-    check("no-sixels", "\x1b[?62;22c", false);
-    check("no-answer", "", false);
-}
-
-#[test]
-fn a_terminal_that_is_left_at_once_is_not_asked() {
-    let scratch = Scratch::new("left");
-    let server = scratch.file("server.sh", SERVER);
-    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
-    let mut terminal = Terminal::open(&words, 80);
-    // Nobody would read the answer but the shell.
-    terminal.until("> ").press(CTRL_D);
-    assert_eq!(terminal.ended(), Some(0));
-    assert_eq!(terminal.times(ATTRIBUTES), 0);
-}
-
-#[test]
-fn so_many_pictures_of_a_result_are_shown() {
-    let scratch = Scratch::new("pictures");
-    let picture = r#"{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"b25l\"}"#;
-    assert!(SERVER.contains(picture));
-    let pictures = [picture; 20].join(",").replace("b25l", SQUARE);
-    let server = scratch.file("server.sh", &SERVER.replace(picture, &pictures));
-    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &server, ALL];
-    let mut terminal = Terminal::open_with(&words, 80, &[("TERM", "xterm-kitty")]);
-    terminal.until("> ").press("/call draw").until("/call draw");
-    terminal
-        .press(ENTER)
-        .until("/save FILE writes it to a file.");
-    assert_eq!(terminal.times("\x1b_Ga=T"), 8);
-    terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
 

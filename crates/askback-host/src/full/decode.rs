@@ -25,7 +25,6 @@ pub(super) struct Decoder {
     pasting: Option<Vec<u8>>,
     /// When bytes came last.
     came: Duration,
-    draws_sixels: bool,
 }
 
 impl Decoder {
@@ -65,11 +64,6 @@ impl Decoder {
         }
     }
 
-    /// Whether the terminal said that it draws sixels.
-    pub(super) fn draws_sixels(&self) -> bool {
-        self.draws_sixels
-    }
-
     /// Reads the next event: some if bytes were used up, with the event that they are.
     fn next(&mut self) -> Option<Option<Event>> {
         if let Some(text) = &mut self.pasting {
@@ -106,11 +100,12 @@ impl Decoder {
                     self.pasting = Some(Vec::new());
                     return Some((used, None));
                 }
-                if let Some(answer) = parameters.strip_prefix(b"?") {
-                    self.draws_sixels |= last == b'c' && has_sixels(answer);
-                    return Some((used, None));
-                }
-                Some((used, sequence(parameters, last)))
+                // An answer of the terminal is no key.
+                let event = match parameters.starts_with(b"?") {
+                    true => None,
+                    false => sequence(parameters, last),
+                };
+                Some((used, event))
             }
             b'O' => {
                 let last = *self.bytes.get(2)?;
@@ -140,12 +135,6 @@ impl Decoder {
             Some(key(KeyCode::Char(c), KeyModifiers::NONE)),
         ))
     }
-}
-
-/// Whether sixels are among the attributes of a terminal, which follow the kind that it is.
-fn has_sixels(attributes: &[u8]) -> bool {
-    let mut attributes = attributes.split(|&byte| byte == b';').skip(1);
-    attributes.any(|attribute| attribute == b"4")
 }
 
 fn paste(text: &[u8]) -> Event {
@@ -281,34 +270,6 @@ mod tests {
             &[Key::Paste("one\ntwo".into()), Key::Char('x')],
         );
         check(b"\xff\xffx", &[Key::Char('x')]);
-    }
-
-    #[test]
-    fn a_terminal_that_draws_sixels_says_so() {
-        #[track_caller]
-        fn check(answer: &[u8], draws_sixels: bool) {
-            let mut decoder = Decoder::default();
-            // Keys around it stay what they are.
-            let bytes = [b"a", answer, b"b"].concat();
-            let (before, after) = bytes.split_at(bytes.len().saturating_sub(2));
-            let mut events = decoder.feed(before, at(1));
-            events.extend(decoder.feed(after, at(1)));
-            assert_eq!(keys(events), [Key::Char('a'), Key::Char('b')]);
-            assert_eq!(decoder.draws_sixels(), draws_sixels);
-        }
-        check(b"\x1b[?62;4c", true);
-        check(b"\x1b[?63;1;2;4;6;9;15;16;22;28c", true);
-        check(
-            b"\x1b[?65;1;2;3;4;6;8;9;14;18;21;22;23;24;28;29;32;42;46;52;314c",
-            true,
-        );
-        check(b"\x1b[?6c", false);
-        // The first says what kind it is.
-        check(b"\x1b[?4;6c", false);
-        check(b"\x1b[?64;1;2;14;44c", false);
-        check(b"\x1b[>1;4;0c", false);
-        check(b"\x1b[?1;4S", false);
-        check(b"\x1b[?2026;4$y", false);
     }
 
     #[test]

@@ -55,12 +55,6 @@ impl Key {
         matches!(self, Self::Esc | Self::Ctrl('c') | Self::F(_))
     }
 
-    /// Whether more keys follow before anything comes of it, so that an answer of the terminal is here
-    /// before the program can have ended.
-    pub(super) fn begins_a_line(&self) -> bool {
-        !matches!(self, Self::Ctrl(_) | Self::F(_) | Self::Enter | Self::Esc)
-    }
-
     /// Reads an event of the terminal; none for what is no key.
     pub(super) fn read(event: Event) -> Option<Self> {
         match event {

@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     thread,
     time::Duration,
@@ -35,14 +32,13 @@ pub(super) struct Keys {
     is_closed: bool,
 }
 
-/// Whether events are read, and what the terminal said beside them.
+/// Whether events are read.
 #[derive(Default)]
 struct Gate {
     is_shut: Mutex<bool>,
     opened: Condvar,
     /// Held while the terminal is read.
     reading: Mutex<()>,
-    draws_sixels: AtomicBool,
 }
 
 impl Keys {
@@ -95,11 +91,6 @@ impl Keys {
         self.is_closed
     }
 
-    /// Whether the terminal said that it draws sixels.
-    pub(super) fn draws_sixels(&self) -> bool {
-        self.gate.draws_sixels.load(Ordering::Relaxed)
-    }
-
     /// Leaves what is typed from now on to another program.
     pub(super) fn shut(&self) {
         *held(&self.gate.is_shut) = true;
@@ -123,10 +114,7 @@ impl Gate {
         if *held(&self.is_shut) {
             return Ok(Vec::new());
         }
-        let events = source.read();
-        let draws_sixels = source.draws_sixels();
-        self.draws_sixels.store(draws_sixels, Ordering::Relaxed);
-        events
+        source.read()
     }
 }
 
@@ -161,10 +149,6 @@ impl Source {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    fn draws_sixels(&self) -> bool {
-        self.decoder.draws_sixels()
     }
 
     /// Whether bytes come within so long.
@@ -223,11 +207,6 @@ impl Source {
             true => read().map(|event| vec![event]),
             false => Ok(Vec::new()),
         }
-    }
-
-    /// None are known of: an answer of the terminal would come as keys here.
-    fn draws_sixels(&self) -> bool {
-        false
     }
 }
 

@@ -28,7 +28,6 @@ use super::{
     keys::Keys,
     meant,
     pager::{Pager, Put},
-    picture::{ATTRIBUTES, Pictures},
     region::Region,
     resizing::Resizing,
     screen::{Screen, Size},
@@ -78,8 +77,6 @@ pub struct Full {
     /// The text that the person looks through, and the rows of it that are seen.
     pager: Option<(Pager, Region)>,
     attention: Attention,
-    /// Whether the terminal is still to be asked for its attributes.
-    asks: bool,
     size: Size,
     resizing: Resizing,
     styled: bool,
@@ -115,8 +112,6 @@ impl Full {
             away: None,
             pager: None,
             attention: Attention::new(),
-            // Elsewhere the answer would come as keys.
-            asks: cfg!(unix) && Pictures::are_asked_for(variable),
             size: size(columns, rows),
             resizing: Resizing::default(),
             styled: Look::of_stderr().styled,
@@ -306,10 +301,6 @@ impl Leaf for Full {
         if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        if self.asks && desk.front().is_none() && self.prompt.is_some() && key.begins_a_line() {
-            self.asks = false;
-            self.write(ATTRIBUTES);
-        }
         let did = self
             .screen
             .press(talk, self.prompt.as_ref(), &key, &mut self.page);
@@ -437,21 +428,6 @@ impl Leaf for Full {
         Ok(())
     }
 
-    fn picture(&mut self, picture: &[u8]) {
-        if !out::is_seen() || !Pictures::have_room(self.size) {
-            return;
-        }
-        let draws_sixels = self.keys.draws_sixels();
-        let sixels = || draws_sixels.then(|| Pictures::sixels(self.size));
-        let pictures = Pictures::of(variable).or_else(sixels);
-        if let Some(codes) = pictures.and_then(|pictures| pictures.codes(picture)) {
-            self.close_pager();
-            let leave = self.left();
-            self.write(&leave);
-            self.write(&codes);
-        }
-    }
-
     fn view(&mut self, put: Put) -> bool {
         let leave = self.left();
         self.write(&leave);
@@ -482,10 +458,6 @@ impl Drop for Full {
         self.write(&text);
         restore();
     }
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 fn size(columns: u16, rows: u16) -> Size {

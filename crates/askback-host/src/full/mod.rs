@@ -22,15 +22,12 @@ mod link_code;
 mod meant;
 mod pager;
 mod pick;
-mod picture;
-mod pixels;
 mod question;
 mod reading;
 mod region;
 mod resizing;
 mod review;
 mod screen;
-mod sixel;
 mod suggested;
 mod under_way;
 
