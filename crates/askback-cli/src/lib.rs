@@ -39,7 +39,6 @@ pub mod permissions;
 pub mod private_file;
 pub mod probe;
 pub mod repl;
-pub mod replay;
 pub mod role;
 pub mod seconds;
 pub mod secret;

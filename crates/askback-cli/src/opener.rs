@@ -14,7 +14,6 @@ use crate::{
     kept_tasks::KeptTasks,
     locate::TargetArgs,
     older::AskingRevision,
-    replay::Replay,
     role::Role,
     stderr::{self, StderrFile},
     target::Reach,
@@ -30,8 +29,6 @@ pub struct Opener {
     pub reach: Reach,
     /// The file of servers that it is one of.
     pub beside: TargetArgs,
-    /// The recording that is played in its place.
-    pub replay: Option<Replay>,
     /// The way to the front end.
     pub relay: Relay,
     /// The sign-in, where the server may want one.
@@ -121,9 +118,6 @@ impl Opener {
             true => client.samples_with_tools(),
             false => client,
         };
-        if let Some(replay) = &self.replay {
-            return Ok(Box::pin(client.connect(replay.connect())));
-        }
         Ok(match &self.reach {
             Reach::Start(command) => Box::pin(client.connect(command.clone().child())),
             Reach::Address(address) => {

@@ -92,9 +92,6 @@ const RANDOM: usize = 32;
 /// The fewest characters of a token in a text that nothing else says to be secret.
 const TOKEN: usize = 16;
 
-/// The fewest characters of a secret that a text names.
-const NAMED: usize = 6;
-
 /// Whether a name is one that secrets have.
 pub fn is_name(name: &str) -> bool {
     let words = words(name);
@@ -124,10 +121,7 @@ pub fn is_plain_header(name: &str) -> bool {
 
 /// Whether something anywhere in a text seems to be a secret, where names are judged so.
 pub fn is_in(text: &str, is_name: fn(&str) -> bool) -> bool {
-    has_token(text)
-        || has_user(text)
-        || named(text, is_name).next().is_some()
-        || has_words(text, is_name)
+    has_token(text) || has_user(text) || has_named(text, is_name) || has_words(text, is_name)
 }
 
 /// Whether an argument of a call seems to be a secret, or to hold one.
@@ -173,21 +167,6 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The secrets in a text that nothing else says to be secret: tokens of widespread services, what stands behind the name of
-/// a secret or a word before a token, users with their passwords in URLs, and private keys. What begins as a token and is
-/// shorter, or has no digit, is a word.
-pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let parts = parts(text).map(|part| part.trim_end_matches('.'));
-    let tokens =
-        parts.filter(|part| is_long(part) && (begins(part, &BEGINNINGS) || begins(part, &WORDY)));
-    let named = named(text, is_name).filter_map(named_value);
-    tokens
-        .chain(named)
-        .chain(behind_schemes(text))
-        .chain(users(text))
-        .chain(private_keys(text))
-}
-
 fn begins(part: &str, known: &[&str]) -> bool {
     known.iter().any(|begin| part.starts_with(begin))
 }
@@ -197,71 +176,9 @@ fn is_long(part: &str) -> bool {
     part.len() >= TOKEN && part.contains(|c: char| c.is_ascii_digit())
 }
 
-/// The value at the beginning of what stands behind the name of a secret. A word in small letters may be one of a sentence.
-fn named_value(behind: Behind<'_>) -> Option<&str> {
-    let is_end = |c: char| c.is_whitespace() || "\"'`\\,;&<>()[]{}".contains(c);
-    let value = match behind.quote {
-        Some(quote) => behind.value.split([quote, '\\']).next(),
-        None => behind
-            .value
-            .split(is_end)
-            .next()
-            .map(|word| word.trim_end_matches('.')),
-    };
-    value.filter(|value| is_coded(value))
-}
-
-/// The words of a text behind those that stand before a token.
-fn behind_schemes(text: &str) -> impl Iterator<Item = &str> {
-    let mut was_scheme = false;
-    text.split(|c: char| c.is_whitespace() || "\"'`\\,;:=<>()[]{}".contains(c))
-        .filter(|word| !word.is_empty())
-        .filter(move |word| {
-            let is_behind = std::mem::replace(&mut was_scheme, is_scheme(word));
-            is_behind && is_coded(word)
-        })
-}
-
 /// Whether a word stands before a token.
 fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word))
-}
-
-/// Whether a secret that a text names is none of its words.
-fn is_coded(word: &str) -> bool {
-    let has = |is: fn(char) -> bool| word.contains(is);
-    word.len() >= NAMED
-        && (has(|c| c.is_ascii_digit())
-            || has(char::is_lowercase) && word.chars().skip(1).any(char::is_uppercase))
-}
-
-/// The users with a password that URLs in a text name.
-fn users(text: &str) -> impl Iterator<Item = &str> {
-    text.match_indices("://").filter_map(|(at, sign)| {
-        let rest = beginning(&text[at.saturating_add(sign.len())..]);
-        let (user, _) = authority(rest).rsplit_once('@')?;
-        let (_, password) = user.split_once(':')?;
-        (!password.is_empty()).then_some(user)
-    })
-}
-
-/// The private keys in a text, each without the lines around it.
-fn private_keys(text: &str) -> Vec<&str> {
-    let mut keys = Vec::new();
-    let mut rest = text;
-    while let Some((_, behind)) = rest.split_once("-----BEGIN ") {
-        rest = behind;
-        let Some((label, behind)) = behind.split_once("-----") else {
-            break;
-        };
-        if label.contains("PRIVATE KEY") {
-            let (key, behind) = behind.split_once("-----").unwrap_or((behind, ""));
-            keys.push(key.trim());
-            rest = behind;
-        }
-    }
-    keys.retain(|key| key.len() >= TOKEN);
-    keys
 }
 
 /// The parts of a text that may be tokens. Behind an escape, as in JSON within the text, the part is one with the letters
@@ -345,36 +262,22 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOOKED_AT)]
 }
 
-/// The rest of a text behind the name of a secret, and a `=` or `:`.
-struct Behind<'a> {
-    /// The quote that the value begins with.
-    quote: Option<char>,
-    /// The value, and what follows.
-    value: &'a str,
-}
-
-/// The rests of a text behind names of secrets.
-fn named(text: &str, is_name: fn(&str) -> bool) -> impl Iterator<Item = Behind<'_>> {
+/// Whether a value stands behind the name of a secret, and a `=` or `:`.
+fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
     let is_quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
-    text.match_indices(['=', ':'])
-        .filter_map(move |(at, sign)| {
-            let before = text[..at].trim_end_matches(is_quote);
-            let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-            let name = &before[before.trim_end_matches(is_part).len()..];
-            if name.is_empty() || !is_name(name) {
-                return None;
-            }
-            let after = beginning(&text[at.saturating_add(sign.len())..]);
-            let value = after.trim_start_matches(|c| is_quote(c) || "=:-".contains(c));
-            let last = after[..after.len().saturating_sub(value.len())]
-                .chars()
-                .next_back();
-            let quote = last.filter(|c| "\"'".contains(*c));
-            // A variable stood behind it.
-            let is_bare = is_scheme(value.trim_end_matches(is_quote));
-            (!value.is_empty() && !is_bare && !after.starts_with("//"))
-                .then_some(Behind { quote, value })
-        })
+    text.match_indices(['=', ':']).any(|(at, sign)| {
+        let before = text[..at].trim_end_matches(is_quote);
+        let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        let name = &before[before.trim_end_matches(is_part).len()..];
+        if name.is_empty() || !is_name(name) {
+            return false;
+        }
+        let after = beginning(&text[at.saturating_add(sign.len())..]);
+        let value = after.trim_start_matches(|c| is_quote(c) || "=:-".contains(c));
+        // A variable stood behind it.
+        let is_bare = is_scheme(value.trim_end_matches(is_quote));
+        !value.is_empty() && !is_bare && !after.starts_with("//")
+    })
 }
 
 /// Whether a word before a token, or an option with the name of a secret, has a word behind it.
@@ -484,93 +387,10 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_in_any_text() {
-        let found = |text: &'static str| tokens(text).collect::<Vec<_>>();
-        for token in [
-            "ghp_0123456789abcdef",
-            "github_pat_11AAAAAAA0abc",
-            "sk-proj-0123456789",
-            "xoxb-1234567890-abc",
-            "AKIA0123456789ABCDEF",
-            "npm_0123456789abcdef",
-            "pypi-AgEIcHlwaS5vcmcC",
-            "dop_v1_0123456789abcdef",
-            "SG.0123456789abcdef.0123",
-            "whsec_0123456789abcdef",
-            "shpat_0123456789abcdef",
-            "xoxe.xoxp-1-0123456789",
-            "AGE-SECRET-KEY-1QQQQQQQQ",
-        ] {
-            for around in [
-                "", "It is ", "[\"", "a=", "(", "\n", "\\n", "a\\\\t", "\\u000a", "\\x0a", "?a%3D",
-            ] {
-                let text = format!("{around}{token}.\", ghp_short");
-                assert_eq!(tokens(&text).collect::<Vec<_>>(), [token], "{text}");
-            }
-        }
-        assert_eq!(
-            found("See https://ada:hush/@a.test, https://ada:hush@a.test/x"),
-            ["ada:hush"]
-        );
-        for text in [
-            "password=hunter2, and more",
-            "password: hunter2",
-            "It is PASSWORD = hunter2.\nx",
-            r#"{"password": "hunter2", "a": 1}"#,
-            r#"{\"db_password\":\"hunter2\"}"#,
-            "https://a.test/?access_token=hunter2&a=1",
-            "export API_KEY='hunter2'",
-            "Authorization: Basic hunter2==",
-            "it sent Bearer hunter2",
-            "token hunter2",
-        ] {
-            assert_eq!(found(text), ["hunter2"], "{text}");
-        }
-        assert_eq!(found("\"pass\": \"a b, 2\""), ["a b, 2"]);
-        assert_eq!(found("password: hunterTwo"), ["hunterTwo"]);
-        let key = "MIIE\nabcdef+/0123==";
-        for kind in ["", "RSA ", "ENCRYPTED "] {
-            let pem = format!(
-                "-----BEGIN {kind}PRIVATE KEY-----\n{key}\n-----END {kind}PRIVATE KEY-----"
-            );
-            let two = format!("{pem} and {pem}");
-            assert_eq!(tokens(&two).collect::<Vec<_>>(), [key, key]);
-            // Cut off.
-            let cut = pem.split("\n-----END").next().expect("a beginning");
-            assert_eq!(tokens(cut).collect::<Vec<_>>(), [key]);
-        }
-        let none = [""; 0];
-        for text in [
-            "",
-            "sk-1",
-            "pip install sk-learn-contrib-all",
-            "0123456789abcdefghp_",
-            "a_ghp_0123456789abcdef",
-            "https://a.test/ada:hush@b.test",
-            "https://ada@a.test",
-            "-----BEGIN PUBLIC KEY-----\nMIIE0123456789abcdef\n-----END PUBLIC KEY-----",
-            "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
-            "Password: required",
-            "password=string",
-            "pass: 12 of 14 tests",
-            "pypi-mirror-of-the-world",
-            "SG. 0123456789abcdef",
-            "maxTokens: 100000",
-            "Basic training, token ring, Bearer token",
-        ] {
-            assert_eq!(found(text), none, "{text}");
-        }
-    }
-
-    #[test]
     fn a_text_that_begins_again_and_again_is_looked_through_once() {
         for part in ["://", "=", "a=", "a://", "\"=", "bearer", "a:b@"] {
             let text = part.repeat(1 << 17);
             assert!(!is_in(&text, is_name), "{part}");
-            assert_eq!(tokens(&text).count(), 0, "{part}");
-        }
-        for part in ["-----BEGIN ", "-----BEGIN PRIVATE KEY-----"] {
-            assert_eq!(tokens(&part.repeat(1 << 17)).count(), 0, "{part}");
         }
     }
 }

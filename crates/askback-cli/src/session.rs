@@ -44,7 +44,6 @@ use crate::{
     opener::Opener,
     permissions::Permissions,
     probe::{Bounds, Way},
-    replay::Replay,
     role::Role,
     seconds::seconds,
     sign_in::SignInArgs,
@@ -117,9 +116,6 @@ pub struct SessionArgs {
     /// The server is built when it is started.
     #[arg(skip)]
     builds: bool,
-    /// The recording that is played in the place of the server.
-    #[arg(skip)]
-    replay: Option<Replay>,
     /// The messages of several sessions, one after the other.
     #[arg(skip)]
     log: Option<WireLog>,
@@ -279,13 +275,6 @@ impl SessionArgs {
     #[must_use]
     pub fn building(mut self) -> Self {
         self.builds = true;
-        self
-    }
-
-    /// Plays a recording in the place of the server.
-    #[must_use]
-    pub fn playing(mut self, replay: Replay) -> Self {
-        self.replay = Some(replay);
         self
     }
 

@@ -51,7 +51,7 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
 
 /// The preset values.
 fn holiday() -> Content {
-    let depart = Clock::of_this_machine().day("in 1 month");
+    let depart = Clock::of_this_machine().day("+1mo");
     let depart = depart.map(|day| ("depart", day.to_string()));
     [("destination", "Barcelona".to_owned())]
         .into_iter()

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, time::Instant};
 use askback_core::revision::Revision;
 use askback_host::{
     page::{Page, out},
-    text::{Words, given},
+    text::given,
     words,
 };
 use serde_json::value::RawValue;
@@ -14,7 +14,6 @@ use crate::{
     error::{Error, Outcome},
     locate::TargetArgs,
     own_files,
-    replay::{self, Replay},
     role::Role,
     session::{self, SessionArgs},
     sign_in::SignInArgs,
@@ -22,9 +21,7 @@ use crate::{
         file::Suite,
         report::{self, Format, Report},
         run::{CaseRun, Runner, Verdict, plan},
-        server::Server,
     },
-    target::Target,
     wire::Trace,
 };
 
@@ -84,16 +81,9 @@ pub struct TestArgs {
     /// The file of that report; else the standard output
     #[arg(long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
-    /// Play a recording in the place of the server, and compare what is sent with what was; without
-    /// FILE, the one that --record wrote beside the suite
-    #[arg(
-        long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        conflicts_with_all = ["url", "server", "config", "from", "command"]
-    )]
-    replay: Option<Option<PathBuf>>,
     /// Play another client in all cases: a known one, or one without some of what this one can do, such
     /// as codex, no-url; several with commas between them
-    #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read, conflicts_with = "replay")]
+    #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON
     #[arg(
@@ -131,36 +121,20 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
         return Err(Error::usage(words).hint("--revision runs the cases in one."));
     }
     let suite = Suite::load(&args.suite).map_err(Error::usage)?;
-    let replay = match &args.replay {
-        None => None,
-        Some(file) => {
-            let beside = || args.suite.with_extension(replay::EXTENSION);
-            let file = file.clone().unwrap_or_else(beside);
-            Some((Replay::load(&file).map_err(unplayable)?, file))
-        }
-    };
-    let revisions = revisions(&args, replay.as_ref().map(|(replay, _)| replay))?;
-    let planned = plan(&suite.cases, &args.filter, &revisions);
+    let planned = plan(&suite.cases, &args.filter, &args.revision);
     if planned.is_empty() {
         return Err(Error::usage("no case is to be run").hint(
             "--filter is a part of the name of a case, and --revision one of its revisions.",
         ));
     }
-    let mut target = match (&suite.server, &replay) {
-        (server, Some((_, file))) => {
-            let name = server.as_ref().map(Server::name);
-            Target {
-                name: name.unwrap_or_else(|| "recording".to_owned()),
-                ..Target::child(&file.display().to_string(), &[])
-            }
-        }
+    let mut target = match &suite.server {
         _ if args.target.is_named() => args.target.target()?,
-        (Some(server), None) => {
+        Some(server) => {
             let mut target = server.target(&suite.folder)?;
             args.target.add_to(&mut target)?;
             target
         }
-        (None, None) => {
+        None => {
             return Err(
                 Error::usage("the suite names no server, and neither do you").hint(
                     "Write server: {command: [my-server]} in the suite, or -- my-server behind it.",
@@ -185,10 +159,6 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let began = Instant::now();
     let mut unwritten = Ok(());
     let runner = Runner::new(target, session, &suite.before, args.bail);
-    let runner = match replay {
-        Some((replay, _)) => runner.playing(replay),
-        None => runner,
-    };
     let cases = runner
         .run(&planned, |case| {
             if unwritten.is_ok() {
@@ -214,34 +184,6 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
         _ => None,
     });
     Ok(())
-}
-
-/// The revisions in which cases are run, where any are named: those of a recording, of which the others
-/// know nothing.
-fn revisions(args: &TestArgs, replay: Option<&Replay>) -> Result<Vec<Revision>, Error> {
-    let Some(replay) = replay else {
-        return Ok(args.revision.clone());
-    };
-    let spoken = replay.revisions();
-    let is_meant =
-        |revision: &Revision| args.revision.is_empty() || args.revision.contains(revision);
-    let meant: Vec<_> = spoken.iter().copied().filter(is_meant).collect();
-    if meant.is_empty() {
-        let spoken: Vec<_> = spoken.iter().map(|revision| revision.as_str()).collect();
-        let error = match spoken.is_empty() {
-            true => Error::usage("the recording has no answer of a server"),
-            false => Error::usage(words!("the recording is in {}", given(spoken.join(", ")))),
-        };
-        return Err(error.hint("Record the session again in the revision that is meant."));
-    }
-    Ok(meant)
-}
-
-/// The error of a recording that cannot be played.
-fn unplayable(why: Words) -> Error {
-    Error::usage(why)
-        .hint("--record of call and open writes a recording beside the suite; --trace=FILE and")
-        .hint("/wire save FILE write one, too.")
 }
 
 /// The page of the lines for a person.

@@ -98,7 +98,7 @@ const WORDS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("sampling", &["ask", "session", "always", "never"]),
-    ("roots", &["add", "remove", "exclude", "none"]),
+    ("roots", &["add", "remove", "none"]),
     ("wire", &["all", "edit", "save"]),
     ("tasks", &["wait", "cancel"]),
     ("as", &["decline", "cancel", "timeout", "me"]),

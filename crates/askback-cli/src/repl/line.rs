@@ -195,7 +195,7 @@ pub(super) const HELP: [(&str, &str); 29] = [
     ("/resources", "list the resources"),
     ("/read URI", "read one"),
     (
-        "/roots [[add|remove|exclude] DIR… | none]",
+        "/roots [[add|remove] DIR… | none]",
         "show or choose the folders it may work in",
     ),
     (
@@ -607,7 +607,6 @@ mod tests {
         check("/unsubscribe", Command::Unsubscribe(None));
         check("/log warning", Command::Log(Some(LoggingLevel::Warning)));
         check("/roots", Command::Roots(Change::Show));
-        check("/roots exclude", Command::Lacks(ROOTS));
         let trouble = |lapse, other: Option<&str>| {
             let other = other.map(str::to_owned);
             Command::Trouble(Trouble { lapse, other })

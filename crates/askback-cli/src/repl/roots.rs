@@ -1,14 +1,9 @@
 //! The folders that a server may work in, as the person chooses them.
-//!
-//! The protocol knows a list of folders and nothing that is left out of one. A folder that is
-//! excluded is left out by a list that does without it: where it lies below a shared folder, the
-//! folders beside it are listed instead of that one.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     future::pending,
-    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -18,7 +13,7 @@ use askback_host::{
     folder,
     model::Folders,
     page::Style,
-    text::{Words, given},
+    text::Words,
     words,
 };
 use tokio::{task::spawn_blocking, time::sleep};
@@ -38,19 +33,13 @@ pub(super) enum Change {
     Add(Vec<String>),
     /// Share these no longer.
     Remove(Vec<String>),
-    /// Leave these out of the folders they are in.
-    Exclude(Vec<String>),
 }
 
 /// How `/roots` is written.
-pub(super) const ROOTS: &str =
-    "/roots, /roots DIR…, /roots none, or add, remove or exclude with DIR…";
+pub(super) const ROOTS: &str = "/roots, /roots DIR…, /roots none, or add or remove with DIR…";
 
 /// How often it is looked whether the shared folders are there.
 const EVERY: Duration = Duration::from_secs(1);
-
-/// The most folders that are listed instead of those that hold an excluded one.
-const INSTEAD: usize = 64;
 
 impl Change {
     /// Reads the words behind `/roots`.
@@ -64,9 +53,8 @@ impl Change {
             Some("none") if !has_more => Self::Set(Vec::new()),
             Some("add") if has_more => Self::Add(rest),
             Some("remove") if has_more => Self::Remove(rest),
-            Some("exclude") if has_more => Self::Exclude(rest),
             // A folder of that name is `./add`.
-            Some("add" | "remove" | "exclude") => return None,
+            Some("add" | "remove") => return None,
             Some(_) => Self::Set(words),
         })
     }
@@ -76,7 +64,7 @@ impl Change {
 ///
 /// # Errors
 ///
-/// Says which folder is none, is not shared, or is in none that is.
+/// Says which folder is none, or is not shared.
 fn choose(folders: &mut Folders, change: &Change) -> Result<(), Words> {
     match change {
         Change::Show => {}
@@ -89,49 +77,8 @@ fn choose(folders: &mut Folders, change: &Change) -> Result<(), Words> {
                 folders.remove(&path)?;
             }
         }
-        Change::Exclude(paths) => {
-            for path in all(paths)? {
-                folders.exclude(path)?;
-            }
-        }
     }
     Ok(())
-}
-
-/// The folders to be listed: the chosen ones, and instead of one that holds an excluded folder,
-/// those in it that do not.
-///
-/// # Errors
-///
-/// Says which folder cannot be read, or that there are too many.
-fn listed(folders: &Folders) -> Result<Vec<PathBuf>, Words> {
-    let mut listed = Vec::new();
-    let mut instead = 0_usize;
-    for chosen in folders.chosen() {
-        let mut open = vec![chosen.clone()];
-        while let Some(folder) = open.pop() {
-            if folders.excluded().contains(&folder) {
-                continue;
-            }
-            let holds = |excluded: &PathBuf| excluded.starts_with(&folder);
-            if folders.excluded().iter().any(holds) {
-                let inside = inside(&folder)
-                    .map_err(|error| words!("{}: {}", given(folder.display()), given(error)))?;
-                open.extend(inside.into_iter().rev());
-            } else if !listed.contains(&folder) {
-                instead = instead.saturating_add(usize::from(folder != *chosen));
-                listed.push(folder);
-            }
-            if instead.max(open.len()) > INSTEAD {
-                return Err(words!(
-                    "more than {} folders would be listed instead of {}",
-                    INSTEAD,
-                    given(chosen.display())
-                ));
-            }
-        }
-    }
-    Ok(listed)
 }
 
 /// Waits until a shared folder is gone, or one that was gone is there again (2026-07-28, client/roots, implementation
@@ -176,18 +123,6 @@ fn path_of(root: &Root) -> Option<PathBuf> {
     Url::parse(&root.uri).ok()?.to_file_path().ok()
 }
 
-/// The folders in a folder, in the order of their names; links lead elsewhere, and are none.
-fn inside(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
-    let mut inside = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            inside.insert(entry.path());
-        }
-    }
-    Ok(inside)
-}
-
 impl Repl<'_> {
     /// Tells the server that its list of folders is another one, for some are gone or there again.
     pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
@@ -214,20 +149,16 @@ impl Repl<'_> {
             let server = self.session.host.server();
             let mut folders = match server.desk().shared() {
                 // A yes to the question chose them.
-                Some(shared) if listed(server.folders()).ok() != Some(paths(shared)) => {
-                    Folders::of(paths(shared))
-                }
-                _ => server.folders().clone(),
+                Some(shared) => Folders::of(paths(shared)),
+                None => server.folders().clone(),
             };
             choose(&mut folders, change).map_err(Error::usage)?;
-            let listed = listed(&folders).map_err(Error::usage)?;
-            let roots = listed.iter().map(|path| folder::root(path));
+            let roots = folders.chosen().iter().map(|path| folder::root(path));
             let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
             self.session.host.share(folders, roots);
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-        let excluded = self.session.host.server().folders().excluded().to_vec();
         let page = self.session.host.page();
         match shared.as_deref() {
             None => page.say(
@@ -240,15 +171,6 @@ impl Repl<'_> {
                     page.note(Style::Plain, folder::shown(&root.uri));
                 }
             }
-        }
-        for path in &excluded {
-            page.note(Style::Plain, words!("not {}", given(path.display())));
-        }
-        if !excluded.is_empty() {
-            page.say(
-                Style::Dim,
-                "Folders beside those left out are listed as they are now, without files next to them.",
-            );
         }
         if shared.is_some_and(|shared| !shared.is_empty()) {
             page.say(
@@ -284,9 +206,7 @@ mod tests {
         check(&["./add"], Some(Change::Set(owned(&["./add"]))));
         check(&["add", "a", "b"], Some(Change::Add(owned(&["a", "b"]))));
         check(&["remove", "a"], Some(Change::Remove(owned(&["a"]))));
-        check(&["exclude", "a"], Some(Change::Exclude(owned(&["a"]))));
         check(&["add"], None);
-        check(&["exclude"], None);
     }
 
     // Shows RO-14.
@@ -314,16 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_in_no_folder_of_the_list() {
+    fn folders_are_added_and_removed() {
         let base = std::env::temp_dir().join(format!("askback-folders-{}", std::process::id()));
-        for folder in ["home/a/x", "home/a/y/deep", "home/b", "other"] {
+        for folder in ["home/a", "other"] {
             fs::create_dir_all(base.join(folder)).expect("it is ours");
         }
         let base = fs::canonicalize(&base).expect("it was made");
-        fs::write(base.join("home/file"), "").expect("it is ours");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(base.join("home/a/y"), base.join("home/link"))
-            .expect("it is ours");
         let words = |names: &str| -> Vec<String> {
             let names = names.split_whitespace();
             names
@@ -333,60 +249,22 @@ mod tests {
         let mut folders = Folders::default();
         let mut check = |change: Change, expected: Result<&str, &str>| {
             let changed = choose(&mut folders, &change);
+            let changed = changed.map_err(|error| error.as_str().to_owned());
             match expected {
                 Ok(expected) => {
-                    assert_eq!(changed, Ok(()), "{change:?}");
                     let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
-                    assert_eq!(listed(&folders), Ok(expected), "{change:?}");
+                    assert_eq!(changed, Ok(()), "{change:?}");
+                    assert_eq!(folders.chosen(), expected, "{change:?}");
                 }
-                Err(why) => {
-                    let error = changed.expect_err(why);
-                    assert!(error.as_str().contains(why), "{}", error.as_str());
-                }
+                Err(why) => assert!(changed.is_err_and(|error| error.contains(why)), "{why}"),
             }
         };
         check(Change::Set(words("home")), Ok("home"));
         check(Change::Add(words("other home")), Ok("home other"));
-        check(
-            Change::Exclude(words("home/a/y")),
-            Ok("home/a/x home/b other"),
-        );
-        check(Change::Exclude(words("home/b")), Ok("home/a/x other"));
-        check(
-            Change::Remove(words("home/a/x")),
-            Err("/roots exclude leaves it out"),
-        );
-        check(Change::Remove(words("nowhere")), Err("is not shared"));
-        check(Change::Exclude(words("nowhere")), Err("No such file"));
-        // A word about the folder itself is the last one.
-        check(Change::Add(words("home/b")), Ok("home/a/x home/b other"));
-        check(Change::Exclude(words("other")), Ok("home/a/x home/b"));
-        check(Change::Remove(words("home")), Ok("home/b"));
-        check(Change::Add(words("home")), Ok("home/b home/a/x"));
-        check(Change::Set(words("home")), Ok("home"));
-        check(
-            Change::Exclude(words("other")),
-            Err("other is in no shared folder"),
-        );
+        check(Change::Remove(words("home/a")), Err("is not shared"));
+        check(Change::Add(words("nowhere")), Err("No such file"));
+        check(Change::Remove(words("home")), Ok("other"));
         check(Change::Set(Vec::new()), Ok(""));
-        check(
-            Change::Exclude(words("home")),
-            Err("no folder is shared that one could be left out of"),
-        );
-
-        for number in 0..=INSTEAD {
-            fs::create_dir_all(base.join(format!("home/many{number}"))).expect("it is ours");
-        }
-        let mut folders = Folders::default();
-        let set = choose(&mut folders, &Change::Set(words("home")));
-        let excluded = choose(&mut folders, &Change::Exclude(words("home/b")));
-        assert_eq!((set, excluded), (Ok(()), Ok(())));
-        let error = listed(&folders).expect_err("they are too many");
-        assert!(
-            error.as_str().contains("more than 64"),
-            "{}",
-            error.as_str()
-        );
         fs::remove_dir_all(&base).expect("it is ours");
     }
 }

@@ -179,7 +179,6 @@ impl<'a> Room<'a> {
             waiting: waiting(&target),
             beside: args.target.file(),
             reach: target.reach,
-            replay: args.replay.clone(),
             relay,
             authorization,
             observer,

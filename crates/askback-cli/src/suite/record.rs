@@ -1,15 +1,14 @@
-//! Recording: a suite that is written from a session, for its author to go on with, and beside it the
-//! messages of the session, to play it again.
+//! Recording: a suite that is written from a session, for its author to go on with.
+//!
+//! Secrets that are known are left out: what the user gave for the server (headers, environment, secret arguments),
+//! secret fields of forms, and arguments and members with the names of secrets. What repeats one of these values is
+//! left out as well. A server may show secrets that nobody marked, so the file is for its author to read first.
 
-mod document;
-mod messages;
-mod protocol;
 mod secrets;
-mod target;
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt::Write as _,
     io,
     path::{Path, PathBuf},
@@ -29,49 +28,47 @@ use askback_host::{
 };
 use serde_json::{Map, Value, value::RawValue};
 use url::Url;
+use yaml_serde::{Mapping, Value as Yaml};
 
-use self::{
-    document::{Map as Members, Message, Part},
-    messages::Messages,
-    secrets::{SHORT, Secrets},
-    target::server,
-};
+use self::secrets::Secrets;
 use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
     private_file,
-    replay::EXTENSION,
     role::Role,
-    secret::{holds, is_argument, is_in, is_name},
+    secret::{holds, is_in, is_name, is_setting},
+    servers::conceal_args,
     session::Session,
-    target::Target,
+    target::{Reach, Target},
 };
 
 /// The most characters of a text that is expected word for word.
-const LONGEST: usize = 4_096;
+const MAX_EXPECTED_CHARS: usize = 4_096;
 
 /// The most cases of a recording; those after them are not recorded.
-const CASES: usize = 1_000;
+const MAX_CASES: usize = 1_000;
 
 /// The most questions of a case that are recorded.
-const QUESTIONS: usize = 1_000;
+const MAX_QUESTIONS: usize = 1_000;
+
+/// The most characters of a message by which a rule knows its question.
+const MAX_MESSAGE_CHARS: usize = 80;
 
 /// A recording of a session.
 pub struct Recorder {
     file: PathBuf,
     is_made: bool,
-    server: Option<Members>,
+    server: Option<Mapping>,
     /// The revision of the first case, in which all are run that name no other.
     revision: &'static str,
     /// The revision that is spoken now.
     spoken: &'static str,
     /// The client that is played, but for its revision.
     played: Option<Words>,
-    cases: Vec<Part>,
+    cases: Vec<Case>,
     /// The questions since the last case.
     noted: Rc<RefCell<Vec<(Question, Reply)>>>,
     secrets: Secrets,
-    messages: Messages,
 }
 
 /// A request that is recorded.
@@ -112,25 +109,59 @@ impl Recorded {
     }
 }
 
+/// A case, before its secrets are left out: later cases may tell of more.
+#[derive(Debug, Clone)]
+struct Case {
+    number: usize,
+    verb: &'static str,
+    name: String,
+    revision: &'static str,
+    arguments: Value,
+    rules: Rules,
+    questions: Option<Vec<Asked>>,
+    end: CaseEnd,
+}
+
+/// What is expected of a case.
+#[derive(Debug, Clone)]
+enum CaseEnd {
+    Result {
+        failed: bool,
+        text: Option<String>,
+        structured: Option<Value>,
+    },
+    Error {
+        code: i64,
+        message: Option<String>,
+    },
+}
+
+/// The rules that answer as was answered.
+#[derive(Debug, Clone, Default)]
+struct Rules {
+    answers: Vec<Rule>,
+    sampling: Vec<Rule>,
+    roots: Option<Vec<String>>,
+    /// Whether the same was asked again, and answered in another way.
+    repeats: bool,
+}
+
+/// A rule: how it knows its question, and what it does.
+#[derive(Debug, Clone)]
+struct Rule {
+    when: Vec<(&'static str, String)>,
+    act: Vec<(&'static str, Value)>,
+}
+
 impl Recorder {
     /// A recording of a session with this server, in a new file.
     ///
     /// # Errors
     ///
-    /// A usage error where the file is there already, or the one of messages beside it.
+    /// A usage error if the file is there already.
     pub fn new(file: &Path, target: &Target) -> Result<Self, Error> {
-        let beside = file.with_extension(EXTENSION);
-        if beside == file {
-            let words = words!(
-                "{} is the name of a file of messages",
-                given(file.display())
-            );
-            return Err(Error::usage(words).hint("Write --record suite.yaml, or the like."));
-        }
-        for file in [file, &beside] {
-            if file.symlink_metadata().is_ok() {
-                return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
-            }
+        if file.symlink_metadata().is_ok() {
+            return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
         }
         let mut secrets = Secrets::of(target);
         Ok(Self {
@@ -143,7 +174,6 @@ impl Recorder {
             cases: Vec::new(),
             noted: Rc::default(),
             secrets,
-            messages: Messages::new(beside),
         })
     }
 
@@ -154,11 +184,8 @@ impl Recorder {
             ..session.role()
         };
         self.played = role.played();
-        let Session {
-            client, host, wire, ..
-        } = session;
+        let Session { client, host, .. } = session;
         self.speak(client.revision());
-        self.messages.attach(wire.as_ref());
         let noted = Rc::clone(&self.noted);
         host.note(move |question, reply| {
             note(&mut noted.borrow_mut(), question, reply);
@@ -173,18 +200,18 @@ impl Recorder {
         }
     }
 
-    /// Writes a request and its end into the file, with the questions since the one before. What came
-    /// to no answer of the server is no case.
+    /// Writes a request and its end into the file, with the questions since the one before. A request that the
+    /// server did not answer is no case.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
-        self.messages.note_tokens(&mut self.secrets);
-        if self.cases.len() >= CASES || matches!(&end, Err(error) if !is_answer(error)) {
-            // The messages of the next case are written with these.
-            self.rules(&noted);
+        // A rule is made in any case: its secrets are known from then on.
+        let rules = self.rules(&noted);
+        let is_answer = |error: &ClientError| matches!(error, ClientError::Server(_));
+        if self.cases.len() >= MAX_CASES || matches!(&end, Err(error) if !is_answer(error)) {
             return Ok(());
         }
         if let Request::Read(uri, secrets) = request
@@ -194,16 +221,11 @@ impl Recorder {
             for (name, value) in secrets {
                 self.secrets.note(name, &value.as_str().into());
             }
-            self.rules(&noted);
             return Ok(());
         }
-        let number = self.cases.len().saturating_add(1);
-        let case = self.case(number, request, &noted, end);
-        self.cases.push(case.into());
-        self.write()
-            .map_err(|error| unwritten(&self.file, &error))?;
-        let written = self.messages.write(&mut self.secrets);
-        written.map_err(|error| unwritten(self.messages.file(), &error))
+        let case = self.case(request, rules, &noted, end);
+        self.cases.push(case);
+        self.write().map_err(|error| unwritten(&self.file, &error))
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -224,33 +246,26 @@ impl Recorder {
             cases => words!("recorded in {}, cases: {}", file, cases),
         };
         page.say(Style::Dim, words);
-        if self.messages.dropped() > 0 {
-            let words = words!(
-                "messages that did not fit are left out: {}",
-                self.messages.dropped()
-            );
-            page.note(Style::Dim, words);
-        }
         if !self.secrets.names.is_empty() {
             // Names of the server's fields are among them.
-            page.quote_line("left out, since it may be secret ", self.secrets.names());
+            page.quote_line("left out, since it may be secret ", self.left_out());
         }
-        if self.secrets.are_short() {
-            let words = words!(
-                "a secret of up to {} characters cannot be told apart: it is left where it is a part of a word",
-                SHORT
-            );
-            page.note(Style::Dim, words);
-        }
+    }
+
+    /// The names of what is left out.
+    fn left_out(&self) -> String {
+        let names = self.secrets.names.iter();
+        let names: Vec<_> = names.map(String::as_str).collect();
+        names.join(", ")
     }
 
     fn case(
         &mut self,
-        number: usize,
         request: Request<'_>,
+        rules: Rules,
         noted: &[(Question, Reply)],
         end: RecordedEnd<'_>,
-    ) -> Members {
+    ) -> Case {
         let (verb, name, arguments) = match request {
             Request::Call(tool, arguments) => ("call", tool, arguments.clone()),
             Request::Prompt(name, arguments) => {
@@ -262,129 +277,95 @@ impl Recorder {
         };
         let mut arguments = Value::Object(arguments);
         self.secrets.remove_from(&mut arguments);
-        let has_arguments = arguments.as_object().is_some_and(|all| !all.is_empty());
-        let rules = self.rules(noted);
-        // A rule declines in the place of a model that nobody answered for, and a server may repeat in which words.
+        // A rule declines in place of a model that did not answer, and a server may repeat in which words.
         let repeats_ours = noted.iter().any(|(question, reply)| {
             matches!(
                 (&question.ask, reply),
                 (Ask::Sample(_), Reply::Cancelled(_))
             )
         });
-        let mut expect = Members::default();
-        match end {
-            Ok(Recorded {
-                text,
-                failed,
-                structured,
-            }) => {
-                if failed {
-                    expect.put("failed", true);
-                }
-                if !repeats_ours && text.raw().chars().nth(LONGEST).is_none() {
-                    expect.put("text", text.raw().to_owned());
-                }
-                let structured = structured.filter(|_| !repeats_ours);
-                if let Some(part) = structured.and_then(|value| self.structured(value)) {
-                    expect.put("structured", part);
-                }
-            }
-            Err(ClientError::Server(error)) => {
-                let mut answer = Members::default();
-                answer.put("code", error.code);
-                if !repeats_ours {
-                    answer.put("message", error.message.clone());
-                }
-                expect.put("error", answer);
-            }
-            Err(_) => {}
+        let fits = |text: &str| !repeats_ours && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
+        let end = match end {
+            Ok(result) => CaseEnd::Result {
+                failed: result.failed,
+                text: Some(result.text.raw().to_owned()).filter(|text| fits(text)),
+                structured: result
+                    .structured
+                    .filter(|it| fits(&it.to_string()))
+                    .and_then(|it| self.expected(it)),
+            },
+            Err(ClientError::Server(error)) => CaseEnd::Error {
+                code: error.code,
+                message: Some(error.message.clone()).filter(|text| fits(text)),
+            },
+            // Only answers are recorded.
+            Err(_) => CaseEnd::Error {
+                code: 0,
+                message: None,
+            },
+        };
+        let asked = noted
+            .iter()
+            .filter_map(|(question, reply)| Asked::of(question, reply));
+        Case {
+            number: self.cases.len().saturating_add(1),
+            verb,
+            name: name.to_owned(),
+            revision: self.spoken,
+            arguments,
+            questions: (!rules.repeats).then(|| asked.collect()),
+            rules,
+            end,
         }
-        let mut case = Members::default();
-        case.need("name", format!("{number}: {verb} {name}"));
-        case.need(verb, name.to_owned());
-        if self.spoken != self.revision {
-            case.need("revisions", self.spoken);
-        }
-        if has_arguments {
-            case.put("arguments", Part::Json(arguments));
-        }
-        for (member, all) in [("answers", rules.answers), ("sampling", rules.sampling)] {
-            if !all.is_empty() {
-                let all = all.into_iter().map(Part::Map).collect();
-                case.put(member, Part::Each("an answer", all));
-            }
-        }
-        if let Some(roots) = rules.roots {
-            case.put("roots", Part::Each("a folder", roots));
-        }
-        if !rules.repeats {
-            expect.put("questions", questions(noted));
-        }
-        case.put("expect", expect);
-        case
     }
 
-    /// The expectations of structured content, if any. What may be secret is not expected.
-    fn structured(&mut self, mut structured: Value) -> Option<Part> {
-        if structured.to_string().chars().nth(LONGEST).is_some() {
-            return None;
-        }
-        let Value::Object(mut members) = structured else {
-            let is_secret = holds(&structured);
-            self.secrets.remove_from(&mut structured);
-            return (!is_secret).then_some(Part::Whole(structured));
-        };
-        members.retain(|name, value| {
-            let is_secret = is_argument(name, value);
-            if is_secret {
-                self.secrets.note(name, value);
-                // What is secret within it may be repeated alone.
-                self.secrets.remove_from(value);
+    /// The structured content that is expected: the members without secrets.
+    fn expected(&mut self, structured: Value) -> Option<Value> {
+        let mut rest = structured.clone();
+        self.secrets.remove_from(&mut rest);
+        match (structured, rest) {
+            (Value::Object(mut members), Value::Object(rest)) => {
+                members.retain(|name, value| rest.get(name) == Some(value));
+                Some(members.into())
             }
-            !is_secret
-        });
-        Some(Part::Members(members.into_iter().collect()))
+            (whole, rest) => (whole == rest && !holds(&whole)).then_some(whole),
+        }
     }
 
     fn rules(&mut self, noted: &[(Question, Reply)]) -> Rules {
         let mut rules = Rules::default();
         for (question, reply) in noted {
-            let (when, act) = match (&question.ask, Asked::of(question, reply)) {
-                (Ask::Roots, _) => {
-                    if let Reply::Roots(roots) = reply {
-                        let paths = roots.iter().filter_map(|root| {
-                            let path = Url::parse(&root.uri).ok()?.to_file_path().ok()?;
-                            Some(Part::Text(path.display().to_string()))
-                        });
-                        rules.roots = Some(paths.collect());
-                    }
-                    continue;
-                }
-                (_, Some(asked)) => (when(question, &asked), self.act(question, reply)),
-                (_, None) => continue,
+            if let (Ask::Roots, Reply::Roots(roots)) = (&question.ask, reply) {
+                let paths = roots.iter().filter_map(|root| {
+                    let path = Url::parse(&root.uri).ok()?.to_file_path().ok()?;
+                    Some(path.display().to_string())
+                });
+                rules.roots = Some(paths.collect());
+                continue;
+            }
+            let Some(asked) = Asked::of(question, reply) else {
+                continue;
+            };
+            let rule = Rule {
+                when: when(question, &asked),
+                act: self.act(question, reply),
             };
             let list = match &question.ask {
                 Ask::Sample(_) => &mut rules.sampling,
                 _ => &mut rules.answers,
             };
-            let when = Part::Map(when);
-            let same = |rule: &Members| rule.get("when") == Some(&when);
-            if let Some(at) = list.iter().position(same) {
+            if let Some(at) = list.iter().position(|other| other.when == rule.when) {
                 // The first rule that fits answers: the last of two answers is the one that led on.
                 list.remove(at);
                 rules.repeats = true;
             }
-            let mut rule = Members::default();
-            rule.need("when", when);
-            rule.extend(act);
             list.push(rule);
         }
         rules
     }
 
     /// The action of a rule.
-    fn act(&mut self, question: &Question, reply: &Reply) -> Members {
-        let mut act = Members::default();
+    fn act(&mut self, question: &Question, reply: &Reply) -> Vec<(&'static str, Value)> {
         match (&question.ask, reply) {
             (Ask::Form { message, schema }, Reply::Form(content)) => {
                 let mut content = content.clone();
@@ -393,47 +374,49 @@ impl Recorder {
                         self.secrets.note(&field.name, &value);
                     }
                 }
-                // The names are judged: these are the values.
-                content.retain(|name, value| {
-                    let is_secret = holds(value);
-                    if is_secret {
-                        self.secrets.note(name, value);
-                    }
-                    !is_secret
-                });
-                act.need("accept", Part::Json(Value::Object(content)));
+                let mut content = Value::Object(content);
+                self.secrets.remove_from(&mut content);
+                vec![("accept", content)]
             }
-            (_, Reply::Text(reply)) => act.need("reply", reply.clone()),
-            (_, Reply::Sampled(result)) => {
-                let said = said(result, &mut self.secrets);
-                act.need("reply", said);
+            (_, Reply::Text(reply)) => vec![("reply", reply.as_str().into())],
+            (_, Reply::Sampled(result)) => vec![("reply", said(result, &mut self.secrets))],
+            (Ask::Sample(_), Reply::Declined { .. } | Reply::Cancelled(_)) => {
+                vec![("decline", true.into())]
             }
             (_, Reply::Declined { reason, .. }) => {
-                act.need("decline", true);
-                if let (Some(reason), false) = (reason, matches!(question.ask, Ask::Sample(_))) {
-                    act.put("reason", reason.clone());
-                }
+                let reason = reason
+                    .iter()
+                    .map(|reason| ("reason", reason.as_str().into()));
+                [("decline", true.into())]
+                    .into_iter()
+                    .chain(reason)
+                    .collect()
             }
-            (Ask::Sample(_), Reply::Cancelled(_)) => act.need("decline", true),
-            (_, Reply::Cancelled(_)) => act.need("cancel", true),
-            _ => act.need("accept", true),
+            (_, Reply::Cancelled(_)) => vec![("cancel", true.into())],
+            _ => vec![("accept", true.into())],
         }
-        act
     }
 
     /// The text of the file, without the secrets that are known by now.
     fn text(&mut self) -> String {
-        let mut suite = Members::default();
+        let mut suite = Mapping::new();
         if let Some(server) = &self.server {
-            suite.put("server", server.clone());
+            suite.insert("server".into(), server.clone().into());
         }
-        suite.put("revisions", self.revision);
-        suite.put("cases", Part::Each("a case", self.cases.clone()));
-        let mut left_out = BTreeSet::new();
-        let suite = Part::from(suite).without(&self.secrets, &mut left_out);
-        self.secrets.names.extend(left_out);
+        suite.insert("revisions".into(), self.revision.into());
+        let cases = std::mem::take(&mut self.cases);
+        let written = cases.iter().filter_map(|case| {
+            let written = case.written(self.revision, &mut self.secrets);
+            if written.is_none() {
+                self.secrets.names.insert("a case".to_owned());
+            }
+            written
+        });
+        let written: Vec<_> = written.collect();
+        self.cases = cases;
+        suite.insert("cases".into(), written.into());
         let mut text =
-            "# Recorded by askback. Remove from `expect` what changes from run to run.\n"
+            "# Recorded by askback. Remove from `expect` what changes from run to run, and read it before you share it.\n"
                 .to_owned();
         if let Some(played) = &self.played {
             // Writing to a string cannot fail.
@@ -444,7 +427,7 @@ impl Recorder {
         }
         if !self.secrets.names.is_empty() {
             // Writing to a string cannot fail.
-            let names = text::line(&self.secrets.names_without());
+            let names = text::line(&self.left_out());
             let _ = writeln!(text, "# Left out, since it may be secret: {names}");
         }
         // A map of texts, numbers, lists and maps is written in any case.
@@ -453,80 +436,257 @@ impl Recorder {
     }
 }
 
-/// The rules that answer as was answered.
-#[derive(Default)]
-struct Rules {
-    answers: Vec<Members>,
-    sampling: Vec<Members>,
-    roots: Option<Vec<Part>>,
-    /// Whether the same was asked again, and answered in another way.
-    repeats: bool,
+impl Case {
+    /// The case as it is written; none if its request repeats a secret.
+    fn written(&self, revision: &str, secrets: &mut Secrets) -> Option<Yaml> {
+        if secrets.are_in(&self.name) {
+            return None;
+        }
+        let mut case = Mapping::new();
+        let name = format!("{}: {} {}", self.number, self.verb, self.name);
+        case.insert("name".into(), name.into());
+        case.insert(self.verb.into(), self.name.as_str().into());
+        if self.revision != revision {
+            case.insert("revisions".into(), self.revision.into());
+        }
+        let arguments = without(&self.arguments, secrets);
+        if let Some(arguments) = arguments.filter(|it| it != &Value::Object(Map::new())) {
+            case.insert("arguments".into(), yaml(&arguments));
+        }
+        for (member, rules) in [
+            ("answers", &self.rules.answers),
+            ("sampling", &self.rules.sampling),
+        ] {
+            let written = rules.iter().filter_map(|rule| {
+                let written = rule.written(secrets);
+                if written.is_none() {
+                    secrets.names.insert("an answer".to_owned());
+                }
+                written
+            });
+            let written: Vec<_> = written.collect();
+            if !rules.is_empty() {
+                case.insert(member.into(), written.into());
+            }
+        }
+        if let Some(roots) = &self.rules.roots {
+            let roots = roots.iter().filter(|path| !secrets.are_in(path));
+            let roots: Vec<Yaml> = roots.map(|path| path.as_str().into()).collect();
+            case.insert("roots".into(), roots.into());
+        }
+        let mut expect = self.end.written(secrets);
+        if let Some(questions) = &self.questions
+            && !questions.iter().any(|asked| repeats(asked, secrets))
+        {
+            let questions: Vec<_> = questions.iter().map(expected).collect();
+            expect.insert("questions".into(), questions.into());
+        }
+        case.insert("expect".into(), expect.into());
+        Some(case.into())
+    }
+}
+
+impl CaseEnd {
+    fn written(&self, secrets: &mut Secrets) -> Mapping {
+        let mut expect = Mapping::new();
+        match self {
+            Self::Result {
+                failed,
+                text,
+                structured,
+            } => {
+                if *failed {
+                    expect.insert("failed".into(), true.into());
+                }
+                if let Some(text) = text.as_ref().filter(|text| !secrets.are_in(text)) {
+                    expect.insert("text".into(), text.as_str().into());
+                }
+                if let Some(structured) = structured.as_ref().and_then(|it| members(it, secrets)) {
+                    expect.insert("structured".into(), structured);
+                }
+            }
+            Self::Error { code, message } => {
+                let mut error = Mapping::new();
+                error.insert("code".into(), (*code).into());
+                if let Some(message) = message.as_ref().filter(|text| !secrets.are_in(text)) {
+                    error.insert("message".into(), message.as_str().into());
+                }
+                expect.insert("error".into(), error.into());
+            }
+        }
+        expect
+    }
+}
+
+impl Rule {
+    /// The rule as it is written; none if it can only be told by a secret.
+    fn written(&self, secrets: &mut Secrets) -> Option<Yaml> {
+        let mut when = Mapping::new();
+        for (member, text) in &self.when {
+            if secrets.are_in(text) {
+                return None;
+            }
+            when.insert((*member).into(), text.as_str().into());
+        }
+        let mut rule = Mapping::from_iter([("when".into(), when.into())]);
+        for (member, value) in &self.act {
+            match without(value, secrets) {
+                Some(value) => drop(rule.insert((*member).into(), yaml(&value))),
+                None if *member == "reason" => {}
+                None => return None,
+            }
+        }
+        Some(rule.into())
+    }
+}
+
+/// The members of structured content as they are expected, by JSON pointer, without those that repeat a secret.
+fn members(structured: &Value, secrets: &mut Secrets) -> Option<Yaml> {
+    let Value::Object(members) = structured else {
+        let is_secret = secrets.are_within(structured);
+        let whole = || Mapping::from_iter([("".into(), condition(structured))]).into();
+        return (!is_secret).then(whole);
+    };
+    let mut written = Mapping::new();
+    for (name, value) in members {
+        if secrets.are_in(name) || secrets.are_within(value) {
+            secrets.names.insert(name.clone());
+            continue;
+        }
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        written.insert(pointer.into(), condition(value));
+    }
+    (!written.is_empty()).then(|| written.into())
+}
+
+/// A value as it is expected. A map says more of a condition.
+fn condition(value: &Value) -> Yaml {
+    match yaml(value) {
+        Yaml::Mapping(value) => Mapping::from_iter([("equals".into(), value.into())]).into(),
+        value => value,
+    }
+}
+
+/// JSON as YAML, which it is.
+fn yaml(value: &Value) -> Yaml {
+    yaml_serde::to_value(value).unwrap_or_default()
+}
+
+/// A value without the members that repeat a secret; none if it repeats one itself.
+fn without(value: &Value, secrets: &mut Secrets) -> Option<Value> {
+    let Value::Object(members) = value else {
+        return (!secrets.are_within(value)).then(|| value.clone());
+    };
+    let mut written = Map::new();
+    for (name, value) in members {
+        match without(value, secrets) {
+            Some(value) if !secrets.are_in(name) => drop(written.insert(name.clone(), value)),
+            _ => drop(secrets.names.insert(name.clone())),
+        }
+    }
+    Some(written.into())
+}
+
+/// The server as a suite in this file names it; none if that may hold a secret.
+fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Mapping> {
+    let mut server = Mapping::new();
+    let mut put = |name: &str, value: Yaml| drop(server.insert(name.into(), value));
+    match &target.reach {
+        _ if target.file.is_some() => put("name", target.name.as_str().into()),
+        Reach::Start(command) => {
+            if conceal_args("", &command.args) != command.args {
+                secrets.names.insert("the command of the server".to_owned());
+                return None;
+            }
+            let words = std::iter::once(&command.program).chain(&command.args);
+            let words: Vec<Yaml> = words.map(|word| word.as_str().into()).collect();
+            put("command", words.into());
+            let here = std::env::current_dir().ok()?;
+            let folder = file.parent().unwrap_or(Path::new(""));
+            // A suite starts its server in its own folder.
+            if here.join(folder) != here {
+                put("cwd", here.display().to_string().into());
+            }
+        }
+        Reach::Address(address) => {
+            let mut url = Url::parse(&address.url).ok()?;
+            if url.query().is_some() {
+                url.set_query(None);
+                secrets.names.insert("the query of the URL".to_owned());
+            }
+            if is_in(url.as_str(), is_setting) {
+                secrets.names.insert("the URL of the server".to_owned());
+                return None;
+            }
+            put("url", url.to_string().into());
+        }
+    }
+    Some(server)
 }
 
 /// Takes note of a question, as long as there is room.
 fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) {
-    if noted.len() < QUESTIONS {
+    if noted.len() < MAX_QUESTIONS {
         noted.push((question.clone(), reply.clone()));
     }
 }
 
-/// Whether a request ended with an answer of the server.
-fn is_answer(error: &ClientError) -> bool {
-    matches!(error, ClientError::Server(_))
-}
-
-/// The questions as they are expected.
-fn questions(noted: &[(Question, Reply)]) -> Part {
-    let asked = noted
+/// Whether what is expected of a question repeats a secret.
+fn repeats(asked: &Asked, secrets: &Secrets) -> bool {
+    asked
+        .key
         .iter()
-        .filter_map(|(question, reply)| Asked::of(question, reply));
-    let questions = asked.map(|asked| {
-        let mut question = Members::default();
-        if let Some(key) = asked.key {
-            question.put("key", key);
-        }
-        let mode = match asked.mode {
-            AskedMode::Form => "form",
-            AskedMode::Url => "url",
-            AskedMode::Sampling => "sampling",
-        };
-        question.put("mode", mode);
-        if !asked.fields.is_empty() {
-            let fields = asked.fields.into_iter().map(Part::Text);
-            question.put("fields", Part::All(fields.collect()));
-        }
-        let reply = match asked.reply {
-            Replied::Accept => "accept",
-            Replied::Decline => "decline",
-            // A model that is not asked is declined.
-            Replied::Cancel | Replied::Unanswered if asked.mode == AskedMode::Sampling => "decline",
-            Replied::Cancel | Replied::Unanswered => "cancel",
-        };
-        question.put("reply", reply);
-        Part::Map(question)
-    });
-    Part::All(questions.collect())
+        .chain(&asked.fields)
+        .any(|text| secrets.are_in(text))
 }
 
-/// How a rule knows a question.
-fn when(question: &Question, asked: &Asked) -> Members {
-    let mut when = Members::default();
+/// A question as it is expected.
+fn expected(asked: &Asked) -> Yaml {
+    let mut question = Mapping::new();
+    if let Some(key) = &asked.key {
+        question.insert("key".into(), key.as_str().into());
+    }
+    let mode = match asked.mode {
+        AskedMode::Form => "form",
+        AskedMode::Url => "url",
+        AskedMode::Sampling => "sampling",
+    };
+    question.insert("mode".into(), mode.into());
+    if !asked.fields.is_empty() {
+        let fields: Vec<Yaml> = asked.fields.iter().map(|it| it.as_str().into()).collect();
+        question.insert("fields".into(), fields.into());
+    }
+    let reply = match asked.reply {
+        Replied::Accept => "accept",
+        Replied::Decline => "decline",
+        // A model that is not asked is declined.
+        Replied::Cancel | Replied::Unanswered if asked.mode == AskedMode::Sampling => "decline",
+        Replied::Cancel | Replied::Unanswered => "cancel",
+    };
+    question.insert("reply".into(), reply.into());
+    question.into()
+}
+
+/// How a rule knows a question: a message by the beginning of its first line.
+fn when(question: &Question, asked: &Asked) -> Vec<(&'static str, String)> {
+    let mut when = Vec::new();
     if let Ask::Link { url, .. } = &question.ask
         && let Ok(link) = link::judge(url)
     {
-        when.need("mode", "url");
-        when.need("host", link.named());
+        when.push(("mode", "url".to_owned()));
+        when.push(("host", link.named().to_string()));
     }
     if let Some(key) = &question.key {
-        when.need("key", key.clone());
+        when.push(("key", key.clone()));
     } else {
         let message = match &question.ask {
             // A rule looks at one text after the other.
             Ask::Sample(request) => first_text(request),
             _ => None,
         };
-        let message = message.unwrap_or(&asked.message).to_owned();
-        when.need("message", Part::Message(Message(message)));
+        let message = message.unwrap_or(&asked.message);
+        let line = message.lines().next().unwrap_or_default();
+        when.push(("message", line.chars().take(MAX_MESSAGE_CHARS).collect()));
     }
     when
 }
@@ -544,27 +704,24 @@ fn first_text(request: &CreateMessageParams) -> Option<&str> {
 }
 
 /// The reply of a model as a rule gives it: its texts and calls. Of anything else there is only the text.
-fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Part {
+fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Value {
     let blocks = result.content.blocks();
     let has_calls = blocks
         .iter()
         .any(|block| matches!(block, SamplingBlock::ToolUse(_)));
     if !has_calls {
-        return Part::Text(result.content.text());
+        return result.content.text().into();
     }
     let parts = blocks.iter().filter_map(|block| match block {
-        SamplingBlock::Text(text) => Some(Part::Text(text.text.clone())),
+        SamplingBlock::Text(text) => Some(Value::from(text.text.as_str())),
         SamplingBlock::ToolUse(call) => {
             let mut input = call.input.decode().unwrap_or(Value::Null);
             secrets.remove_from(&mut input);
-            let mut said = Members::default();
-            said.need("tool", call.name.clone());
-            said.need("input", Part::Json(input));
-            Some(Part::Map(said))
+            Some(serde_json::json!({"tool": call.name, "input": input}))
         }
         _ => None,
     });
-    Part::All(parts.collect())
+    parts.collect()
 }
 
 fn unwritten(file: &Path, error: &io::Error) -> Error {
@@ -587,7 +744,7 @@ mod tests {
     use askback_host::model::{By, Why};
     use serde_json::json;
 
-    use super::{document::MESSAGE, *};
+    use super::*;
 
     /// A folder for one test, removed with its value.
     struct Folder(PathBuf);
@@ -664,8 +821,9 @@ mod tests {
         let target = Target::address("https://a.test/mcp").expect("it is a URL");
         let file = Path::new("nowhere/suite.yaml");
         let mut recorder = Recorder::new(file, &target).expect("nothing is there");
-        let case = recorder.case(1, Request::Call("t", &Map::new()), noted, end);
-        recorder.cases.push(case.into());
+        let rules = recorder.rules(noted);
+        let case = recorder.case(Request::Call("t", &Map::new()), rules, noted, end);
+        recorder.cases.push(case);
         let suite: Value = yaml_serde::from_str(&recorder.text()).expect("it is YAML");
         suite["cases"][0].clone()
     }
@@ -691,9 +849,9 @@ mod tests {
             ..end
         });
         check(failed, json!({"text": "sold out", "failed": true}));
-        let whole = "x".repeat(LONGEST);
+        let whole = "x".repeat(MAX_EXPECTED_CHARS);
         check(ended(&whole), json!({"text": whole}));
-        check(ended(&"x".repeat(LONGEST + 1)), json!({}));
+        check(ended(&"x".repeat(MAX_EXPECTED_CHARS + 1)), json!({}));
         let error = ClientError::Server(ErrorObject {
             code: -32602,
             message: "no trip".to_owned(),
@@ -724,7 +882,11 @@ mod tests {
             json!({"/trip": {"equals": {"to": "Rome"}}}),
         );
         check(json!([1, 2]), json!({"": [1, 2]}));
-        for nothing in [json!({}), json!({"long": "x".repeat(LONGEST)}), json!(null)] {
+        for nothing in [
+            json!({}),
+            json!({"long": "x".repeat(MAX_EXPECTED_CHARS)}),
+            json!(null),
+        ] {
             check(nothing, Value::Null);
         }
         // Those of the person, and of the server.
@@ -752,8 +914,9 @@ mod tests {
                 structured: Some(structured),
                 ..end
             });
-            let case = recorder.case(1, Request::Call("t", &Map::new()), &[], end);
-            recorder.cases.push(case.into());
+            let rules = Rules::default();
+            let case = recorder.case(Request::Call("t", &Map::new()), rules, &[], end);
+            recorder.cases.push(case);
             let text = recorder.text();
             assert_eq!(text.contains("it is hush"), is_expected, "{text}");
             let names: Vec<_> = recorder.secrets.names.iter().collect();
@@ -767,19 +930,11 @@ mod tests {
             &["b", "token"],
         );
         check(json!({"token": ["x", "hush"]}), false, &["token"]);
-        check(json!({"a": {"token": "hush"}}), false, &["a", "token"]);
-        check(
-            json!({"a": [{"b": {"token": "hush"}}]}),
-            false,
-            &["a", "token"],
-        );
+        check(json!({"a": {"token": "hush"}}), false, &["token"]);
+        check(json!({"a": [{"b": {"token": "hush"}}]}), false, &["token"]);
         check(json!([{"token": "hush"}, 1]), false, &["token"]);
         // Beside a secret, what is none may be repeated.
-        check(
-            json!({"a": {"b": "hush", "token": "x1"}}),
-            true,
-            &["a", "token"],
-        );
+        check(json!({"a": {"b": "hush", "token": "x1"}}), true, &["token"]);
     }
 
     #[test]
@@ -799,8 +954,8 @@ mod tests {
         };
         let rule = json!({"when": {"key": "k"}, "accept": {"a": "1"}});
         check(&[(keyed, yes.clone())], first, rule);
-        let long = form(&"é".repeat(MESSAGE + 1), &["a"]);
-        let when = json!({"message": "é".repeat(MESSAGE)});
+        let long = form(&"é".repeat(MAX_MESSAGE_CHARS + 1), &["a"]);
+        let when = json!({"message": "é".repeat(MAX_MESSAGE_CHARS)});
         check(&[(long, yes.clone())], "/answers/0/when", when);
         let lines = form("One\ntwo", &["a"]);
         check(
@@ -862,9 +1017,8 @@ mod tests {
         #[track_caller]
         fn check(file: &str, target: &Target, written: Value, left_out: &[&str]) {
             let mut secrets = Secrets::default();
-            let server = server(Path::new(file), target, &mut secrets).map(Part::from);
-            let server = server.and_then(|it| it.without(&secrets, &mut BTreeSet::new()));
-            let server = server.map(|it| yaml_serde::from_value(it).expect("it is JSON"));
+            let server = server(Path::new(file), target, &mut secrets);
+            let server = server.map(|it| yaml_serde::from_value(it.into()).expect("it is JSON"));
             assert_eq!(server.unwrap_or(Value::Null), written);
             assert_eq!(secrets.names.into_iter().collect::<Vec<_>>(), left_out);
         }
@@ -933,16 +1087,18 @@ mod tests {
     fn what_is_recorded_is_bounded() {
         let folder = Folder::new("bounded");
         let mut recorder = folder.recorder("suite.yaml");
-        recorder.cases = vec![Part::Ours("a case"); CASES - 1];
+        let rules = Rules::default();
+        let case = recorder.case(Request::Call("t", &Map::new()), rules, &[], ended("x"));
+        recorder.cases = vec![case; MAX_CASES - 1];
         for _ in 0..2 {
             let call = Request::Call("t", &Map::new());
             recorder.record(call, ended("x")).expect("it is written");
-            assert_eq!(recorder.cases.len(), CASES);
+            assert_eq!(recorder.cases.len(), MAX_CASES);
         }
         let mut noted = Vec::new();
-        for _ in 0..=QUESTIONS {
+        for _ in 0..=MAX_QUESTIONS {
             note(&mut noted, &sample(), &Reply::Link);
         }
-        assert_eq!(noted.len(), QUESTIONS);
+        assert_eq!(noted.len(), MAX_QUESTIONS);
     }
 }

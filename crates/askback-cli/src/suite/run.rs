@@ -27,7 +27,6 @@ use super::{
 use crate::{
     args::{self, Argument, Given},
     error::{Error, Kind},
-    replay::{Difference, Replay},
     session::{Answers, Session, SessionArgs, failed},
     target::Target,
 };
@@ -39,7 +38,6 @@ pub struct Runner<'a> {
     before: &'a [Case],
     args: SessionArgs,
     bail: bool,
-    replay: Option<Replay>,
 }
 
 /// A case in one revision.
@@ -152,16 +150,7 @@ impl<'b> Runner<'b> {
             before,
             args,
             bail,
-            replay: None,
         }
-    }
-
-    /// Plays a recording in the place of the server.
-    #[must_use]
-    pub fn playing(mut self, replay: Replay) -> Self {
-        self.args = self.args.playing(replay.clone());
-        self.replay = Some(replay);
-        self
     }
 
     /// Runs cases, and tells of each when it has ended.
@@ -196,15 +185,10 @@ impl<'b> Runner<'b> {
                         return Err(error);
                     }
                     Err(Unopened { error, shown }) => {
-                        let differences = self.differences();
                         unreachable = Some((planned.revision, error.clone()));
-                        let verdict = match differences.is_empty() {
-                            true => Verdict::Broken(error),
-                            false => Verdict::Failed(differences),
-                        };
                         CaseRun {
                             shown,
-                            ..CaseRun::without(planned, verdict)
+                            ..CaseRun::without(planned, Verdict::Broken(error))
                         }
                     }
                 }
@@ -243,8 +227,7 @@ impl<'b> Runner<'b> {
                 stage
             }
         };
-        let mut run = stage.run(planned).await?;
-        run.differs(self.differences());
+        let run = stage.run(planned).await?;
         match is_fresh || matches!(run.verdict, Verdict::Broken(_)) {
             true => stage.session.close().await,
             false => *shared = Some(stage),
@@ -286,17 +269,6 @@ impl<'b> Runner<'b> {
             }));
         }
         Ok(None)
-    }
-
-    /// Takes the places where the client did not do what was recorded.
-    fn differences(&self) -> Vec<Mismatch> {
-        let differences = self.replay.as_ref().map(Replay::differences);
-        let mismatch = |Difference { recorded, came }| Mismatch {
-            expected: recorded,
-            came: Came::Ours(came),
-        };
-        let differences = differences.unwrap_or_default().into_iter();
-        differences.map(mismatch).collect()
     }
 
     async fn open(&self, planned: Planned<'_>) -> Result<Stage, Unopened> {
@@ -370,18 +342,6 @@ impl<'a> CaseRun<'a> {
             took: Duration::ZERO,
             asked: Vec::new(),
             shown: Vec::new(),
-        }
-    }
-
-    /// Takes in where the client did not do what was recorded.
-    fn differs(&mut self, differences: Vec<Mismatch>) {
-        match &mut self.verdict {
-            _ if differences.is_empty() => {}
-            Verdict::Failed(mismatches) => {
-                // The outcome follows from them.
-                mismatches.splice(0..0, differences);
-            }
-            verdict => *verdict = Verdict::Failed(differences),
         }
     }
 }

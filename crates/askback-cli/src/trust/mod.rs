@@ -5,19 +5,16 @@
 //! repository of somebody else, a folder above that others can write to.
 
 mod agreements;
-mod dangers;
 #[cfg(unix)]
 mod ownership;
 
 use std::{
-    env,
     fs::File,
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
 };
 
 pub use agreements::{Agreement, Agreements};
-use dangers::Hides;
 
 use askback_host::{
     page::{Page, Style, out},
@@ -175,14 +172,11 @@ impl Found {
         );
         page.quote_row("", &target.name);
         page.quote(does(target, names));
-        if let Reach::Start(command) = &target.reach {
+        if let Reach::Start(_) = &target.reach {
             page.say(
                 Style::Warning,
                 "! It is a program, and it runs with your rights: it can do whatever you can.",
             );
-            for warning in dangers::of(command, env::home_dir().as_deref()) {
-                page.say(Style::Warning, warning);
-            }
         }
     }
 
@@ -295,11 +289,17 @@ const BEGINNING: (usize, usize) = (12, 4);
 /// a value that may be a path, an option, an address or more than a word is shown, for it may decide what runs. Of a URL
 /// only the password is hidden.
 fn value_of(name: &str, value: &str) -> String {
-    let hides = dangers::hides(name);
+    let says_what_runs = |end: &&str| name.to_ascii_uppercase().ends_with(*end);
+    if ["PATH", "_ASKPASS", "_COMMAND", "_OPTIONS", "_PRELOAD"]
+        .iter()
+        .any(says_what_runs)
+    {
+        return text::line(value);
+    }
     let is_part = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?/:".contains(c);
     let is_word = !value.is_empty() && !value.starts_with('-') && value.chars().all(is_part);
     let seems = secret::is_setting(name) || secret::is_in(value, secret::is_setting);
-    if hides == Hides::Secrets && is_word && seems {
+    if is_word && seems {
         let count = value.chars().count();
         let (fewest, shown) = BEGINNING;
         return match count >= fewest {
@@ -310,11 +310,8 @@ fn value_of(name: &str, value: &str) -> String {
             false => format!("what may be a secret ({count} characters)"),
         };
     }
-    let words = value.split(' ').map(|word| match hides {
-        Hides::Passwords | Hides::Secrets => without_password(word),
-        Hides::Nothing => word.to_owned(),
-    });
-    text::line(&words.collect::<Vec<_>>().join(" "))
+    let words: Vec<_> = value.split(' ').map(without_password).collect();
+    text::line(&words.join(" "))
 }
 
 /// A URL with its host and path, and without the password of its user.
@@ -488,14 +485,11 @@ mod tests {
             true,
         );
         check("PYTHONPATH", "ghp_abcdefghijkl", true);
-        check("perl5opt", "ghp_abcdefghijkl", true);
         check("GIT_PROXY_PASSWORD_COMMAND", "/tmp/evil2", true);
         check("GIT_PROXY_PASSWORD_COMMAND", "evil2", true);
         check("SSH_PASSWORD_ASKPASS", "evil2", true);
         check("TOKEN_OPTIONS", "evil2", true);
         check("MY_TOKEN_PRELOAD", "evil2", true);
-        check("npm_config_token", "evil2", true);
-        check("PIP_TOKEN", "evil2", true);
         check("PATH", "http://u:evil@h", true);
         check("API_TOKEN", "a/b", true);
         check("API_TOKEN", "a\\b", true);
@@ -594,7 +588,7 @@ mod tests {
             let mut ours = ours.iter().filter(|line| !line.starts_with("! It "));
             assert_eq!(ours.next(), None, "{theirs}");
             let warnings = theirs.matches("\n! It ").count();
-            assert_eq!(warnings, if starts { 3 } else { 0 }, "{theirs}");
+            assert_eq!(warnings, usize::from(starts), "{theirs}");
         }
         let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
         let command = Command {

@@ -5,7 +5,6 @@ use std::fs;
 use crate::{
     full::{CTRL_C, CTRL_D, ENTER, Terminal},
     run::{Ran, Run},
-    scratch::Scratch,
 };
 
 /// Its tool gives two pictures. It tells of a change at each subscription, and logs at each level that

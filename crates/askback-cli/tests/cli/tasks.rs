@@ -224,26 +224,3 @@ fn a_task_asks_while_something_else_is_typed_and_a_person_who_leaves_is_told() {
         assert_eq!(cancelled(&scratch), "t1\n", "{revision}");
     }
 }
-
-#[test]
-fn a_recorded_task_is_played_with_its_question() {
-    let recorded = run("record", &["call", "t", "--record", "recorded.yaml"])
-        .answers("answers: [{accept: {nights: 7}}]")
-        .and(&["--", "sh", "-c", WORKING])
-        .run()
-        .expect(0);
-    let read = |file: &str| fs::read_to_string(recorded.scratch.path(file)).expect("it is there");
-    let replay = |name: &str, nights: &str| {
-        let run = Run::new(
-            &format!("tasks-{name}"),
-            &["test", "suite.yaml", "--replay"],
-        );
-        let suite = read("recorded.yaml").replace("nights: 7", &format!("nights: {nights}"));
-        run.scratch.file("suite.yaml", &suite);
-        run.scratch.file("suite.jsonl", &read("recorded.jsonl"));
-        run.run()
-    };
-    replay("played", "7").expect(0).prints("1 passed");
-    let ran = replay("differs", "8").expect(1);
-    ran.prints("expected 7 at /result/content/nights (message ");
-}

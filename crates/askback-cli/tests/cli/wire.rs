@@ -228,7 +228,7 @@ fn messages_beside_the_conversation_are_traced_and_not_recorded() {
             &format!("wire-beside-{name}"),
             &["open", "--protocol", "2026-07-28"],
         );
-        let options = ["--trace=traced.jsonl", "--record", "suite.yaml"];
+        let options = ["--trace=traced.jsonl"];
         let lines = format!("/tools\n{lines}/packing_list Rome may\n/wire save kept.jsonl\n");
         let ran = run.and(&options).input(&lines).on_travel().expect(exit);
         let read = |file: &str| fs::read_to_string(ran.scratch.path(file)).expect("it was written");
@@ -238,17 +238,6 @@ fn messages_beside_the_conversation_are_traced_and_not_recorded() {
             let mut beside = text.lines().filter(is_beside);
             assert!(beside.any(|line| line.contains(sent)), "{file}: {text}");
         }
-        let recorded = read("suite.jsonl");
-        assert!(!recorded.lines().any(|line| is_beside(&line)), "{recorded}");
-        // A trace is played without them.
-        let run = Run::new(
-            &format!("wire-beside-{name}-replay"),
-            &["test", "suite.yaml", "--replay=traced.jsonl"],
-        );
-        for file in ["suite.yaml", "traced.jsonl"] {
-            run.scratch.file(file, &read(file));
-        }
-        run.run().expect(0);
     }
     check(
         "edit",

@@ -7,22 +7,12 @@ use askback_core::{
     limits::FormLimits,
 };
 use jiff::Span;
-use regex_syntax::{
-    ParserBuilder,
-    hir::{Class, Hir, HirKind},
-};
 use serde_json::{Number, Value};
 
 use super::moment::utc;
 
-/// How many values are tried for a field; each may be longer than the one before.
+/// How many values are tried for a field.
 const TRIES: u32 = 64;
-
-/// The most parts of a pattern that are written, each as often as it is repeated.
-const MOST_PARTS: usize = 4096;
-
-/// How deep the groups of a pattern may be nested, for the stack.
-const NESTING: u32 = 32;
 
 /// The words of a text that is free.
 const TEXT: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do ";
@@ -40,21 +30,15 @@ impl Source {
     /// A value that the field takes; none if none was found.
     pub(super) fn value(self, field: &Field, limits: &FormLimits) -> Option<Value> {
         let mut dice = Dice::new(self.seed, &field.name);
-        (0..TRIES).find_map(|further| {
-            let value = self.draw(field, &mut dice, further, limits)?;
+        (0..TRIES).find_map(|_| {
+            let value = self.draw(field, &mut dice, limits)?;
             field.check(&value, limits).is_ok().then_some(value)
         })
     }
 
-    fn draw(
-        self,
-        field: &Field,
-        dice: &mut Dice,
-        further: u32,
-        limits: &FormLimits,
-    ) -> Option<Value> {
+    fn draw(self, field: &Field, dice: &mut Dice, limits: &FormLimits) -> Option<Value> {
         match &field.kind {
-            FieldKind::Text(text) => self.text(text, dice, further, limits).map(Value::from),
+            FieldKind::Text(text) => self.text(text, dice, limits).map(Value::from),
             FieldKind::Number(number) if number.integer => integer(number, dice).map(Value::Number),
             FieldKind::Number(number) => decimal(number, dice).map(Value::Number),
             // Servers ask for a yes before they do something.
@@ -65,15 +49,10 @@ impl Source {
         }
     }
 
-    fn text(
-        self,
-        field: &TextField,
-        dice: &mut Dice,
-        further: u32,
-        limits: &FormLimits,
-    ) -> Option<String> {
-        if let Some(pattern) = &field.pattern {
-            return matching(pattern, dice, further);
+    fn text(self, field: &TextField, dice: &mut Dice, limits: &FormLimits) -> Option<String> {
+        // What fits a pattern is for the author to say.
+        if field.pattern.is_some() {
+            return None;
         }
         let number = dice.below(1000);
         let day = Span::new().try_days(i64::try_from(dice.below(28)).ok()?.saturating_add(1));
@@ -161,96 +140,6 @@ fn options(field: &ChoicesField, dice: &mut Dice) -> Value {
     options.collect()
 }
 
-/// A text that matches a pattern; the `further`, the more often its parts are repeated.
-fn matching(pattern: &str, dice: &mut Dice, further: u32) -> Option<String> {
-    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
-    let pattern = parser.parse(pattern).ok()?;
-    let mut writer = Writer {
-        dice,
-        further,
-        text: String::new(),
-        parts: 0,
-    };
-    writer.write(&pattern)?;
-    Some(writer.text)
-}
-
-/// Writes a text by the parts of a pattern.
-struct Writer<'a> {
-    dice: &'a mut Dice,
-    further: u32,
-    text: String,
-    parts: usize,
-}
-
-impl Writer<'_> {
-    /// Writes a part; fails where that takes too much, or nothing matches.
-    fn write(&mut self, part: &Hir) -> Option<()> {
-        self.parts = self.parts.saturating_add(1);
-        if self.parts > MOST_PARTS {
-            return None;
-        }
-        match part.kind() {
-            // Where a text begins and ends is tried out.
-            HirKind::Empty | HirKind::Look(_) => {}
-            HirKind::Literal(literal) => self.text.push_str(str::from_utf8(&literal.0).ok()?),
-            HirKind::Class(class) => {
-                let one = self.one_of(class)?;
-                self.text.push(one);
-            }
-            HirKind::Repetition(repeated) => {
-                let most = repeated.max.unwrap_or(u32::MAX);
-                let times = repeated.min.saturating_add(self.further).min(most);
-                for _ in 0..times {
-                    self.write(&repeated.sub)?;
-                }
-            }
-            HirKind::Capture(group) => self.write(&group.sub)?,
-            HirKind::Concat(parts) => {
-                for part in parts {
-                    self.write(part)?;
-                }
-            }
-            HirKind::Alternation(branches) => {
-                let branch = self.dice.of(branches)?;
-                self.write(branch)?;
-            }
-        }
-        Some(())
-    }
-
-    /// A character of a class: a letter or digit if there is one, or else one that is seen.
-    fn one_of(&mut self, class: &Class) -> Option<char> {
-        let ranges: Vec<(char, char)> = match class {
-            Class::Unicode(class) => {
-                let ranges = class.ranges().iter();
-                ranges.map(|range| (range.start(), range.end())).collect()
-            }
-            Class::Bytes(class) => {
-                let ranges = class.ranges().iter();
-                let pair = |(first, last): (u8, u8)| (first.into(), last.into());
-                ranges
-                    .map(|range| pair((range.start(), range.end())))
-                    .collect()
-            }
-        };
-        let has = |c: &char| {
-            ranges
-                .iter()
-                .any(|(first, last)| (first..=last).contains(&c))
-        };
-        let seen: Vec<char> = ('!'..='~').filter(has).collect();
-        let common = seen.iter().copied().filter(char::is_ascii_alphanumeric);
-        let common: Vec<char> = common.collect();
-        let first = || ranges.first().map(|(first, _)| *first);
-        let dice = &mut *self.dice;
-        dice.of(&common)
-            .or_else(|| dice.of(&seen))
-            .copied()
-            .or_else(first)
-    }
-}
-
 /// Numbers that look random, and are the same for the same seed and name (SplitMix64).
 struct Dice(u64);
 
@@ -266,14 +155,6 @@ impl Dice {
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
-    }
-
-    /// One of several.
-    fn of<'a, T>(&mut self, several: &'a [T]) -> Option<&'a T> {
-        let count = u64::try_from(several.len())
-            .ok()
-            .filter(|&count| count > 0)?;
-        several.get(usize::try_from(self.below(count)).ok()?)
     }
 
     fn below(&mut self, bound: u64) -> u64 {

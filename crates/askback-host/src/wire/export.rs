@@ -8,7 +8,7 @@ use std::{
 use askback::transport::{WireHeader, WireValue};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{Entry, Exchange};
 use crate::text;
@@ -40,9 +40,6 @@ struct Line<'a> {
     /// The message, as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a RawValue>,
-    /// Where values were left out of it, as JSON pointers.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    left_out: &'a [String],
     /// The text that came in place of a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -91,29 +88,6 @@ fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
     serde_json::to_string(&line).unwrap_or_default()
 }
 
-/// A message as a line of JSON, where another takes its place: one without the values at `left_out`. It
-/// is without URL and headers, too, which repeat names and values of the message.
-pub fn line_without(
-    began: SystemTime,
-    entry: &Entry,
-    message: &Value,
-    left_out: &[String],
-) -> String {
-    let joined = joined(message.to_string().as_bytes());
-    let line = Line {
-        message: serde_json::from_str(&joined).ok(),
-        left_out,
-        http: entry.http.as_deref().map(|exchange| Http {
-            url: None,
-            headers: None,
-            response_headers: None,
-            ..http(exchange)
-        }),
-        ..Line::of(began, entry)
-    };
-    serde_json::to_string(&line).unwrap_or_default()
-}
-
 impl<'a> Line<'a> {
     /// The line of a message, without the message.
     fn of(began: SystemTime, entry: &'a Entry) -> Self {
@@ -128,7 +102,6 @@ impl<'a> Line<'a> {
             after: entry.took.map(|took| took.as_secs_f64()),
             http: entry.http.as_deref().map(http),
             message: None,
-            left_out: &[],
             text: None,
         }
     }

@@ -20,7 +20,7 @@ use askback::transport::{WireEvent, WireHeader};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
-    export::{TRACE, line, line_without, time, trace_line},
+    export::{TRACE, line, time, trace_line},
     indent::indented,
     show::{Row, Shown, heading, list, put, whole},
 };

@@ -1,7 +1,6 @@
 //! Suites, on the travel agency and on a small server that goes wrong.
 
 mod record;
-mod replay;
 #[cfg(unix)]
 mod report;
 mod travel;

@@ -403,5 +403,4 @@ fn another_client_is_played_in_all_cases() {
     on_zoo("as-revision", &["--as", "2025-06-18"], cases)
         .expect(2)
         .says("--as names the revision 2025-06-18, and a suite has its own");
-    on_zoo("as-recorded", &["--as", "no-url", "--replay"], cases).expect(2);
 }

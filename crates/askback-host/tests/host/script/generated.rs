@@ -21,10 +21,6 @@ const NARROW: &str = r#"
     "page": {"type": "string", "format": "uri", "minLength": 60},
     "day": {"type": "string", "format": "date"},
     "time": {"type": "string", "format": "date-time"},
-    "voucher": {"type": "string", "pattern": "^[A-Z]{3}-\\d{4}$"},
-    "word": {"type": "string", "pattern": "^(a|bc)+$", "minLength": 10},
-    "part": {"type": "string", "pattern": "\\w+@"},
-    "mark": {"type": "string", "pattern": "^[^a-zA-Z0-9]$"},
     "small": {"type": "integer", "minimum": -3, "maximum": -3},
     "large": {"type": "integer", "minimum": 9007199254740993},
     "negative": {"type": "integer", "maximum": -100},
@@ -62,7 +58,7 @@ fn values_that_are_made_up_fit() {
     assert!(first["day"].as_str().is_some_and(|day| day > "2026-03-01"));
     assert_eq!(first["small"], json!(-3));
     assert_eq!(first["agreed"], json!(true));
-    for name in ["one", "some", "voucher"] {
+    for name in ["one", "some", "page"] {
         assert!(
             others.iter().any(|other| other[name] != first[name]),
             "{name}"
@@ -127,10 +123,7 @@ fn what_cannot_be_made_up_is_said() {
         }
     }
     check(r#""minLength": 1000000"#);
-    check(r#""pattern": "^a{2}$", "minLength": 3"#);
-    check(r#""pattern": "^a{4000}b{4000}$""#);
-    check(r#""pattern": "^x(|a){4000000000}$""#);
-    check(r#""pattern": "(?=a)b""#);
+    check(r#""pattern": "^a$""#);
     check(r#""format": "date", "maxLength": 3"#);
 }
 
