@@ -9,10 +9,10 @@ mod with_tokens {
         engine::client::{ClientError, Lost},
     };
     use askback_oauth::{self as oauth, Authorization, Authorizer};
-    use http::{HeaderMap, Method};
+    use http::{HeaderMap, Method, Response};
+    use hyper::body::Incoming;
     use url::Url;
 
-    use super::super::send::Response;
     use crate::transport::Pause;
 
     /// Where tokens come from, if anywhere.
@@ -100,7 +100,7 @@ mod with_tokens {
             &mut self,
             pass: Pass,
             url: &Url,
-            response: &Response,
+            response: &Response<Incoming>,
         ) -> Result<bool, Lost> {
             let Some(source) = self.source.filter(|_| self.is_patient) else {
                 return Ok(false);
@@ -121,10 +121,9 @@ mod with_tokens {
 #[cfg(not(feature = "oauth-client"))]
 mod without_tokens {
     use askback_core::{auth::AuthorizationContext, engine::client::Lost};
-    use http::{HeaderMap, Method};
+    use http::{HeaderMap, Method, Response};
+    use hyper::body::Incoming;
     use url::Url;
-
-    use super::super::send::Response;
 
     /// Nothing to show.
     pub(in super::super) struct Permission;
@@ -163,7 +162,7 @@ mod without_tokens {
             &mut self,
             _: Pass,
             _: &Url,
-            _: &Response,
+            _: &Response<Incoming>,
         ) -> Result<bool, Lost> {
             Ok(false)
         }
