@@ -180,15 +180,6 @@ fn one_line(text: &str) -> String {
     words.join(" ").replace("\\ ", "").replace('\\', "")
 }
 
-fn changelog(tree: &Tree) -> Vec<Problem> {
-    let text = tree.get("CHANGELOG.md").unwrap_or_default();
-    let news = text.split("\n## Unreleased\n").nth(1);
-    match news.map(str::trim) {
-        Some(news) if !news.starts_with("## ") && !news.is_empty() => Vec::new(),
-        _ => vec!["CHANGELOG.md says nothing under Unreleased".to_owned()],
-    }
-}
-
 /// Fuzz targets that the manifest or the page on fuzzing leaves out.
 fn fuzz_targets(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -377,18 +368,6 @@ fn what_is_said_of_mistakes_is_tested() {
         "no test is linked for: D",
     ];
     assert_found(&mistakes(&bad), &wanted);
-}
-
-#[test]
-fn the_changelog_says_what_is_new() {
-    assert_none(changelog(&Tree::project()));
-
-    for bad in ["", "# Changes\n", "\n## Unreleased\n\n## 0.1.0\n- a"] {
-        assert_found(
-            &changelog(&Tree::of([("CHANGELOG.md", bad)])),
-            &["Unreleased"],
-        );
-    }
 }
 
 #[test]

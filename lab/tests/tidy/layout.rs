@@ -1,11 +1,8 @@
-//! Where files stand: none forgotten, none too long, no drawers.
+//! No Rust file is forgotten.
 
 use std::collections::BTreeSet;
 
 use crate::{Problem, assert_found, assert_none, tree::Tree};
-
-/// Names under which things are put that belong elsewhere.
-const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
 
 /// Rust files that no `mod` leads to, in sources and tests alike.
 fn forgotten(tree: &Tree) -> Vec<Problem> {
@@ -83,17 +80,6 @@ fn declared(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn drawers(tree: &Tree) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (path, _) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
-        let mut names = path.trim_end_matches(".rs").split('/');
-        if let Some(drawer) = names.find(|name| DRAWERS.contains(name)) {
-            problems.push(format!("{path}: `{drawer}` says nothing of what is inside"));
-        }
-    }
-    problems
-}
-
 #[test]
 fn no_file_is_forgotten() {
     assert_none(forgotten(&Tree::project()));
@@ -119,16 +105,4 @@ fn no_file_is_forgotten() {
     ]);
     let wanted = ["src/d.rs", "src/e.rs", "a/lost.rs", "tests/alone.rs"];
     assert_found(&forgotten(&bad), &wanted);
-}
-
-#[test]
-fn there_are_no_drawers() {
-    assert_none(drawers(&Tree::project()));
-
-    let bad = Tree::of([
-        ("crates/a/src/util.rs", ""),
-        ("crates/a/src/utility.rs", ""),
-        ("crates/a/tests/common/mod.rs", ""),
-    ]);
-    assert_found(&drawers(&bad), &["src/util.rs: `util`", "`common`"]);
 }

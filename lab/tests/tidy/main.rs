@@ -10,7 +10,6 @@ mod features;
 mod layout;
 mod limits;
 mod modules;
-mod names;
 mod packages;
 mod reference;
 mod requirements;

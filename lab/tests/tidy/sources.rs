@@ -2,17 +2,6 @@
 
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
-/// Macros that leave something undone, or print where only a caller may.
-const MACROS: &[&str] = &[
-    "dbg!",
-    "eprint!",
-    "eprintln!",
-    "print!",
-    "println!",
-    "todo!",
-    "unimplemented!",
-];
-
 /// Marks of unfinished work, and of the machine somebody worked on. Written in two parts so that
 /// this file does not hold them.
 const WORDS: &[&str] = &[
@@ -27,25 +16,6 @@ const WORDS: &[&str] = &[
 
 /// Made-up users whose directories may be named.
 const NOBODY: &[&str] = &[concat!("/ho", "me/ada")];
-
-/// Programs whose work is to print.
-const PRINTING: &[&str] = &["examples/expense/src/bin/split.rs"];
-
-fn macros(tree: &Tree) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (path, text) in tree.sources().filter(|(path, _)| !PRINTING.contains(path)) {
-        for (number, line) in words(text).lines().enumerate() {
-            let called = |name: &&&str| {
-                line.match_indices(**name)
-                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
-            };
-            if let Some(name) = MACROS.iter().find(called) {
-                problems.push(format!("{path}:{}: {name}", number + 1));
-            }
-        }
-    }
-    problems
-}
 
 fn forbidden(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -117,33 +87,6 @@ fn opened(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Programs that the documents show line by line, and say what they are about.
-const SHOWN: &[&str] = &["examples/delete/src/main.rs"];
-
-fn undocumented(tree: &Tree) -> Vec<Problem> {
-    tree.files()
-        .filter(|(path, _)| path.ends_with(".rs") && !path.contains("/compile_fail/"))
-        .filter(|(path, _)| !SHOWN.contains(path))
-        .filter(|(_, text)| !text.starts_with("//!"))
-        .map(|(path, _)| format!("{path} does not begin with what it is about (`//!`)"))
-        .collect()
-}
-
-#[test]
-fn libraries_leave_nothing_undone_and_print_nothing() {
-    assert_none(macros(&Tree::project()));
-
-    let bad = Tree::of([
-        (
-            "crates/a/src/lib.rs",
-            "// todo!()\nfn f() {\n    todo!()\n}\nmy_dbg!(1);\n\"println!\"",
-        ),
-        ("crates/a/src/main.rs", "fn main() { println!(\"a\") }"),
-        ("crates/a/tests/a/main.rs", "dbg!(1)"),
-    ]);
-    assert_found(&macros(&bad), &["lib.rs:3: todo!", "main.rs:1: println!"]);
-}
-
 #[test]
 fn no_file_names_a_machine_or_unfinished_work() {
     assert_none(forbidden(&Tree::project()));
@@ -189,18 +132,4 @@ fn the_command_knows_the_files_that_it_writes() {
         ("crates/askback-host/src/a.rs", "fs::write(a, b)"),
     ]);
     assert_found(&opened(&bad), &["a.rs:1: fs::write(", "a.rs:4: .open("]);
-}
-
-#[test]
-fn every_file_says_what_it_is_about() {
-    assert_none(undocumented(&Tree::project()));
-
-    let bad = Tree::of([
-        ("crates/a/src/a.rs", "//! A."),
-        ("crates/a/src/b.rs", "// B."),
-        ("crates/a/tests/a/main.rs", "mod a;"),
-        ("crates/a/tests/compile_fail/x.rs", ""),
-        ("examples/delete/src/main.rs", "fn main() {}"),
-    ]);
-    assert_found(&undocumented(&bad), &["src/b.rs", "a/main.rs"]);
 }
