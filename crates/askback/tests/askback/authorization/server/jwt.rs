@@ -279,6 +279,20 @@ async fn the_principal_is_what_the_issuer_says() {
     refused(&named, "over", &key().token(&over), "expired").await;
 }
 
+/// The tokens in the file were signed by OpenSSL, so that two implementations agree on what is a signature.
+#[tokio::test]
+async fn tokens_that_another_implementation_signed_are_good() {
+    let signed: Value = serde_json::from_str(include_str!("signed.json")).unwrap();
+    let keys = json!({"keys": signed["keys"]}).to_string();
+    let verifier = JwtVerifier::with_jwks(ISSUER, &keys).unwrap();
+    let tokens = signed["tokens"].as_array().unwrap();
+    assert_eq!(tokens.len(), 9);
+    for token in tokens {
+        let token = token.as_str().unwrap();
+        verify(&verifier, token).await.expect(token);
+    }
+}
+
 #[tokio::test]
 async fn each_key_is_used_for_what_it_is_meant() {
     let keys = [

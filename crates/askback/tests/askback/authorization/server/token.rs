@@ -1,15 +1,18 @@
 //! Tokens as an issuer makes them, and as an attacker does.
 
-use aws_lc_rs::{
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
     hmac,
     rand::SystemRandom,
-    rsa::{KeyPair as Rsa, KeySize},
+    rsa::{KeyPair as Rsa, PublicKeyComponents},
     signature::{
         ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256,
     },
 };
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
+
+/// A key of 2,048 bits that is used in these tests alone, made by OpenSSL: `ring` makes none.
+const RSA_KEY: &[u8] = include_bytes!("rsa.pk8");
 
 /// A key that signs.
 pub(super) struct TestKey {
@@ -25,18 +28,20 @@ enum Signer {
 
 impl TestKey {
     pub(super) fn es256(id: &'static str) -> Self {
-        let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
-        let signer = Signer::Ec(key);
+        let (kind, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let made = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+        let signer = Signer::Ec(EcdsaKeyPair::from_pkcs8(kind, made.as_ref(), &random).unwrap());
         Self { id, signer }
     }
 
     pub(super) fn rs256(id: &'static str) -> Self {
-        let signer = Signer::Rsa(Box::new(Rsa::generate(KeySize::Rsa2048).unwrap()));
+        let signer = Signer::Rsa(Box::new(Rsa::from_pkcs8(RSA_KEY).unwrap()));
         Self { id, signer }
     }
 
     pub(super) fn ed25519(id: &'static str) -> Self {
-        let signer = Signer::Ed(Ed25519KeyPair::generate().unwrap());
+        let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+        let signer = Signer::Ed(Ed25519KeyPair::from_pkcs8(made.as_ref()).unwrap());
         Self { id, signer }
     }
 
@@ -52,9 +57,8 @@ impl TestKey {
     pub(super) fn jwk(&self) -> Value {
         match &self.signer {
             Signer::Rsa(key) => {
-                let public = key.public_key();
-                let n = encode(public.modulus().big_endian_without_leading_zero());
-                let e = encode(public.exponent().big_endian_without_leading_zero());
+                let public = PublicKeyComponents::<Vec<u8>>::from(key.public_key());
+                let (n, e) = (encode(public.n), encode(public.e));
                 json!({"kty": "RSA", "kid": self.id, "use": "sig", "n": n, "e": e})
             }
             Signer::Ec(key) => {
@@ -86,7 +90,7 @@ impl TestKey {
         let random = SystemRandom::new();
         let signature = match &self.signer {
             Signer::Rsa(key) => {
-                let mut signature = vec![0; key.public_modulus_len()];
+                let mut signature = vec![0; key.public().modulus_len()];
                 key.sign(&RSA_PKCS1_SHA256, &random, bytes, &mut signature)
                     .unwrap();
                 signature
