@@ -22,7 +22,6 @@ mod failure;
 pub mod files;
 pub mod headers;
 mod json_schema;
-pub mod kept_tasks;
 pub mod listed;
 pub mod locate;
 pub mod lookup;

@@ -11,7 +11,6 @@ use askback_host::{relay::Relay, text::Words};
 
 use crate::{
     error::Error,
-    kept_tasks::KeptTasks,
     locate::TargetArgs,
     older::AskingRevision,
     role::Role,
@@ -37,8 +36,6 @@ pub struct Opener {
     pub observer: Option<Observer>,
     /// Keeps events from the front end.
     pub take: Take,
-    /// The tasks of the server that outlive the conversation, where any do.
-    pub tasks: Option<KeptTasks>,
     /// What is remembered of the revision in which the server asks.
     pub older: AskingRevision,
     /// The file to which the standard error of the server goes.
@@ -86,15 +83,11 @@ impl Opener {
     pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
-        let tasks = self.tasks.clone();
         let stderr = self.stderr.clone();
         let client = self
             .answering(client)
             .tasks(self.role.tasks)
             .on_event(move |event| {
-                if let Some(tasks) = &tasks {
-                    tasks.hear(&event);
-                }
                 if let (Event::ServerStderr(line), Some(file)) = (&event, &stderr) {
                     stderr::add(file, line);
                 }

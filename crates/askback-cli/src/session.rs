@@ -110,9 +110,6 @@ pub struct SessionArgs {
     /// Speak an older revision to a server that is known to ask in it only.
     #[arg(skip)]
     asks_in_known: bool,
-    /// Keep the tasks of a server that runs somewhere, so that a later conversation goes on with them.
-    #[arg(skip)]
-    keeps_tasks: bool,
     /// The server is built when it is started.
     #[arg(skip)]
     builds: bool,
@@ -260,13 +257,6 @@ impl SessionArgs {
     #[must_use]
     pub fn keeping_wire(mut self) -> Self {
         self.keeps_wire = true;
-        self
-    }
-
-    /// Keeps the tasks that a person begins at a server that runs somewhere.
-    #[must_use]
-    pub fn keeping_tasks(mut self) -> Self {
-        self.keeps_tasks = true;
         self
     }
 

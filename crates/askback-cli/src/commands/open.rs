@@ -88,9 +88,6 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
     if files.is_some() {
         session_args = session_args.building();
     }
-    if args.record.is_none() {
-        session_args = session_args.keeping_tasks();
-    }
     let recorder = args.record.as_deref();
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))
@@ -128,7 +125,7 @@ async fn several(args: OpenArgs, meant: Meant, outcome: &mut Outcome) -> Result<
         unused,
     } = meant;
     let first = targets.remove(0);
-    let session_args = args.session.keeping_wire().keeping_tasks();
+    let session_args = args.session.keeping_wire();
     let (mut session, others, opening) =
         Session::open_several(first, targets, &session_args).await?;
     let repl = Repl::new(&mut session).beside(others, opening);

@@ -245,16 +245,11 @@ impl Call {
         session: &mut Session,
         recorder: Option<&mut Recorder>,
     ) -> Result<Received, Error> {
-        let kept = session.kept_tasks().cloned();
         let Session { client, host, .. } = session;
         match self {
             Self::Tool(tool, arguments) => {
                 let calling = client.call_listed(tool, arguments);
-                let following = kept.map(|kept| kept.follow(calling.id(), client.revision()));
                 let called = host.attend(calling).await.map_err(Error::cancelled)?;
-                if let Some(following) = following {
-                    following.end(called.as_ref().err());
-                }
                 let request = Request::Call(&tool.name, arguments);
                 of_tool(called, recorder.map(|recorder| (recorder, request)))
             }

@@ -21,7 +21,6 @@ mod send;
 mod servers;
 mod shown;
 mod subscribe;
-mod taken;
 mod tasks;
 mod trouble;
 mod wire;
@@ -184,7 +183,7 @@ impl<'a> Repl<'a> {
     /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
         let ran = self.converse().await;
-        self.leave_tasks();
+        self.end_tasks(None);
         ran
     }
 
@@ -294,7 +293,6 @@ impl<'a> Repl<'a> {
         if !self.known.is_met {
             self.known.changes = self.listen().await?;
             self.known.is_met = true;
-            self.take_up_here();
         }
         let are_wanted = self.session.host.shows_offers() || self.files.is_some();
         if are_wanted && self.session.host.server().catalog().is_none() {

@@ -38,7 +38,6 @@ impl Repl<'_> {
         restarted.map_err(|error| error.hint(hint))?;
         self.known.changes = self.listen().await?;
         self.known.is_met = true;
-        self.take_up_here();
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
         let now = attend(host, lists::read(client, Wanted::All)).await?;

@@ -9,13 +9,7 @@ use std::{
 };
 
 use askback_core::protocol::Root;
-use askback_host::{
-    folder,
-    model::Folders,
-    page::Style,
-    text::Words,
-    words,
-};
+use askback_host::{folder, model::Folders, page::Style, text::Words, words};
 use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 

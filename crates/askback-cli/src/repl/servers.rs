@@ -48,7 +48,6 @@ impl Repl<'_> {
             })
             .collect();
         for at in 0..self.others.len() {
-            self.take_up_at(at);
             self.learn(at);
         }
         self
@@ -191,7 +190,6 @@ impl Repl<'_> {
         if let Some(other) = self.others.get_mut(at) {
             other.connection.settle(host, opened);
         }
-        self.take_up_at(at);
         self.learn(at);
     }
 

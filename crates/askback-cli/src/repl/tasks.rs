@@ -18,30 +18,20 @@ use super::{
     again::{self, Call, LastCall},
     line::Tasks,
 };
-use crate::{error::Error, kept_tasks::Following};
+use crate::error::Error;
 
 /// The calls that go on, and the ends of those before.
 #[derive(Default)]
 pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
 
-/// A call that was begun, here or in a conversation before.
+/// A call that was begun.
 pub(super) struct Begun {
-    /// The call, where it was begun here.
-    pub(super) call: Option<LastCall>,
+    pub(super) call: LastCall,
     /// The name of its tool.
     pub(super) tool: String,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
-    /// Keeps its task for a later conversation, while it is on its way.
-    pub(super) following: Option<Following>,
     pub(super) end: Option<Result<again::Received, Error>>,
-}
-
-impl Begun {
-    /// Whether a later conversation would find its task.
-    pub(super) fn outlives_us(&self) -> bool {
-        self.following.as_ref().is_some_and(Following::is_kept)
-    }
 }
 
 /// The end of a call, by its number.
@@ -83,9 +73,6 @@ impl Repl<'_> {
             return Ok(());
         };
         let mut calling = self.session.client.call_as_task(&tool, &arguments);
-        let following = self.session.kept_tasks();
-        let revision = self.session.client.revision();
-        let following = following.map(|kept| kept.follow(calling.id(), revision));
         let tasks = self.session.tasks();
         let number = tasks.begin(self.session.server(), calling.id(), &tool.name);
         let name = tool.name.clone();
@@ -99,10 +86,9 @@ impl Repl<'_> {
         page.quote_line(words!("Task {} began: ", number), &name);
         page.note(Style::Dim, "/tasks shows how it stands.");
         let begun = Begun {
-            call: Some(LastCall::new(call)),
+            call: LastCall::new(call),
             tool: name,
             calling: sent.is_pending().then_some(calling),
-            following,
             end: None,
         };
         self.enlist(number, begun);
@@ -125,18 +111,6 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
-        let following = begun.following.take();
-        let is_left = following.is_some_and(|following| following.end(end.as_ref().err()));
-        if begun.call.is_none() && matches!(end, Err(ClientError::TaskLost(_))) {
-            self.session.tasks().end(number, Standing::Failed);
-            let words = words!(
-                "Task {} is over, and the server no longer knows it: ",
-                number
-            );
-            self.session.host.page().quote_line(words, &begun.tool);
-            begun.end = Some(again::of_tool(end, None));
-            return;
-        }
         let end = again::of_tool(end, None);
         let (standing, ended) = match &end {
             Ok(received) if !received.failed => (Standing::Done, "is done"),
@@ -149,15 +123,7 @@ impl Repl<'_> {
         page.quote_line(words!("Task {} {}: ", number, ended), &begun.tool);
         match &end {
             Ok(_) => page.note(Style::Dim, words!("/tasks {} shows its result.", number)),
-            Err(error) => {
-                error.put_below(page);
-                if is_left {
-                    page.note(
-                        Style::Dim,
-                        "It may go on at the server: /restart asks after it.",
-                    );
-                }
-            }
+            Err(error) => error.put_below(page),
         }
         begun.end = Some(end);
     }
@@ -202,9 +168,7 @@ impl Repl<'_> {
     /// Says how many tasks end with the conversation, where a person is about to leave them. Returns
     /// whether any does.
     pub(super) fn tell_at_work(&mut self) -> bool {
-        let all = self.background.0.values();
-        let end = all.filter(|begun| begun.calling.is_some() && !begun.outlives_us());
-        let count = end.count();
+        let count = self.at_work();
         if count > 0 {
             let words = words!(
                 "Tasks at work: {}. They are cancelled when you leave; /quit again leaves.",
@@ -230,7 +194,6 @@ impl Repl<'_> {
         if let Some(begun) = self.background.0.get_mut(&number)
             && begun.calling.take().is_some()
         {
-            begun.following = None;
             self.session.tasks().end(number, Standing::Cancelled);
             let page = self.session.host.page();
             page.quote_line(words!("Task {} is cancelled: ", number), &begun.tool);
@@ -276,7 +239,7 @@ impl Repl<'_> {
         let begun = self.background.0.get(&number);
         match begun.and_then(|begun| Some((begun.call.clone(), begun.end.clone()?))) {
             Some((call, Ok(received))) => {
-                self.known.last = call;
+                self.known.last = Some(call);
                 self.present(received, None)
             }
             Some((_, Err(error))) => Err(error),

@@ -19,7 +19,6 @@ use tokio::task::JoinSet;
 use super::{Answers, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting};
 use crate::{
     error::{Error, Kind},
-    kept_tasks::KeptTasks,
     older::{self, AskingRevision},
     opener::{Opener, Take},
     permissions::Permissions,
@@ -173,9 +172,7 @@ impl<'a> Room<'a> {
             None => StderrMode::default(),
         });
         let stderr = args.stderr.as_ref().map(StderrTo::file).transpose()?;
-        let keeps_tasks = args.keeps_tasks && role.tasks && host.is_person();
         let opener = Opener {
-            tasks: keeps_tasks.then(|| KeptTasks::of_user(&target)).flatten(),
             waiting: waiting(&target),
             beside: args.target.file(),
             reach: target.reach,
@@ -396,11 +393,6 @@ impl Session {
         self.opener.relay.tasks().clone()
     }
 
-    /// The tasks of the server that outlive the conversation, where any do.
-    pub fn kept_tasks(&self) -> Option<&KeptTasks> {
-        self.opener.tasks.as_ref()
-    }
-
     /// Has the person talk to another server, if that is there. The connection becomes that to the one
     /// they talked to.
     pub fn exchange(&mut self, other: &mut Connection) -> bool {
@@ -442,11 +434,6 @@ impl Connection {
             host.meet(self.server, client.server_info().map(claims));
         }
         self.state = opened.map_or_else(State::Failed, State::Open);
-    }
-
-    /// The tasks of the server that outlive the conversation, where any do.
-    pub fn kept_tasks(&self) -> Option<&KeptTasks> {
-        self.opener.tasks.as_ref()
     }
 
     /// Ends the connection, and with it the server.

@@ -252,9 +252,10 @@ impl Recorder {
         }
     }
 
-    /// The names of what is left out.
+    /// The names of what is left out, except names that repeat a secret.
     fn left_out(&self) -> String {
         let names = self.secrets.names.iter();
+        let names = names.filter(|name| !self.secrets.are_in(name));
         let names: Vec<_> = names.map(String::as_str).collect();
         names.join(", ")
     }

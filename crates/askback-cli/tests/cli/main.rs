@@ -72,7 +72,6 @@ mod suite;
 #[cfg(unix)]
 mod suspended;
 #[cfg(unix)]
-mod taken;
 #[cfg(unix)]
 mod tasks;
 #[cfg(unix)]

@@ -1,11 +1,7 @@
 //! Whatever happens to the servers of a conversation, each answer is that of its own question, what the person
 //! looks at stays before them, and a server is not charged with the time of the person.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use askback_core::{
     limits::Limits,
@@ -110,9 +106,7 @@ fn catalog(tools: u8) -> Catalog {
 }
 
 fn shared(name: u8) -> (Folders, Vec<Root>) {
-    let mut folders = Folders::of(vec![format!("/{name}").into()]);
-    let excluded = folders.exclude(format!("/{name}/out").into());
-    assert_eq!(excluded, Ok(()));
+    let folders = Folders::of(vec![format!("/{name}").into()]);
     (folders, vec![Root::new(format!("file:///{name}"))])
 }
 
@@ -529,22 +523,4 @@ fn an_answer_that_a_call_did_not_want_stays_for_the_next() {
     assert_eq!(call(false, true), Some(false));
     assert_eq!(call(true, false), None);
     assert_eq!(call(true, true), Some(true));
-}
-
-#[test]
-fn a_folder_is_left_out_or_in_by_the_last_word_on_it() {
-    let mut folders = Folders::of(vec!["/a".into(), "/b".into()]);
-    assert_eq!(folders.exclude("/a/x".into()), Ok(()));
-    assert_eq!(folders.excluded(), [PathBuf::from("/a/x")]);
-    // Chosen again, it is not left out any more.
-    folders.add("/a/x".into());
-    assert!(folders.excluded().is_empty());
-    // What holds all of a chosen folder takes that away.
-    assert_eq!(folders.exclude("/b".into()), Ok(()));
-    assert_eq!(folders.chosen(), [PathBuf::from("/a"), "/a/x".into()]);
-    assert!(folders.exclude("/elsewhere".into()).is_err());
-    let why = folders
-        .remove(Path::new("/a/y"))
-        .expect_err("it was not chosen");
-    assert!(why.as_str().contains("/roots exclude"), "{}", why.as_str());
 }

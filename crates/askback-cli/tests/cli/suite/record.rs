@@ -199,7 +199,6 @@ fn structured_content_is_recorded() {
     let ran = run.answers(answers).on_travel().expect(0);
     let suite = recorded(&ran);
     assert!(suite.contains("      /total: 3000"), "{suite}");
-    test("structured", &suite).expect(0);
     let other = suite.replace("/total: 3000", "/total: 3001");
     let ran = test("structured-other", &other).expect(1);
     ran.prints("expected structured /total: 3001");
@@ -336,7 +335,7 @@ fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
         .answers(answers);
     run.scratch.file("zoo.sh", super::zoo::ZOO);
     let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
-    let ran = ran.says("left out, since it may be secret | note, password\n");
+    let ran = ran.says("left out, since it may be secret | an answer, password\n");
     let suite = recorded(&ran);
     assert!(!suite.contains("hush"), "{suite}");
 }
