@@ -93,5 +93,5 @@ fn said(command: &mut Command) -> io::Result<String> {
 #[test]
 fn the_test_command_brings_the_rust_that_lists_the_interface() {
     assert!(TOOLCHAIN.starts_with(RUST));
-    assert!(include_str!("../../../test").contains(&format!("\nlisted={TOOLCHAIN}\n")));
+    assert!(include_str!("../../../test").contains(&format!(" listed={TOOLCHAIN}\n")));
 }
