@@ -31,8 +31,9 @@ fn links(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Paths in backticks that are none. A path is what begins like one of the project or ends like
-/// a file of its kinds.
+/// Paths in backticks that are none. A path is what begins like one of the project or ends like a file of its kinds.
+/// Below a heading that names a folder, the first cell of a row is a path in that folder. Elsewhere the end of a path
+/// stands for it.
 fn paths(tree: &Tree, document: &str) -> Vec<Problem> {
     let text = tree.get(document).unwrap_or_default();
     let tops: Vec<&str> = tree
@@ -47,12 +48,30 @@ fn paths(tree: &Tree, document: &str) -> Vec<Problem> {
             .any(|kind| word.ends_with(kind));
         !word.contains([' ', '<', '*']) && (named || kind)
     };
-    prose(text)
-        .flat_map(|line| line.split('`').skip(1).step_by(2))
-        .filter(is_path)
-        .filter(|path| !tree.has(path))
-        .map(|path| format!("{document}: there is no {path}"))
-        .collect()
+    let ends = |word: &str| {
+        let end = format!("/{word}");
+        tree.files().any(|(path, _)| path.ends_with(&end))
+    };
+    let mut folder = None;
+    let mut problems = Vec::new();
+    for line in prose(text) {
+        if line.starts_with('#') {
+            folder = line.split('`').nth(1);
+        }
+        let row = folder.zip(line.strip_prefix("| "));
+        if let Some((folder, (cell, _))) =
+            row.and_then(|(at, row)| Some((at, row.split_once(" | ")?)))
+        {
+            let inside = cell.split('`').skip(1).step_by(2);
+            let missing = inside.filter(|path| !tree.has(&format!("{folder}{path}")));
+            problems.extend(missing.map(|path| format!("{document}: there is no {folder}{path}")));
+            continue;
+        }
+        let named = line.split('`').skip(1).step_by(2).filter(is_path);
+        let missing = named.filter(|path| !tree.has(path) && !ends(path));
+        problems.extend(missing.map(|path| format!("{document}: there is no {path}")));
+    }
+    problems
 }
 
 /// Pages of the guide that its index does not link to.
@@ -279,11 +298,12 @@ fn the_architecture_names_what_is_there() {
     let bad = Tree::of([
         (
             "ARCHITECTURE.md",
-            "`crates/a/src` `crates/b` `tools/call` `a.rs` `a::b` `crates/<name>`",
+            "`crates/a/src` `crates/b` `tools/call` `a.rs` `src/lib.rs` `a::b`\n### `crates/a/src/`\n| `lib.rs`, `c/` | `d` |",
         ),
         ("crates/a/src/lib.rs", ""),
     ]);
-    assert_found(&paths(&bad, "ARCHITECTURE.md"), &["crates/b", "a.rs"]);
+    let wanted = ["crates/b", "a.rs", "crates/a/src/c/"];
+    assert_found(&paths(&bad, "ARCHITECTURE.md"), &wanted);
 }
 
 #[test]
