@@ -8,7 +8,7 @@ use std::{
 use askback_host::{
     page::{Page, Style, out},
     settings_file,
-    text::{PeerText, given, line},
+    text::{given, line},
     words,
 };
 use clap::ValueEnum as _;
@@ -21,14 +21,13 @@ use crate::{
     listed::Listed,
     locate::{find_upward, folders},
     servers::{
-        Document, Folders, KnownClient, Layout, Section, Source, Unreadable, add_to_json,
-        add_to_toml, anchor, conceal, conceal_args, export, has_folder, read_at, settle, snippet,
-        unseen, without_inputs, write,
+        Document, Folders, KnownClient, Layout, Source, Unreadable, add_to_json, anchor, conceal,
+        conceal_args, read_at, settle, unseen, without_inputs, write,
     },
     target::Reach,
 };
 
-/// List the servers of this folder and of other clients; import and export them
+/// List the servers of this folder and of other clients, and import them
 ///
 /// Files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, Goose and VS Code are looked for,
 /// beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
@@ -58,21 +57,6 @@ enum ServersCommand {
         /// Write secrets, too
         #[arg(long)]
         with_secrets: bool,
-    },
-    /// Print servers of mcp.json as another client writes them
-    Export {
-        /// The servers
-        #[arg(value_name = "NAME", required = true)]
-        names: Vec<String>,
-        /// The client
-        #[arg(long, value_enum, value_name = "CLIENT")]
-        to: KnownClient,
-        /// The file of servers; else mcp.json here or in a folder above
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-        /// Write them into the file of the client, and keep the file that was there as a backup
-        #[arg(long)]
-        write: bool,
     },
 }
 
@@ -115,12 +99,6 @@ pub fn run(args: ServersArgs) -> Result<(), Error> {
             from,
             with_secrets,
         }) => import(&folders, &names, from, with_secrets),
-        Some(ServersCommand::Export {
-            names,
-            to,
-            config,
-            write,
-        }) => export_to(&folders, to, &names, config, write),
     }
 }
 
@@ -356,8 +334,7 @@ fn import(
     match servers.is_empty() {
         true => page.say(Style::Plain, "There is nothing to write."),
         false => {
-            let text = add_to_json(&before, Section::Either, &servers)
-                .map_err(|error| malformed(&path, error))?;
+            let text = add_to_json(&before, &servers).map_err(|error| malformed(&path, error))?;
             tell_written(&mut page, &path, &text)?;
         }
     }
@@ -392,119 +369,6 @@ fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
         None if cfg!(unix) => page.line(words!("It is new, and only you can read it.")),
         None => {}
     }
-    Ok(())
-}
-
-fn export_to(
-    folders: &Folders,
-    client: KnownClient,
-    names: &[String],
-    config: Option<PathBuf>,
-    is_written: bool,
-) -> Result<(), Error> {
-    let path = config
-        .or_else(|| find_upward(&folders.here))
-        .ok_or_else(|| {
-            Error::usage("there is no mcp.json here or in a folder above")
-                .hint("Name one with --config FILE.")
-        })?;
-    let text = settings_file::read_at(&path).map_err(|error| unread(&path, error))?;
-    let document =
-        Document::read(&text, Layout::Plain, None).map_err(|error| malformed(&path, error))?;
-    let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
-    let file = FoundFile {
-        client: None,
-        folder: whole.parent().unwrap_or(Path::new("")).to_owned(),
-        project: None,
-        path: path.clone(),
-        read: Ok(Document::default()),
-    };
-    let mut page = out::stderr_page();
-    let mut servers = Vec::new();
-    for name in names {
-        let Some(server) = document.server(name) else {
-            let error = words!(
-                "{} has no server called `{}`",
-                given(path.display()),
-                given(name)
-            );
-            return Err(Error::usage(error).hint("askback servers lists those there are."));
-        };
-        Listed::find(document.clone(), name, &path, &file.folder, None)
-            .and_then(|listed| listed.written())?;
-        let mut server = server.clone();
-        // A client starts it in a folder of its own.
-        settle(&mut server, &file.folder, has_folder(client));
-        anchor(&mut server, &file.folder, Path::new(""));
-        let exported = export(client, name, &server).ok_or_else(|| {
-            let error = words!(
-                "{} has no servers at a URL in its file: `{}`",
-                client.name(),
-                given(name)
-            );
-            Error::usage(error).hint("Add it in the settings of the client.")
-        })?;
-        for remark in exported.remarks {
-            page.say(
-                Style::Plain,
-                words!("{}, for {}: {}.", client.name(), given(name), remark),
-            );
-        }
-        if !conceal(name, &mut server).is_empty() {
-            page.line(words!(
-                "{}, for {}: it holds what seems to be a secret.",
-                client.name(),
-                given(name)
-            ));
-        }
-        servers.push((name.clone(), exported.entry));
-    }
-    let snippet = snippet(client, &servers);
-    let target = client
-        .exports_to(folders)
-        .ok_or_else(|| Error::usage("you have no folder for the settings of this client"))?;
-    if !is_written {
-        page.note(
-            Style::Dim,
-            "--write adds this to the file. A pipe has it without the signs at the left.",
-        );
-        page.line(words!("For {}:", given(target.display())));
-        out::tell(&mut page);
-        return Ok(out::print_text(PeerText::from(snippet + "\n"))?);
-    }
-    let before = match target.exists() {
-        true => read_at(&target).map_err(|error| unread(&target, error))?,
-        false => String::new(),
-    };
-    let there = match before.trim().is_empty() {
-        true => Document::default(),
-        false => Document::read(&before, client.exported_layout(), None)
-            .map_err(|error| malformed(&target, error))?,
-    };
-    if let Some(name) = names.iter().find(|name| there.server(name).is_some()) {
-        let error = words!(
-            "{} has a server called `{}` already",
-            given(target.display()),
-            given(name)
-        );
-        return Err(
-            Error::usage(error).hint("Without --write it is printed, to be merged by hand.")
-        );
-    }
-    let added = match client {
-        KnownClient::Codex => add_to_toml(&before, &snippet),
-        KnownClient::Goose => Err(Unreadable("comments of YAML would be lost".to_owned())),
-        KnownClient::VsCode => add_to_json(&before, Section::Servers, &servers),
-        _ => add_to_json(&before, Section::McpServers, &servers),
-    };
-    let added = added.map_err(|Unreadable(why)| {
-        let error = words!("{} is not written:", given(target.display()));
-        Error::usage(error)
-            .quoting(why)
-            .hint("Without --write it is printed, to be merged by hand.")
-    })?;
-    tell_written(&mut page, &target, &added)?;
-    out::tell(&mut page);
     Ok(())
 }
 

@@ -300,26 +300,6 @@ impl KnownClient {
         let place = places.find(|place| place.client == self && place.base != Base::Project)?;
         Some(folders.base(place.base)?.join(place.path))
     }
-
-    /// Returns the file into which servers are exported: that of a project here for clients that share
-    /// it, otherwise that of the user. The file of Claude Code for the user is one that it writes itself.
-    pub fn exports_to(self, folders: &Folders) -> Option<PathBuf> {
-        match self {
-            Self::ClaudeCode | Self::VsCode => {
-                let mut places = PLACES.iter();
-                let place = places.find(|place| place.client == self)?;
-                Some(folders.here.join(place.path))
-            }
-            _ => self.of_user(folders),
-        }
-    }
-
-    /// Returns the layout of that file.
-    pub fn exported_layout(self) -> Layout {
-        let mut places = PLACES.iter();
-        let place = places.find(|place| place.client == self);
-        place.map_or(Layout::Settings, |place| place.layout)
-    }
 }
 
 /// Reads a file of a client that is open.

@@ -12,40 +12,21 @@ use serde_json::Value;
 use super::document::{Unreadable, strict};
 use crate::own_files;
 
-/// The member of a file in which its servers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// `mcpServers`.
-    McpServers,
-    /// `servers`.
-    Servers,
-    /// That of the two which is there, otherwise `mcpServers`.
-    Either,
-}
-
-/// Adds servers to the text of a JSON file, behind those that are there. Comments stay.
+/// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only those are there. Comments stay.
 ///
 /// # Errors
 ///
 /// Says why the text is no such file.
-pub fn add_to_json(
-    text: &str,
-    section: Section,
-    servers: &[(String, Value)],
-) -> Result<String, Unreadable> {
+pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Unreadable> {
     let blank = text.trim().is_empty();
     let text = if blank { "{}\n" } else { text };
     let root =
         CstRootNode::parse(text, &strict()).map_err(|error| Unreadable(error.to_string()))?;
     let whole = root.object_value();
     let whole = whole.ok_or_else(|| Unreadable("it is no object".to_owned()))?;
-    let section = match section {
-        Section::McpServers => "mcpServers",
-        Section::Servers => "servers",
-        Section::Either if whole.get("mcpServers").is_none() && whole.get("servers").is_some() => {
-            "servers"
-        }
-        Section::Either => "mcpServers",
+    let section = match whole.get("mcpServers").is_none() && whole.get("servers").is_some() {
+        true => "servers",
+        false => "mcpServers",
     };
     let listed = whole.object_value_or_create(section);
     let listed = listed.ok_or_else(|| Unreadable(format!("its `{section}` is no object")))?;
@@ -54,29 +35,6 @@ pub fn add_to_json(
     }
     listed.ensure_multiline();
     Ok(root.to_string())
-}
-
-/// Adds servers, as [`snippet`](super::snippet) writes them, to the text of a TOML file. What is there
-/// stays as it is.
-///
-/// # Errors
-///
-/// Says why they cannot be added there.
-pub fn add_to_toml(text: &str, snippet: &str) -> Result<String, Unreadable> {
-    let end = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    let blank = if text.trim().is_empty() { "" } else { "\n" };
-    let whole = format!("{text}{end}{blank}{snippet}\n");
-    match toml::from_str::<Value>(&whole) {
-        Ok(_) => Ok(whole),
-        Err(_) => Err(Unreadable(
-            "tables cannot be added at its end, as it has `mcp_servers` in one line, or is not TOML"
-                .to_owned(),
-        )),
-    }
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -189,8 +147,8 @@ mod tests {
     #[test]
     fn comments_stay_where_servers_are_added() {
         #[track_caller]
-        fn check(section: Section, text: &str, expected: &str) {
-            let added = add_to_json(text, section, &servers()).expect("it is such a file");
+        fn check(text: &str, expected: &str) {
+            let added = add_to_json(text, &servers()).expect("it is such a file");
             assert_eq!(added, expected);
         }
         let entry = r#""new \"one\"": {
@@ -199,46 +157,19 @@ mod tests {
       "env": {}
     }"#;
         check(
-            Section::Either,
             "",
             &format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n"),
         );
         // A file with commas behind the last member goes on with them.
         let entry = entry.replace("{}", "{},");
         check(
-            Section::Either,
             "{\n  // mine\n  \"servers\": {\n    \"a\": {\"url\": \"x\"}, // one\n  },\n  \"inputs\": [] /* none */\n}\n",
             &format!(
                 "{{\n  // mine\n  \"servers\": {{\n    \"a\": {{\"url\": \"x\"}}, // one\n    {entry},\n  }},\n  \"inputs\": [] /* none */\n}}\n"
             ),
         );
         for text in ["[]", "{\"mcpServers\": 1}", "{'a': 1}"] {
-            assert!(
-                add_to_json(text, Section::McpServers, &servers()).is_err(),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn tables_are_added_at_the_end() {
-        #[track_caller]
-        fn check(text: &str, expected: &str) {
-            let snippet = "[mcp_servers.new]\ncommand = \"x\"";
-            let added = add_to_toml(text, snippet).expect("it is such a file");
-            assert_eq!(added, format!("{expected}{snippet}\n"));
-        }
-        check("", "");
-        check("a = 1 # mine", "a = 1 # mine\n\n");
-        check(
-            "[mcp_servers.a]\nurl = \"x\"\n",
-            "[mcp_servers.a]\nurl = \"x\"\n\n",
-        );
-        for text in ["mcp_servers = {}", "[mcp_servers.new]\n", "x ="] {
-            assert!(
-                add_to_toml(text, "[mcp_servers.new]\ncommand = \"x\"").is_err(),
-                "{text}"
-            );
+            assert!(add_to_json(text, &servers()).is_err(), "{text}");
         }
     }
 

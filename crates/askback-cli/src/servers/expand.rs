@@ -222,21 +222,6 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Writes the variables of a text as editors do: `${VAR}` is `${env:VAR}`.
-pub(super) fn with_prefix(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for part in parts(text) {
-        match part {
-            Part::Plain(plain) | Part::Unknown(plain) => out.push_str(plain),
-            Part::Variable(name, None) => out.extend(["${env:", name, "}"]),
-            Part::Variable(name, Some(default)) => out.extend(["${env:", name, ":-", default, "}"]),
-            Part::Input(id) => out.extend(["${input:", id, "}"]),
-            Part::Known(name) => out.extend(["${", name, "}"]),
-        }
-    }
-    out
-}
-
 /// The part that a name in braces is; none where it is no name.
 fn named<'a>(whole: &'a str, name: &'a str) -> Option<Part<'a>> {
     let known = [WORKSPACE, WORKSPACE_NAME, HOME, SEPARATOR];

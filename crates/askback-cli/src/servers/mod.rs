@@ -1,15 +1,14 @@
 //! The servers of configuration files, as the clients of the field write them.
 //!
 //! A [`Document`] is what a file says of its servers, in the members of an `mcp.json`, whichever
-//! client the file is of. Texts in it name variables; [`Values`] puts values in their place. [`export`]
-//! writes a server as a client has it, and [`add_to_json`] puts it into a file that is there.
+//! client the file is of. Texts in it name variables; [`Values`] puts values in their place.
+//! [`add_to_json`] adds servers to a file that is there.
 
 mod anchor;
 mod client;
 mod document;
 mod edit;
 mod expand;
-mod export;
 mod input;
 mod name;
 mod secrets;
@@ -18,9 +17,8 @@ mod terminal;
 pub use anchor::{anchor, settle};
 pub use client::{Folders, KnownClient, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
-pub use edit::{Section, add_to_json, add_to_toml, write};
+pub use edit::{add_to_json, write};
 pub use expand::{Missing, Names, Values};
-pub use export::{Exported, export, has_folder, snippet};
 pub use input::Input;
 pub use name::{heading, unseen};
 pub use secrets::{Concealed, conceal, conceal_args, without_inputs};
