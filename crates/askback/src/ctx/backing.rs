@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{FlowId, Millis, Principal},
+    ask::{Identity, Millis, Principal},
     limits::Limits,
     protocol::RawJson,
 };
@@ -107,12 +107,34 @@ impl Backing {
         Ok(self.store.get(id).await?)
     }
 
+    /// The claim of a commit. It outlives every state that leads to it: they open until the flow is as old as
+    /// [`flow_ttl`](askback_core::limits::AskingLimits::flow_ttl), and it may have begun by a clock ahead of this one.
+    pub(super) fn claim_request<'a>(
+        &self,
+        principal: Option<&Principal>,
+        flow: &Identity,
+        (name, lease): (&'a str, Duration),
+    ) -> ClaimRequest<'a> {
+        let (limits, now) = (&self.limits.asking, self.clock.now());
+        ClaimRequest {
+            owner: principal.map(Owner::of),
+            flow: flow.flow,
+            name,
+            value_bytes: limits.commit_bytes,
+            now,
+            lease,
+            expires: now
+                .max(flow.started)
+                .saturating_add(2 * millis(limits.flow_ttl)),
+        }
+    }
+
     /// Does something at most once in a flow. Without one, no state has left the server that could lead here
     /// again.
     pub(crate) async fn commit<T, F, Fut>(
         &self,
         incoming: &Incoming,
-        flow: Option<FlowId>,
+        flow: Option<Identity>,
         (name, limit): (&str, Duration),
         effect: F,
     ) -> Result<T>
@@ -131,22 +153,11 @@ impl Backing {
             };
         };
         self.purge_store().await;
-        let owner = incoming.principal().map(Owner::of);
         let of = &incoming.target;
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
-            let now = self.clock.now();
-            let claim = self.store.claim(ClaimRequest {
-                owner,
-                flow,
-                name,
-                value_bytes: self.limits.asking.commit_bytes,
-                now,
-                lease: limit,
-                // A claim outlives every state that leads to it.
-                expires: now.saturating_add(2 * millis(self.limits.asking.flow_ttl)),
-            });
-            match claim.await? {
+            let claim = self.claim_request(incoming.principal(), &flow, (name, limit));
+            match self.store.claim(claim).await? {
                 Claim::Granted => {
                     let (value, panic) = match effect.await {
                         Effect::Done(value) => (value, None),
@@ -159,7 +170,7 @@ impl Backing {
                     let value = self.within_bounds(of, name, value)?;
                     let kept = self
                         .store
-                        .finish(flow, name, value.as_str().as_bytes())
+                        .finish(flow.flow, name, value.as_str().as_bytes())
                         .await;
                     if let Err(error) = kept {
                         // It has happened all the same. Who claims it later is told that its

@@ -211,7 +211,7 @@ impl Ctx {
     {
         let backing = Arc::clone(&self.0.backing);
         let cell = Arc::clone(&self.0.cell);
-        let flow = cell.flow().resumed();
+        let flow = cell.flow().resumed().cloned();
         let incoming = Arc::clone(&self.0.incoming);
         let start = move |name: &str, limit: Duration| -> BoxFuture<'static, Result<T>> {
             let (name, course) = (name.to_owned(), course_of_step(name));

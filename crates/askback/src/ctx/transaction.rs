@@ -6,9 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::Ctx;
 use crate::{
-    clock::millis,
     error::{Error, Place, Recorded, Result, read_commit},
-    store::{Claim, ClaimRequest, Owner, SqliteStore},
+    store::{Claim, SqliteStore},
 };
 
 impl Ctx {
@@ -92,18 +91,9 @@ impl Ctx {
         effect: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let backing = &self.0.backing;
-        let (limits, now) = (&backing.limits, backing.clock.now());
-        let flow = self.flow_id();
-        let claim = ClaimRequest {
-            owner: self.principal().map(Owner::of),
-            flow,
-            name,
-            value_bytes: limits.asking.commit_bytes,
-            now,
-            lease: limits.asking.run,
-            // A claim outlives every state that leads to it.
-            expires: now.saturating_add(2 * millis(limits.asking.flow_ttl)),
-        };
+        let limits = &backing.limits;
+        let flow = self.identity();
+        let claim = backing.claim_request(self.principal(), &flow, (name, limits.asking.run));
         let before = self.0.cell.committed(name);
         if before == Some(Place::Store) {
             return Err(Error::commit_name_used(name));
@@ -127,7 +117,7 @@ impl Ctx {
                          return less from its effect, which was undone"
                     )));
                 }
-                SqliteStore::finish_in(transaction, flow, name, recorded.as_str().as_bytes())?;
+                SqliteStore::finish_in(transaction, flow.flow, name, recorded.as_str().as_bytes())?;
                 self.0.cell.note_commit(name, Place::Transaction);
                 recorded.decode::<Recorded<T>>()?.into()
             }

@@ -3,16 +3,16 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use askback::{
-    Ctx, Limits, Revision, Server, Tool,
+    Clock, Ctx, Limits, Revision, Server, Tool,
     ctx::Progress,
     keys::{Key, KeyRing, KeySource},
-    store::{MemoryStore, Store},
+    store::{MemoryStore, Millis, Store},
     testing::{TestClock, Wire},
     transport::memory,
 };
@@ -32,9 +32,22 @@ struct Stage {
     ended: Arc<Notify>,
     effects: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
-    clock: TestClock,
+    clock: WrongClock,
     limits: Limits,
     panics: bool,
+}
+
+/// A clock that is ahead by so much.
+#[derive(Clone)]
+struct WrongClock {
+    right: TestClock,
+    ahead: Arc<AtomicU64>,
+}
+
+impl Clock for WrongClock {
+    fn now(&self) -> Millis {
+        self.right.now() + self.ahead.load(Ordering::SeqCst)
+    }
 }
 
 impl Stage {
@@ -45,7 +58,10 @@ impl Stage {
             ended: Arc::default(),
             effects: Arc::default(),
             store: Arc::new(MemoryStore::default()),
-            clock: TestClock::new(),
+            clock: WrongClock {
+                right: TestClock::new(),
+                ahead: Arc::default(),
+            },
             limits: Limits::default(),
             panics: false,
         }
@@ -76,7 +92,7 @@ impl Stage {
             .limits(self.limits.clone())
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(Arc::clone(&self.store))
-            .clock(self.clock)
+            .clock(self.clock.clone())
             .build()
             .unwrap()
     }
@@ -237,6 +253,37 @@ async fn too_many_commits_are_refused_before_their_effect() {
     let (third, _) = answer(&mut wire).await;
     stage.go_on.notify_one();
     assert!(text(&response(&mut wire, third).await).starts_with("booked 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_outlives_the_states_of_a_clock_that_was_ahead() {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    for ahead in [0, 1, 3, 400] {
+        let stage = Stage::new();
+        let mut wire = Wire::connect(&stage.server());
+        // The state is sealed by a clock that is ahead, the effect claimed by one that is right.
+        stage.clock.ahead.store(ahead * DAY, Ordering::SeqCst);
+        let params = seat_round("tool", None);
+        wire.request("tools/call", params).await;
+        let asked = wire.hear().await.unwrap();
+        stage.clock.ahead.store(0, Ordering::SeqCst);
+        stage.go_on.notify_one();
+        let first = again(&mut wire, &asked).await;
+        assert!(text(&first).starts_with("booked 1 "), "{first}");
+        // As long as the state opens, nothing else happens.
+        for days in [0, 1, ahead.saturating_sub(1), ahead] {
+            stage.clock.ahead.store(days * DAY, Ordering::SeqCst);
+            stage.store.purge(stage.clock.now()).await.unwrap();
+            stage.go_on.notify_one();
+            let second = again(&mut wire, &asked).await;
+            let is_open = days <= ahead;
+            assert!(
+                second["result"] == first["result"] || !is_open,
+                "{days} of {ahead}: {second}"
+            );
+            assert_eq!(stage.effects(), 1, "{days} of {ahead}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

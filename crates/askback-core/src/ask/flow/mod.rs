@@ -215,11 +215,10 @@ impl Flow {
         self.now
     }
 
-    /// The flow, if it is one that a sealed state leads to, and perhaps not for the first time.
+    /// The identity of the flow, if a sealed state leads to it, and perhaps not for the first time.
     #[must_use]
-    pub fn resumed(&self) -> Option<FlowId> {
-        let identity = self.identity.as_ref().filter(|_| self.resumed);
-        identity.map(|identity| identity.flow)
+    pub fn resumed(&self) -> Option<&Identity> {
+        self.identity.as_ref().filter(|_| self.resumed)
     }
 
     /// Whether the handler has passed everything an earlier execution had reached. Before that,
