@@ -27,14 +27,22 @@ use crate::{
     clock::{Clock, millis},
     entropy::entropy,
     error::{Error, Place, Recorded, Result, read_commit},
+    flow::{Cell, Course},
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 
-/// How long the first wait for a commit that somebody else has begun is, and the longest.
+/// The first and the longest pause of a wait for a commit that another attempt has begun.
 const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
 /// How often the store is rid of what has expired: once in so many commits and states.
 const WRITES_TO_PURGE: u32 = 256;
+
+/// An attempt to commit.
+enum Attempt<T> {
+    Over(Result<T>),
+    /// Another attempt has begun it.
+    Busy,
+}
 
 /// The part of a server that all its calls share.
 pub(crate) struct Backing {
@@ -129,71 +137,108 @@ impl Backing {
         }
     }
 
-    /// Does something at most once in a flow. Without one, no state has left the server that could lead here
-    /// again.
+    /// Does something at most once in a flow, in a task of its own. Without a flow, no state has left the server that
+    /// could lead here again.
     pub(crate) async fn commit<T, F, Fut>(
-        &self,
-        incoming: &Incoming,
-        flow: Option<Identity>,
-        (name, limit): (&str, Duration),
+        self: Arc<Self>,
+        (cell, course): (Arc<Cell>, Course),
+        incoming: Arc<Incoming>,
+        (name, limit): (String, Duration),
         effect: F,
     ) -> Result<T>
     where
-        T: Serialize + DeserializeOwned,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = Result<T>>,
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
     {
+        let slot = self.commits.take_slot(self.limits.asking.commits);
+        let slot = slot.ok_or_else(|| {
+            Error::new("the server is busy, and this attempt did nothing: try again later")
+        })?;
         let end = Instant::now() + limit;
         let effect = ended(end, async { effect().await });
+        let flow = cell.flow().resumed().cloned();
         let Some(flow) = flow else {
-            return match effect.await {
-                Effect::Done(value) => value,
-                Effect::Panicked(panic) => resume_unwind(panic),
-                Effect::TookTooLong => Err(Error::step_took_too_long(name, limit)),
-            };
+            let commit = Box::pin(async move {
+                match effect.await {
+                    Effect::Done(value) => value,
+                    Effect::Panicked(panic) => resume_unwind(panic),
+                    Effect::TookTooLong => Err(Error::step_took_too_long(&name, limit)),
+                }
+            });
+            return slot.start((cell, course), commit).await?;
         };
+        let attempt = {
+            let (backing, incoming) = (Arc::clone(&self), Arc::clone(&incoming));
+            let (flow, name) = (flow.clone(), name.clone());
+            Box::pin(async move {
+                let claim = backing.claim_request(incoming.principal(), &flow, (&name, limit));
+                backing.attempt(&incoming.target, claim, effect).await
+            })
+        };
+        match slot.start((cell, course), attempt).await?? {
+            Attempt::Over(value) => value,
+            Attempt::Busy => {
+                let claim = self.claim_request(incoming.principal(), &flow, (&name, limit));
+                self.value_of_another(claim, end).await
+            }
+        }
+    }
+
+    /// Claims a commit, and does it if that is granted.
+    async fn attempt<T: Serialize + DeserializeOwned>(
+        &self,
+        of: &Target,
+        claim: ClaimRequest<'_>,
+        effect: impl Future<Output = Effect<T>>,
+    ) -> Result<Attempt<T>> {
         self.purge_store().await;
-        let of = &incoming.target;
+        let (flow, name) = (claim.flow, claim.name);
+        match self.store.claim(claim).await? {
+            Claim::Granted => {}
+            Claim::Done(value) => {
+                return Ok(Attempt::Over(read_commit(name, &value, Place::Store)));
+            }
+            Claim::Busy => return Ok(Attempt::Busy),
+            Claim::Abandoned => return Err(Error::commit_not_finished(name)),
+        }
+        let (value, panic) = match effect.await {
+            Effect::Done(value) => (value, None),
+            Effect::Panicked(panic) => (Err(Error::commit_not_finished(name)), Some(panic)),
+            Effect::TookTooLong => (Err(Error::step_took_too_long(name, claim.lease)), None),
+        };
+        let value = Recorded::from(value).to_json()?;
+        let value = self.within_bounds(of, name, value)?;
+        let kept = self.store.finish(flow, name, value.as_str().as_bytes());
+        if let Err(error) = kept.await {
+            // It has happened all the same. Who claims it later is told that its
+            // outcome is unknown.
+            tracing::error!(target = ?of, name, %error, "the value of a commit could not be kept");
+        }
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+        Ok(Attempt::Over(value.decode::<Recorded<T>>()?.into()))
+    }
+
+    /// Waits for the value of a commit that another attempt has begun. It takes no slot, and ends with its call.
+    async fn value_of_another<T: Serialize + DeserializeOwned>(
+        &self,
+        mut claim: ClaimRequest<'_>,
+        end: Instant,
+    ) -> Result<T> {
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
-            let claim = self.claim_request(incoming.principal(), &flow, (name, limit));
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(longest);
+            claim.now = self.clock.now();
             match self.store.claim(claim).await? {
-                Claim::Granted => {
-                    let (value, panic) = match effect.await {
-                        Effect::Done(value) => (value, None),
-                        Effect::Panicked(panic) => {
-                            (Err(Error::commit_not_finished(name)), Some(panic))
-                        }
-                        Effect::TookTooLong => (Err(Error::step_took_too_long(name, limit)), None),
-                    };
-                    let value = Recorded::from(value).to_json()?;
-                    let value = self.within_bounds(of, name, value)?;
-                    let kept = self
-                        .store
-                        .finish(flow.flow, name, value.as_str().as_bytes())
-                        .await;
-                    if let Err(error) = kept {
-                        // It has happened all the same. Who claims it later is told that its
-                        // outcome is unknown.
-                        tracing::error!(target = ?of, name, %error, "the value of a commit could not be kept");
-                    }
-                    if let Some(panic) = panic {
-                        resume_unwind(panic);
-                    }
-                    return value.decode::<Recorded<T>>()?.into();
+                Claim::Done(value) => return read_commit(claim.name, &value, Place::Store),
+                Claim::Busy if Instant::now() <= end + longest => {}
+                // The lease is over, or the claim was removed from the store: what came of it is unknown.
+                Claim::Busy | Claim::Abandoned | Claim::Granted => {
+                    return Err(Error::commit_not_finished(claim.name));
                 }
-                Claim::Done(value) => {
-                    return read_commit(name, &value, Place::Store);
-                }
-                // The lease of a claim that was made before this one is over.
-                Claim::Busy if Instant::now() > end + longest => {
-                    return Err(Error::commit_not_finished(name));
-                }
-                Claim::Busy => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(longest);
-                }
-                Claim::Abandoned => return Err(Error::commit_not_finished(name)),
             }
         }
     }

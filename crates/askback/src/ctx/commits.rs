@@ -24,51 +24,18 @@ use crate::{
 #[derive(Clone, Default)]
 pub(crate) struct RunningCommits(watch::Sender<usize>);
 
-/// One that is running.
-struct RunningCommit(watch::Sender<usize>);
+/// The place of one that is running.
+pub(super) struct CommitSlot(watch::Sender<usize>);
 
 impl RunningCommits {
-    /// Starts a commit in a task of its own, in the course of its step, and waits for its value. Dropping the
-    /// future does not end the commit.
-    ///
-    /// # Errors
-    ///
-    /// If `most` are running. Nothing has happened then.
-    pub(super) fn start<T: Send + 'static>(
-        &self,
-        most: usize,
-        (cell, course): (Arc<Cell>, Course),
-        mut commit: BoxFuture<'static, Result<T>>,
-    ) -> Result<impl Future<Output = Result<T>> + Send + use<T>> {
-        let begun = self.0.send_if_modified(|running| {
+    /// Takes a slot, unless `most` are taken.
+    pub(super) fn take_slot(&self, most: usize) -> Option<CommitSlot> {
+        let has_room = self.0.send_if_modified(|running| {
             let has_room = *running < most;
             *running += usize::from(has_room);
             has_room
         });
-        if !begun {
-            return Err(Error::new(
-                "the server is busy, and nothing was done: try again later",
-            ));
-        }
-        let running = RunningCommit(self.0.clone());
-        let task = async move {
-            let value = poll_fn(|cx| {
-                let _scope = Scope::step(&cell, course);
-                commit.as_mut().poll(cx)
-            });
-            let value = value.await;
-            drop(running);
-            value
-        };
-        let task = tokio::spawn(task.instrument(Span::current()));
-        Ok(async move {
-            task.await
-                .unwrap_or_else(|error| match error.try_into_panic() {
-                    // As in any other part of the handler.
-                    Ok(panic) => resume_unwind(panic),
-                    Err(_) => Err(Error::new("the server has stopped: the outcome is unknown")),
-                })
-        })
+        has_room.then(|| CommitSlot(self.0.clone()))
     }
 
     #[cfg(feature = "http-server")]
@@ -91,7 +58,35 @@ impl RunningCommits {
     }
 }
 
-impl Drop for RunningCommit {
+impl CommitSlot {
+    /// Starts a commit in a task of its own, in the course of its step, and waits for its end. Dropping the future
+    /// does not end the commit.
+    pub(super) fn start<T: Send + 'static>(
+        self,
+        (cell, course): (Arc<Cell>, Course),
+        mut commit: BoxFuture<'static, T>,
+    ) -> impl Future<Output = Result<T>> + Send + use<T> {
+        let task = async move {
+            let value = poll_fn(|cx| {
+                let _scope = Scope::step(&cell, course);
+                commit.as_mut().poll(cx)
+            });
+            let value = value.await;
+            drop(self);
+            value
+        };
+        let task = tokio::spawn(task.instrument(Span::current()));
+        async move {
+            task.await.map_err(|error| match error.try_into_panic() {
+                // As in any other part of the handler.
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Error::new("the server has stopped: the outcome is unknown"),
+            })
+        }
+    }
+}
+
+impl Drop for CommitSlot {
     fn drop(&mut self) {
         self.0.send_modify(|running| *running -= 1);
     }

@@ -209,22 +209,11 @@ impl Ctx {
         F: FnOnce() -> Fut + Send + 'static,
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
-        let backing = Arc::clone(&self.0.backing);
-        let cell = Arc::clone(&self.0.cell);
-        let flow = cell.flow().resumed().cloned();
+        let (backing, cell) = (Arc::clone(&self.0.backing), Arc::clone(&self.0.cell));
         let incoming = Arc::clone(&self.0.incoming);
         let start = move |name: &str, limit: Duration| -> BoxFuture<'static, Result<T>> {
-            let (name, course) = (name.to_owned(), course_of_step(name));
-            let (commits, most) = (backing.commits.clone(), backing.limits.asking.commits);
-            let commit = Box::pin(async move {
-                backing
-                    .commit(&incoming, flow, (&name, limit), effect)
-                    .await
-            });
-            match commits.start(most, (cell, course), commit) {
-                Ok(value) => Box::pin(value),
-                Err(error) => Box::pin(async { Err(error) }),
-            }
+            let place = (cell, course_of_step(name));
+            Box::pin(backing.commit(place, incoming, (name.to_owned(), limit), effect))
         };
         Step::new(&self.0.cell, name.into(), Naming::Unique, Box::new(start))
     }

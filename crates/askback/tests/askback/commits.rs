@@ -246,13 +246,45 @@ async fn too_many_commits_are_refused_before_their_effect() {
     let refused = response(&mut wire, second).await;
     assert_eq!(
         text(&refused),
-        "the server is busy, and nothing was done: try again later"
+        "the server is busy, and this attempt did nothing: try again later"
     );
     stage.go_on.notify_one();
     assert!(text(&response(&mut wire, first).await).starts_with("booked 1"));
     let (third, _) = answer(&mut wire).await;
     stage.go_on.notify_one();
     assert!(text(&response(&mut wire, third).await).starts_with("booked 2"));
+}
+
+// The two servers are two processes: they share the store alone.
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_waits_for_another_process_leaves_room_for_other_commits() {
+    let mut stage = Stage::new();
+    stage.limits.asking.commits = 1;
+    let (left, right) = (stage.server(), stage.server());
+    let mut left = Wire::connect(&left);
+    let (first, asked) = answer(&mut left).await;
+    stage.begun.notified().await;
+    let mut waiting = Wire::connect(&right);
+    let params = seat_round("tool", Some(&asked));
+    let retry = waiting.request("tools/call", params).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut right = Wire::connect(&right);
+    let (other, _) = answer(&mut right).await;
+    tokio::select! {
+        () = stage.begun.notified() => {}
+        refused = response(&mut right, other) => panic!("{refused}"),
+    }
+    stage.go_on.notify_one();
+    let first = response(&mut left, first).await;
+    assert!(text(&first).starts_with("booked 1 "), "{first}");
+    // The room is still taken, and the retry gets its value.
+    assert_eq!(
+        response(&mut waiting, retry).await["result"],
+        first["result"]
+    );
+    stage.go_on.notify_one();
+    let other = response(&mut right, other).await;
+    assert!(text(&other).starts_with("booked 2 "), "{other}");
 }
 
 #[tokio::test(start_paused = true)]
