@@ -16,11 +16,11 @@ use super::{
     Claim, ClaimRequest, FlowId, MemoryStore, Millis, Owner, PutRequest, Store, StoreError,
     StoreFuture, failed, lease_end,
     memory::{Shelf, Slot},
+    process_lock::{self, ProcessId, ProcessLock},
     share::{self, OVERHEAD},
 };
 use crate::{
     clock::millis,
-    entropy::entropy,
     private_file::{self, Creation},
 };
 
@@ -40,6 +40,9 @@ const CLAIM_ATTEMPTS: u32 = 8;
 /// The folder belongs to its owner alone (0700, the files 0600), because the values of commits are stored as
 /// they are. It must be on a file system with hard links.
 ///
+/// If a process ends in the middle of an effect, the claim is [abandoned](Claim::Abandoned) at once: each process
+/// holds a lock on a file in the folder. On a file system without locks the claim is abandoned at the end of its lease.
+///
 /// States that are too large for their clients stay in the memory of the process. If it ends, the client is
 /// told that its state has expired.
 ///
@@ -57,6 +60,7 @@ pub struct FileStore {
 struct Claims {
     folder: PathBuf,
     max_bytes: usize,
+    process: ProcessLock,
     /// The claims that are known to be in the folder; read with the first claim. Locked while this process writes.
     shelf: Mutex<Option<Shelf<ClaimId, Finished>>>,
     clock: Mutex<ClockWatch>,
@@ -81,6 +85,8 @@ struct Header {
     lease_end: Millis,
     expires: Millis,
     owner: Option<[u8; 16]>,
+    /// The process that claimed it, if others can tell whether that has ended.
+    process: Option<ProcessId>,
     /// The bytes that the claim counts for.
     size: usize,
     /// The bytes set aside for the value.
@@ -135,15 +141,13 @@ impl FileStore {
             ))));
         }
         // Better found out now than when an effect is about to happen.
-        let probe = folder.join(format!(".probe-{}", hex(&entropy::<16>()?)));
-        private_file::create(&probe, |_| io::Result::Ok(()))?;
-        let checked = private_file::check_owner(&folder, &metadata, &probe);
-        fs::remove_file(&probe)?;
-        checked?;
+        let process = ProcessLock::create(&folder)?;
+        private_file::check_owner(&folder, &metadata, process.path())?;
         Ok(Self {
             claims: Arc::new(Claims {
                 folder,
                 max_bytes,
+                process,
                 shelf: Mutex::default(),
                 clock: Mutex::default(),
             }),
@@ -171,6 +175,7 @@ impl Store for FileStore {
             lease_end: lease_end(commit.now, commit.lease),
             expires: commit.expires,
             owner: commit.owner.map(|owner| owner.0),
+            process: self.claims.process.id(),
             size: (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes),
             value_bytes: commit.value_bytes,
             value: None,
@@ -208,8 +213,16 @@ impl Claims {
             match read(&path)? {
                 Content::Absent => {}
                 Content::Done(_, value) => return Ok(Claim::Done(value)),
-                Content::Running(header) if header.lease_end > now => return Ok(Claim::Busy),
-                Content::Running(_) | Content::Unreadable => return Ok(Claim::Abandoned),
+                Content::Running(header) if header.lease_end <= now => return Ok(Claim::Abandoned),
+                Content::Running(header) if !self.is_left(&header) => return Ok(Claim::Busy),
+                Content::Running(_) => {
+                    // The process may have finished the claim just before it ended.
+                    return Ok(match read(&path)? {
+                        Content::Done(_, value) => Claim::Done(value),
+                        _ => Claim::Abandoned,
+                    });
+                }
+                Content::Unreadable => return Ok(Claim::Abandoned),
             }
             let shelf = match &mut *shelf {
                 Some(shelf) => shelf,
@@ -233,6 +246,12 @@ impl Claims {
              for a process that removes files from the folder",
             path = path.display()
         ))))
+    }
+
+    /// Whether the process that made the claim has ended.
+    fn is_left(&self, header: &Header) -> bool {
+        let process = header.process.as_ref();
+        process.is_some_and(|id| process_lock::has_ended(&self.folder, id))
     }
 
     fn finish(&self, id: ClaimId, value: &[u8]) -> Result<(), StoreError> {
@@ -290,7 +309,7 @@ impl Claims {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let Some(id) = entry.file_name().to_str().and_then(parse_hex) else {
-                remove_draft(&entry);
+                self.remove_leftover(&entry);
                 continue;
             };
             let known = shelf.as_ref().and_then(|shelf| shelf.slots.get(&id));
@@ -308,6 +327,23 @@ impl Claims {
             }
         }
         Ok(shelf)
+    }
+
+    /// Removes the lock of a process that has ended, and a draft that was never whole. The age of a draft is the file
+    /// system's, and no concern of the caller's clock.
+    fn remove_leftover(&self, entry: &fs::DirEntry) {
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        let written = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        let is_leftover = match process_lock::parse_name(name) {
+            Some(process) => process_lock::has_ended(&self.folder, &process),
+            None => is_draft(name) && age.is_some_and(|age| age > DRAFT_TTL),
+        };
+        if is_leftover {
+            // If it cannot be removed, it stays until the next scan.
+            let _ = fs::remove_file(entry.path());
+        }
     }
 
     /// The slot of a claim, unless it was removed.
@@ -413,30 +449,15 @@ fn parse(content: &[u8]) -> Option<Content> {
     }
 }
 
-/// Removes the draft of a process that ended before it was whole. The time is the file system's, and no
-/// concern of the caller's.
-fn remove_draft(entry: &fs::DirEntry) {
-    let written = entry.metadata().and_then(|metadata| metadata.modified());
-    let age = written.ok().and_then(|written| written.elapsed().ok());
-    let is_own = entry.file_name().to_str().is_some_and(is_draft);
-    if is_own && age.is_some_and(|age| age > DRAFT_TTL) {
-        // If it cannot be removed, it stays until the next scan.
-        let _ = fs::remove_file(entry.path());
-    }
-}
-
-/// Whether a file has the name of a draft of a claim, of a probe, or of the draft of a probe.
+/// Whether a file has the name of a draft: of a claim, or of the lock of a process.
 fn is_draft(name: &str) -> bool {
-    let is_hex = |text: &str, digits| text.len() == digits && text.bytes().all(is_hex_digit);
-    let is_probe = |name: &str| {
-        let id = name.strip_prefix(".probe-");
-        id.is_some_and(|id| is_hex(id, 32))
-    };
     let drafted = name.strip_prefix('.').and_then(|name| {
         let (drafted, suffix) = name.rsplit_once('.')?;
-        is_hex(suffix, 16).then_some(drafted)
+        parse_hex::<8>(suffix).map(|_| drafted)
     });
-    is_probe(name) || drafted.is_some_and(|drafted| is_hex(drafted, 64) || is_probe(drafted))
+    drafted.is_some_and(|name| {
+        parse_hex::<32>(name).is_some() || process_lock::parse_name(name).is_some()
+    })
 }
 
 fn claim_id(flow: FlowId, name: &str) -> ClaimId {
@@ -446,23 +467,23 @@ fn claim_id(flow: FlowId, name: &str) -> ClaimId {
     id
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn is_hex_digit(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
-}
-
-fn parse_hex(text: &str) -> Option<ClaimId> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| is_hex_digit(byte));
+/// Reads what [`hex`] writes.
+pub(super) fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digit = |byte: u8| {
+        let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        char::from(byte).to_digit(16).filter(|_| is_digit)
+    };
     let text = text.as_bytes();
-    let mut id = [0; 32];
-    if text.len() != 2 * id.len() {
+    let mut bytes = [0; N];
+    if text.len() != 2 * N {
         return None;
     }
-    for (byte, digits) in id.iter_mut().zip(text.chunks(2)) {
+    for (byte, digits) in bytes.iter_mut().zip(text.chunks(2)) {
         *byte = u8::try_from(digit(digits[0])? << 4 | digit(digits[1])?).ok()?;
     }
-    Some(id)
+    Some(bytes)
 }

@@ -51,6 +51,7 @@
 mod file;
 mod memory;
 mod owner;
+mod process_lock;
 pub mod share;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -187,7 +188,7 @@ pub enum Claim {
     Done(Vec<u8>),
     /// Somebody else is at work.
     Busy,
-    /// Somebody else began and has not finished in time: the outcome is unknown.
+    /// Somebody else began and has not finished in time, or its process has ended: the outcome is unknown.
     Abandoned,
 }
 

@@ -38,6 +38,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
+/// The files of claims, without the locks of processes.
+fn claim_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = files(folder);
+    files.retain(|path| !path.file_name().unwrap().to_str().unwrap().starts_with('.'));
+    files
+}
+
 // Shows MR-11.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_store_of_files_keeps_the_contract() {
@@ -89,7 +96,7 @@ async fn a_claim_outlives_its_process() {
     for (name, now, want) in [
         ("paid", NOW, Claim::Done(b"TRV-1".to_vec())),
         ("paid", LEASE_END, Claim::Done(b"TRV-1".to_vec())),
-        ("begun", NOW, Claim::Busy),
+        ("begun", NOW, Claim::Abandoned),
         ("begun", LEASE_END, Claim::Abandoned),
         ("new", NOW, Claim::Granted),
     ] {
@@ -101,9 +108,63 @@ async fn a_claim_outlives_its_process() {
     }
     // What an earlier process has left is removed as well.
     assert_eq!(second.purge(EXPIRES - 1).await.unwrap(), 0);
-    assert_eq!(files(&claims).len(), 3);
+    assert_eq!(claim_files(&claims).len(), 3);
     assert_eq!(second.purge(EXPIRES).await.unwrap(), 3);
+    assert_eq!(claim_files(&claims), [] as [PathBuf; 0]);
+    drop(second);
     assert_eq!(files(&claims), [] as [PathBuf; 0]);
+}
+
+/// How the process of a claim and its lock are found by another process.
+#[derive(Debug, Clone, Copy)]
+enum Process {
+    Runs,
+    Ended,
+    /// Its file is there, as after a kill.
+    Killed,
+    /// It could not lock its file, and its claim does not name it.
+    HasNoLock,
+}
+
+#[tokio::test]
+async fn a_claim_is_abandoned_when_its_process_ends_or_else_at_the_end_of_its_lease() {
+    for (process, want) in [
+        (Process::Runs, Claim::Busy),
+        (Process::Ended, Claim::Abandoned),
+        (Process::Killed, Claim::Abandoned),
+        (Process::HasNoLock, Claim::Busy),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let claims = folder.path().join("claims");
+        let first = open(&claims);
+        let lock = files(&claims).remove(0);
+        first.claim(request("pay", NOW)).await.unwrap();
+        let claim = claim_files(&claims).remove(0);
+        let first = Some(first).filter(|_| matches!(process, Process::Runs));
+        match process {
+            Process::Runs | Process::Ended => {}
+            Process::Killed => fs::write(&lock, "").unwrap(),
+            Process::HasNoLock => {
+                let content = fs::read_to_string(&claim).unwrap();
+                let (header, value) = content.split_once('\n').unwrap();
+                let mut header: serde_json::Value = serde_json::from_str(header).unwrap();
+                header["process"].take();
+                fs::write(&claim, format!("{header}\n{value}")).unwrap();
+            }
+        }
+        for second in [open(&claims), open(&claims)] {
+            for _ in 0..2 {
+                let found = second.claim(request("pay", NOW)).await.unwrap();
+                assert_eq!(found, want, "{process:?}");
+            }
+            second.purge(NOW).await.unwrap();
+            let found = second.claim(request("pay", NOW)).await.unwrap();
+            assert_eq!(found, want, "{process:?}, after a purge");
+            let found = second.claim(request("pay", LEASE_END)).await.unwrap();
+            assert_eq!(found, Claim::Abandoned, "{process:?}");
+        }
+        assert_eq!(lock.exists(), first.is_some(), "{process:?}");
+    }
 }
 
 #[tokio::test]
@@ -132,7 +193,7 @@ async fn a_damaged_claim_is_never_granted_again() {
         let store = open(&claims);
         store.claim(request("pay", NOW)).await.unwrap();
         store.finish(FLOW, "pay", b"TRV-1").await.unwrap();
-        damage(&files(&claims)[0]);
+        damage(&claim_files(&claims)[0]);
         for store in [&store, &open(&claims)] {
             let claim = store.claim(request("pay", NOW)).await.unwrap();
             assert_eq!(claim, Claim::Abandoned, "damage {at}");
@@ -191,7 +252,7 @@ async fn claims_are_for_their_owner_alone() {
             .iter()
             .map(|path| mode(path))
             .collect::<Vec<_>>(),
-        [0o600]
+        [0o600, 0o600]
     );
     store.finish(FLOW, "pay", b"TRV-1").await.unwrap();
     assert_eq!(
@@ -199,7 +260,7 @@ async fn claims_are_for_their_owner_alone() {
             .iter()
             .map(|path| mode(path))
             .collect::<Vec<_>>(),
-        [0o600]
+        [0o600, 0o600]
     );
 
     for bits in [0o750, 0o707, 0o770] {
@@ -222,11 +283,10 @@ async fn the_drafts_of_a_dead_process_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let claims = folder.path().join("claims");
     let store = open(&claims);
-    let (id, probe, suffix) = ("0a".repeat(32), "0b".repeat(16), "0c".repeat(8));
+    let (id, process, suffix) = ("0a".repeat(32), "0b".repeat(16), "0c".repeat(8));
     let drafts = [
         format!(".{id}.{suffix}"),
-        format!(".probe-{probe}"),
-        format!("..probe-{probe}.{suffix}"),
+        format!("..process-{process}.{suffix}"),
     ];
     let others = [
         "note.txt".to_owned(),
@@ -236,8 +296,8 @@ async fn the_drafts_of_a_dead_process_are_removed() {
         format!(".{id}"),
         format!(".{id}.{suffix}0"),
         format!(".{}.{suffix}", id.to_uppercase()),
-        format!(".probe-{probe}.{suffix}"),
-        format!("probe-{probe}"),
+        format!(".process-{process}.{suffix}"),
+        format!("process-{process}"),
     ];
     for name in drafts.iter().chain(&others) {
         fs::write(claims.join(name), "half").unwrap();
@@ -274,7 +334,7 @@ async fn an_entry_that_is_no_claim_stops_no_other_commit() {
         let claims = folder.path().join("claims");
         let store = open(&claims);
         store.claim(request("pay", NOW)).await.unwrap();
-        let path = files(&claims).remove(0);
+        let path = claim_files(&claims).remove(0);
         fs::remove_file(&path).unwrap();
         make(&path);
         for store in [&store, &open(&claims)] {

@@ -9,7 +9,7 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
     sync::Arc,
     thread,
-    time::Duration,
+    time::Instant,
 };
 
 use askback::{
@@ -130,12 +130,7 @@ fn server(folder: PathBuf, keys: &str) -> ServerBuilder {
             Ok(format!("booked {booked}"))
         }
     };
-    let mut limits = Limits::default();
-    // What a crashed process has begun is taken for abandoned after this time.
-    limits.asking.run = Duration::from_secs(1);
-    let server = Server::new("agency", "1")
-        .tool(Tool::new("tool", book))
-        .limits(limits);
+    let server = Server::new("agency", "1").tool(Tool::new("tool", book));
     match keys {
         "configured" => server.keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32])))),
         _ => server,
@@ -237,10 +232,16 @@ fn an_effect_of_a_process_that_was_killed_before_its_answer_is_not_done_again() 
     let asked = first.round(None).unwrap();
     machine.will_crash();
     assert_eq!(first.round(Some(&asked)), None);
+    let begun = Instant::now();
     for _ in 0..2 {
         let next = machine.start();
         assert_eq!(text(&next.round(Some(&asked)).unwrap()), UNKNOWN);
     }
+    let took = begun.elapsed();
+    assert!(
+        took < Limits::default().asking.run / 2,
+        "waited {took:?} for a process that is gone"
+    );
     assert_eq!(machine.effects(), 1);
 }
 

@@ -1,0 +1,81 @@
+//! A lock that a process holds until it ends, however it ends, so that the claims of a process that is gone are
+//! known at once.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::file::{hex, parse_hex};
+use crate::{entropy::entropy, private_file};
+
+const PREFIX: &str = ".process-";
+
+/// The name of a process in a folder. It is random, so no later process has it.
+pub(super) type ProcessId = [u8; 16];
+
+/// A locked file in the folder, which is removed in the end.
+pub(super) struct ProcessLock {
+    id: ProcessId,
+    path: PathBuf,
+    /// Locked, unless the file system has no locks.
+    file: Option<File>,
+}
+
+impl ProcessLock {
+    /// Creates a file in the folder. It is locked before it gets its name, so an unlocked file with such a name
+    /// belongs to a process that has ended.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        let id = entropy()?;
+        let (path, mut file) = (path(folder, &id), None);
+        private_file::create(&path, |draft| {
+            let locked = open(draft)?;
+            // Some network file systems grant every lock.
+            if locked.try_lock().is_ok() && open(draft)?.try_lock_shared().is_err() {
+                file = Some(locked);
+            }
+            io::Result::Ok(())
+        })?;
+        Ok(Self { id, path, file })
+    }
+
+    /// The name of this process, if others can tell whether it has ended.
+    pub(super) fn id(&self) -> Option<ProcessId> {
+        self.file.as_ref().map(|_| self.id)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ProcessLock {
+    fn drop(&mut self) {
+        // If it stays, the next scan of another process removes it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a process has ended. If the file system does not say, it has not.
+pub(super) fn has_ended(folder: &Path, id: &ProcessId) -> bool {
+    match open(&path(folder, id)) {
+        // Shared, so that two processes that ask at once do not take each other for the one that holds it.
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// The process whose lock has this name.
+pub(super) fn parse_name(name: &str) -> Option<ProcessId> {
+    parse_hex(name.strip_prefix(PREFIX)?)
+}
+
+fn path(folder: &Path, id: &ProcessId) -> PathBuf {
+    folder.join(format!("{PREFIX}{}", hex(id)))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // NFS wants both for a lock.
+    File::options().read(true).write(true).open(path)
+}
