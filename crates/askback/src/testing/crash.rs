@@ -11,11 +11,13 @@ use tokio::sync::Notify;
 use crate::store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreFuture};
 
 /// The crash that is planned for a run, if any.
-pub(super) struct Crash {
+#[derive(Debug)]
+pub struct Crash {
     state: Mutex<State>,
     happened: Notify,
 }
 
+#[derive(Debug)]
 enum State {
     /// After so many commits.
     Planned(usize),
@@ -25,13 +27,15 @@ enum State {
 }
 
 /// A store whose process ends before the value of a commit is kept.
-pub(super) struct CrashingStore {
+pub struct CrashingStore {
     store: Arc<dyn Store>,
     crash: Arc<Crash>,
 }
 
 impl Crash {
-    pub(super) fn new(after: Option<usize>) -> Self {
+    /// A crash after so many commits.
+    #[must_use]
+    pub fn new(after: Option<usize>) -> Self {
         Self {
             state: Mutex::new(after.map_or(State::Never, State::Planned)),
             happened: Notify::new(),
@@ -39,7 +43,7 @@ impl Crash {
     }
 
     /// Waits until the process has ended.
-    pub(super) async fn happened(&self) {
+    pub async fn happened(&self) {
         self.happened.notified().await;
     }
 
@@ -70,7 +74,8 @@ impl Crash {
 }
 
 impl CrashingStore {
-    pub(super) fn new(store: Arc<dyn Store>, crash: &Arc<Crash>) -> Self {
+    /// A store in front of the one that stays.
+    pub fn new(store: Arc<dyn Store>, crash: &Arc<Crash>) -> Self {
         let crash = Arc::clone(crash);
         Self { store, crash }
     }

@@ -71,6 +71,8 @@ mod wire;
 
 pub use clock::TestClock;
 pub use contract::BrokenContract;
+#[doc(hidden)]
+pub use crash::{Crash, CrashingStore};
 pub use fixture::{Fixture, call, prompt, read};
 pub use person::Person;
 pub use report::{Ended, ReceivedNotification, ReceivedQuestion, Report, Run};

@@ -4,7 +4,6 @@
 //! `PROOF_CASES` says how many programs each test runs.
 
 mod client;
-mod crash;
 mod handler;
 #[cfg(feature = "http-server")]
 mod http;
@@ -21,14 +20,14 @@ use std::{
 use askback::{
     Limits, Revision, Server,
     keys::{Key, KeyRing, KeySource},
-    testing::{TestClock, Wire},
+    store::MemoryStore,
+    testing::{Crash, CrashingStore, TestClock, Wire},
 };
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::Value;
 
 use self::{
     client::{Client, Habit, Link, Outcome},
-    crash::CrashingStore,
     oracle::{Expected, expect},
     program::{Path, Program, program},
     script::Script,
@@ -257,6 +256,7 @@ struct Plan {
     check_replay: bool,
     spills: bool,
     clock: TestClock,
+    crash: Arc<Crash>,
     store: Arc<CrashingStore>,
 }
 
@@ -285,12 +285,14 @@ impl World {
                 .entry(path.to_string())
                 .or_default() += 1;
         };
+        let crash = Arc::new(Crash::new(self.crash_after));
         Plan {
+            store: Arc::new(CrashingStore::new(Arc::new(MemoryStore::default()), &crash)),
+            crash,
             effects: Arc::new(note),
             check_replay: self.check_replay,
             spills: self.spills,
             clock: TestClock::new(),
-            store: Arc::new(CrashingStore::new(self.crash_after)),
         }
     }
 
@@ -348,8 +350,8 @@ impl Link for Bench {
     }
 
     fn crashed(&self) -> impl Future<Output = ()> + use<> {
-        let store = Arc::clone(&self.plan.store);
-        async move { store.crashed().await }
+        let crash = Arc::clone(&self.plan.crash);
+        async move { crash.happened().await }
     }
 
     async fn say(&mut self, message: Value) {
