@@ -82,6 +82,21 @@ impl Keys {
         }
     }
 
+    /// The store of claims, for an operator to read. It may not be there yet.
+    #[cfg(feature = "http-server")]
+    pub(super) fn describe_store(&self) -> String {
+        match (&self.given, &self.directory) {
+            (Some(store), _) if store.outlives_process() => "the store it was given".to_owned(),
+            (None, Some(directory)) => {
+                format!(
+                    "files in {}",
+                    claims_folder(directory, &self.service).display()
+                )
+            }
+            (Some(_), _) | (None, None) => "memory: it ends with the process".to_owned(),
+        }
+    }
+
     /// A client outside of this process is served. It may come back when the process has ended.
     pub(super) fn serve_others(&self) {
         self.serves_others.store(true, Ordering::Relaxed);

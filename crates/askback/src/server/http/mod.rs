@@ -78,7 +78,7 @@ pub struct Endpoint {
 impl ServerBuilder {
     /// Builds the server and serves over HTTP at `/mcp` of this address, to those who reach it by a
     /// name of the machine itself, without end. Whoever reaches it by another name, or needs
-    /// authorization or a way to stop it, builds it and uses [`Server::http`]. The URL is logged.
+    /// authorization or a way to stop it, builds it and uses [`Server::http`].
     ///
     /// # Errors
     ///
@@ -92,9 +92,6 @@ impl ServerBuilder {
             let address = resolved.join(" and ");
             RunError::Listen { address, why }
         })?;
-        if let Ok(address) = listener.local_addr() {
-            tracing::info!(url = %format_args!("http://{address}{PATH}"), "serving over HTTP");
-        }
         server.http().serve(listener).await.map_err(RunError::Serve)
     }
 }
@@ -236,7 +233,7 @@ impl Endpoint {
         service
     }
 
-    /// Serves whoever connects, without end.
+    /// Serves whoever connects, without end. See [`serve_until`](Self::serve_until).
     ///
     /// # Errors
     ///
@@ -251,6 +248,8 @@ impl Endpoint {
     /// ended, clients may still answer and come back for the rest of a stream. Calls that still go
     /// on when the time is up are answered with an error that says why.
     ///
+    /// The URL is logged, and the store in which [commits](crate::Ctx::commit) are claimed.
+    ///
     /// # Errors
     ///
     /// None today: a connection that fails costs only itself.
@@ -260,6 +259,11 @@ impl Endpoint {
         signal: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
         let (path, beside) = (self.path.clone(), self.beside.clone());
+        if let Ok(address) = listener.local_addr() {
+            let url = format_args!("http://{address}{path}");
+            let store = self.shared.keys.describe_store();
+            tracing::info!(%url, store, "serving over HTTP");
+        }
         serve::serve(self.service(), path, beside, listener, signal).await;
         Ok(())
     }

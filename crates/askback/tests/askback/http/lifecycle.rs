@@ -1,13 +1,23 @@
 //! Sessions over HTTP, beside their calls.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use askback::{Revision, Server, Tool};
+use askback::{
+    Revision, Server, Tool,
+    store::{FileStore, MemoryStore, Store},
+};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::client::{Client, hello};
-use crate::lifecycle::{reserve, watching};
+use super::{
+    Stage,
+    client::{Client, hello},
+    serving::Serving,
+};
+use crate::{
+    lifecycle::{reserve, watching},
+    log::Log,
+};
 
 fn notification(method: &str) -> Value {
     json!({"jsonrpc": "2.0", "method": format!("notifications/{method}")})
@@ -63,5 +73,29 @@ async fn an_author_is_told_that_roots_changed_over_http() {
         let changed = changed.expect("nobody is told").expect("a change");
         assert_eq!(changed.revision(), revision);
         assert_eq!(changed.client_info().expect("a client").name, "tests");
+    }
+}
+
+#[tokio::test]
+async fn a_server_logs_where_it_is_and_where_it_keeps_claims() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Arc<dyn Store> = Arc::new(FileStore::open(folder.path().join("claims")).unwrap());
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    for (store, claims) in [
+        (None, "tests.claims"),
+        (Some(memory), "memory: it ends with the process"),
+        (Some(files), "the store it was given"),
+    ] {
+        let log = Log::default();
+        let _listening = log.listen();
+        let mut builder = Stage::default().builder();
+        if let Some(store) = store {
+            builder = builder.store(store);
+        }
+        let server = Serving::start(builder).await;
+        server.assert_well().await;
+        let (text, url) = (log.text(), format!("url=http://{}/mcp", server.addr));
+        assert!(text.contains("serving over HTTP"), "{text}");
+        assert!(text.contains(&url) && text.contains(claims), "{text}");
     }
 }
