@@ -2,11 +2,60 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 
-use askback::keys::{KeyError, KeyOrigin, KeySource, KeyWarning, Keys};
+use askback::{
+    Server,
+    keys::{KeyError, KeyOrigin, KeySource, KeyWarning, Keys},
+    store::{FileStore, MemoryStore, Store},
+};
 use askback_core::ask::keys::{Key, KeyId, KeyRing, KeyRingError};
+
+use crate::log::Log;
+
+/// What is logged when a server is built with these keys and this store.
+fn logged(source: Option<KeySource>, store: Option<Arc<dyn Store>>) -> String {
+    let log = Log::default();
+    let _listening = log.listen();
+    let mut server = Server::new("travel", "1");
+    if let Some(source) = source {
+        server = server.keys(source);
+    }
+    if let Some(store) = store {
+        server = server.store(store);
+    }
+    server.build().unwrap();
+    log.text()
+}
+
+#[test]
+fn a_key_that_outlives_the_claims_is_warned_of_at_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = FileStore::open(folder.path().join("claims")).unwrap();
+    let (memory, files): (Arc<dyn Store>, Arc<dyn Store>) =
+        (Arc::new(MemoryStore::default()), Arc::new(files));
+    let ring = || KeySource::Ring(KeyRing::new(Key::new(&[1; 32])));
+    let file = || KeySource::File(folder.path().join("keys"));
+    let in_memory = "keys are configured and a store in memory: a commit can happen again";
+    let no_store =
+        "keys are configured and no store: a commit happens at most once on this machine";
+    for (source, store, want) in [
+        (Some(ring()), Some(&memory), Some(in_memory)),
+        (Some(file()), Some(&memory), Some(in_memory)),
+        (Some(ring()), None, Some(no_store)),
+        (Some(ring()), Some(&files), None),
+        (None, Some(&memory), None),
+        (None, Some(&files), None),
+        (None, None, None),
+    ] {
+        let text = logged(source, store.map(Arc::clone));
+        match want {
+            Some(want) => assert!(text.contains(want), "{text}"),
+            None => assert_eq!(text, ""),
+        }
+    }
+}
 
 const HEX: &str = "0101010101010101010101010101010101010101010101010101010101010101";
 

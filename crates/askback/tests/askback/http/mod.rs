@@ -69,6 +69,7 @@ impl Stage {
             }))
             .tool(Tool::new("asks", asks))
             .tool(Tool::new("waits", waits))
+            .tool(Tool::new("commits", commits))
             .tool(Tool::new("tells", tells))
             .tool(Tool::new("lets_go", lets_go))
             .tool(Tool::new("floods", floods))
@@ -133,6 +134,12 @@ async fn waits(State(stage): State<Stage>) -> Result<&'static str> {
     stage.0.go_on.notified().await;
     here.leave();
     Ok("It was worth the wait.")
+}
+
+/// Waits in a commit, which goes on without its call.
+async fn commits(ctx: Ctx, State(stage): State<Stage>) -> Result<String> {
+    let waits = async move || waits(State(stage)).await.map(str::to_owned);
+    ctx.commit("work", waits).await
 }
 
 /// Tells how far it is before it ends, and logs.

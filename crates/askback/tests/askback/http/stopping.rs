@@ -11,6 +11,54 @@ use super::{
     serving::{Serving, Socket, calling},
 };
 
+/// A server of its own, or one within an axum application.
+async fn started(builder: ServerBuilder, is_in_axum: bool) -> Serving {
+    match is_in_axum {
+        true => in_axum(builder).await,
+        false => Serving::start(builder).await,
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_has_begun_may_end_without_its_client() {
+    for is_in_axum in [false, true] {
+        let stage = Stage::default();
+        let mut server = started(stage.builder(), is_in_axum).await;
+        let mut called = server.connect().await;
+        called.send(calling("commits", "")).await;
+        stage.until((1, 0, 0)).await;
+        drop(called);
+        server.stop();
+        // Once the server has noticed that the client is gone, nothing but the commit holds it up.
+        for _ in 0..20 {
+            let mut late = server.connect().await;
+            late.send(calling("hello", "Connection: close\r\n")).await;
+            let said = late.rest().await;
+            assert!(said.starts_with("HTTP/1.1 503"), "{is_in_axum}: {said}");
+        }
+        stage.go_on();
+        server.ended().await;
+        assert_eq!(stage.handlers(), (1, 1, 0), "{is_in_axum}");
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_does_not_end_is_not_waited_for_without_end() {
+    for is_in_axum in [false, true] {
+        let stage = Stage::default();
+        let mut limits = Limits::default();
+        limits.server.shutdown = Duration::from_millis(200);
+        let mut server = started(stage.builder().limits(limits), is_in_axum).await;
+        let mut called = server.connect().await;
+        called.send(calling("commits", "")).await;
+        stage.until((1, 0, 0)).await;
+        drop(called);
+        server.stop();
+        server.ended().await;
+        assert_eq!(stage.handlers(), (1, 0, 0), "{is_in_axum}");
+    }
+}
+
 /// Posts a message on a connection of its own.
 async fn post(server: &Serving, path: &str, headers: &str, message: &Value) -> Socket {
     let mut socket = server.connect().await;
