@@ -14,59 +14,128 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{Seat, everywhere, pages, serving};
+use crate::http::client::HttpWire;
 
 /// A client that takes all kinds of questions.
 fn all() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 }
 
+/// A transport of a client.
+#[derive(Debug, Clone, Copy)]
+enum Transport {
+    Lines,
+    Http,
+}
+
+/// All there are.
+const TRANSPORTS: [Transport; 2] = [Transport::Lines, Transport::Http];
+
+/// A connection of a client.
+enum Link {
+    Lines(Wire),
+    Http(HttpWire),
+}
+
+impl Link {
+    fn connect(transport: Transport, server: &Server) -> Self {
+        match transport {
+            Transport::Lines => Self::Lines(Wire::connect(server)),
+            Transport::Http => Self::Http(HttpWire::connect(server)),
+        }
+    }
+
+    async fn request(&mut self, method: &str, params: Value) {
+        let request = json!({"jsonrpc": "2.0", "id": "r", "method": method, "params": params});
+        self.say(&request).await;
+    }
+
+    async fn say(&mut self, message: &Value) {
+        match self {
+            Self::Lines(wire) => wire.say(message).await,
+            Self::Http(wire) => wire.say(message).await,
+        }
+    }
+
+    async fn hear(&mut self) -> Value {
+        match self {
+            Self::Lines(wire) => wire.hear().await.unwrap(),
+            Self::Http(wire) => wire.hear().await,
+        }
+    }
+}
+
 /// Opens a session as a client of this name.
-async fn session(server: &Server, revision: Revision, name: &str) -> Wire {
-    let mut wire = Wire::connect(server);
+async fn session(transport: Transport, server: &Server, revision: Revision, name: &str) -> Link {
+    let mut wire = Link::connect(transport, server);
     let params = json!({
         "protocolVersion": revision.as_str(), "capabilities": all(),
         "clientInfo": {"name": name, "version": "1"},
     });
     wire.request("initialize", params).await;
-    wire.hear().await.unwrap();
+    wire.hear().await;
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     wire.say(&initialized).await;
     wire
 }
 
 /// Calls the tool on a session, and gives the question.
-async fn asked(wire: &mut Wire, meta: Value) -> Value {
+async fn asked(wire: &mut Link, meta: Value) -> Value {
     wire.request("tools/call", json!({"name": "tool", "_meta": meta}))
         .await;
-    wire.hear().await.unwrap()
+    wire.hear().await
 }
 
-async fn answer(wire: &mut Wire, question: &Value, result: Value) {
+async fn answer(wire: &mut Link, question: &Value, result: Value) {
     wire.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result}))
         .await;
 }
 
-/// Calls the tool, and gives the answer after this time; returns the result.
-async fn answered(server: &Server, revision: Revision, after: Duration, result: Value) -> Value {
+/// Calls the tool, and answers its question, after this time. Returns the
+/// parameters of the question and the result.
+async fn answered(
+    (transport, revision): (Transport, Revision),
+    server: &Server,
+    (after, result): (Duration, &Value),
+) -> (Value, Value) {
     if revision < V2026_07_28 {
-        let mut wire = session(server, revision, "some").await;
+        let mut wire = session(transport, server, revision, "some").await;
         let question = asked(&mut wire, json!({})).await;
         sleep(after).await;
-        answer(&mut wire, &question, result).await;
-        return wire.hear().await.unwrap();
+        answer(&mut wire, &question, result.clone()).await;
+        return (question["params"].clone(), wire.hear().await);
     }
-    let mut wire = Wire::connect(server);
+    let mut wire = Link::connect(transport, server);
     let mut params = json!({"name": "tool", "_meta": {
         "io.modelcontextprotocol/protocolVersion": revision.as_str(),
         "io.modelcontextprotocol/clientCapabilities": all(),
     }});
     wire.request("tools/call", params.clone()).await;
-    let asking = wire.hear().await.unwrap();
+    let asking = &wire.hear().await["result"];
+    let (key, question) = asking["inputRequests"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .next()
+        .unwrap();
     sleep(after).await;
-    params["requestState"] = asking["result"]["requestState"].clone();
-    params["inputResponses"] = json!({"seat": result});
+    params["requestState"] = asking["requestState"].clone();
+    params["inputResponses"] = json!({key: result});
     wire.request("tools/call", params).await;
-    wire.hear().await.unwrap()
+    (question["params"].clone(), wire.hear().await)
+}
+
+/// The revisions that ask, over each transport.
+fn ways() -> impl Iterator<Item = (Transport, Revision)> {
+    let revisions = [V2025_06_18, V2025_11_25, V2026_07_28];
+    revisions
+        .into_iter()
+        .flat_map(|revision| TRANSPORTS.map(|transport| (transport, revision)))
+}
+
+/// The handshake revisions that ask, over each transport.
+fn sessions() -> impl Iterator<Item = (Transport, Revision)> {
+    ways().filter(|(_, revision)| *revision < V2026_07_28)
 }
 
 fn text(response: &Value) -> &str {
@@ -128,14 +197,14 @@ async fn a_refusal_that_no_person_can_have_made_is_the_clients() {
         (0, &by("decline", "somebody"), client),
         (0, &reason, "declined"),
     ];
-    for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
+    for way in ways() {
         for (after, result, expected) in &cases {
             let server = serving(ask)().clock(TestClock::new()).build().unwrap();
             let by_hand = serving(ask_by_hand)().clock(TestClock::new());
             for server in [server, by_hand.build().unwrap()] {
                 let after = Duration::from_millis(*after);
-                let response = answered(&server, revision, after, (*result).clone()).await;
-                assert_eq!(text(&response), *expected, "{revision}: {after:?} {result}");
+                let (_, response) = answered(way, &server, (after, result)).await;
+                assert_eq!(text(&response), *expected, "{way:?}: {after:?} {result}");
             }
         }
     }
@@ -163,6 +232,55 @@ async fn a_form_that_is_accepted_without_its_fields_is_not_asked_again() {
                 required: it probably shows no fields of this form";
     assert_eq!(run.text(), told);
     assert_eq!(run.keys(), ["seat"]);
+    for way in ways() {
+        for content in [
+            json!({"action": "accept", "content": {}}),
+            json!({"action": "accept"}),
+        ] {
+            let server = serving(ask)().build().unwrap();
+            let (_, response) = answered(way, &server, (Duration::from_secs(5), &content)).await;
+            assert_eq!(text(&response), told, "{way:?}: {content}");
+        }
+    }
+}
+
+#[derive(Form)]
+enum Room {
+    Single,
+    Double,
+}
+
+#[derive(Form)]
+struct Stay {
+    #[form(default = Room::Double)]
+    room: Room,
+    #[form(default = "breakfast")]
+    board: String,
+}
+
+// Codex preselects the first choice if there is no default.
+#[tokio::test(start_paused = true)]
+async fn a_choice_is_sent_with_its_default() {
+    async fn stay(ctx: Ctx) -> Result<String> {
+        let stay = ctx
+            .elicit::<Stay>("Which room?")
+            .options("board", ["none", "breakfast"]);
+        let stay: Stay = stay.await?.accepted()?;
+        Ok(format!(
+            "{} {}",
+            matches!(stay.room, Room::Double),
+            stay.board
+        ))
+    }
+    let accept = json!({"action": "accept", "content": {"room": "double", "board": "breakfast"}});
+    for way in ways() {
+        let server = serving(stay)().build().unwrap();
+        let (question, response) = answered(way, &server, (Duration::from_secs(5), &accept)).await;
+        let fields = &question["requestedSchema"]["properties"];
+        let defaults = ["room", "board"].map(|field| &fields[field]["default"]);
+        assert_eq!(defaults, ["double", "breakfast"], "{way:?}: {question}");
+        assert_eq!(text(&response), "true breakfast", "{way:?}");
+    }
 }
 
 #[derive(Form)]
@@ -191,9 +309,9 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
         let meals = meals.collect::<Vec<_>>().join(" ");
         Ok(format!("{} {:?} {meals}", trip.nights, trip.budget))
     }
-    for revision in [V2025_06_18, V2025_11_25] {
+    for (transport, revision) in sessions() {
         let server = serving(trip)().build().unwrap();
-        let mut wire = session(&server, revision, "codex-mcp-client").await;
+        let mut wire = session(transport, &server, revision, "codex-mcp-client").await;
         let question = asked(&mut wire, json!({})).await;
         let fields = question["params"]["requestedSchema"]["properties"].as_object();
         for (name, field) in fields.unwrap() {
@@ -209,7 +327,7 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
             json!({"action": "accept", "content": first}),
         )
         .await;
-        let again = wire.hear().await.unwrap();
+        let again = wire.hear().await;
         let message = again["params"]["message"].as_str().unwrap();
         let told = "The last answer could not be used: Nights: must be at most 30";
         assert_eq!(message.lines().last(), Some(told));
@@ -220,17 +338,17 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
             json!({"action": "accept", "content": second}),
         )
         .await;
-        let done = wire.hear().await.unwrap();
+        let done = wire.hear().await;
         assert_eq!(text(&done), "7 Some(99.5) vegan", "{revision}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_declares_links_is_given_one_in_each_revision() {
-    for revision in [V2025_06_18, V2025_11_25] {
+    for (transport, revision) in sessions() {
         let handler = |ctx: Ctx| pages::pay(ctx, pages::Page::new(0));
         let server = serving(handler)().build().unwrap();
-        let mut wire = session(&server, revision, "some").await;
+        let mut wire = session(transport, &server, revision, "some").await;
         let question = asked(&mut wire, json!({})).await;
         let params = &question["params"];
         assert_eq!(params["mode"], "url", "{revision}: {question}");
@@ -242,10 +360,10 @@ async fn a_client_that_declares_links_is_given_one_in_each_revision() {
 }
 
 /// The notes of progress until something else comes.
-async fn notes(wire: &mut Wire) -> (Vec<(f64, Value, String)>, Value) {
+async fn notes(wire: &mut Link) -> (Vec<(f64, Value, String)>, Value) {
     let mut notes = Vec::new();
     loop {
-        let message = wire.hear().await.unwrap();
+        let message = wire.hear().await;
         if message["method"] != "notifications/progress" {
             return (notes, message);
         }
@@ -266,23 +384,23 @@ async fn a_client_is_told_that_a_question_waits() {
         ctx.progress(Progress::of(4, 10).message("after"));
         Ok(done)
     }
-    for revision in [V2025_06_18, V2025_11_25] {
+    for (transport, revision) in sessions() {
         let server = serving(work)().clock(TestClock::new()).build().unwrap();
-        let mut wire = session(&server, revision, "some").await;
+        let mut wire = session(transport, &server, revision, "some").await;
         let params = json!({"name": "tool", "_meta": {"progressToken": "t"}});
         wire.request("tools/call", params).await;
         let (mut told, link) = notes(&mut wire).await;
         // Two while the link is with the client, two while its page is not done, three for the form.
         for _ in 0..2 {
             let note = timeout(Duration::from_secs(16), wire.hear()).await.unwrap();
-            told.push(read(&note.unwrap()));
+            told.push(read(&note));
         }
         answer(&mut wire, &link, json!({"action": "accept"})).await;
         let (waiting, form) = notes(&mut wire).await;
         told.extend(waiting);
         for _ in 0..3 {
             let note = timeout(Duration::from_secs(16), wire.hear()).await.unwrap();
-            told.push(read(&note.unwrap()));
+            told.push(read(&note));
         }
         let content = json!({"action": "accept", "content": {"window": true}});
         answer(&mut wire, &form, content).await;
@@ -319,16 +437,19 @@ fn read(note: &Value) -> (f64, Value, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_did_not_ask_is_not_told() {
-    let server = serving(ask)().build().unwrap();
-    let mut wire = session(&server, V2025_11_25, "some").await;
-    asked(&mut wire, json!({})).await;
-    assert!(timeout(Duration::from_secs(60), wire.hear()).await.is_err());
+    for (transport, revision) in sessions() {
+        let server = serving(ask)().build().unwrap();
+        let mut wire = session(transport, &server, revision, "some").await;
+        asked(&mut wire, json!({})).await;
+        assert!(timeout(Duration::from_secs(60), wire.hear()).await.is_err());
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_initialized_twice_is_told_what_to_do() {
     let server = serving(ask)().build().unwrap();
-    let mut wire = session(&server, V2025_11_25, "supergateway").await;
+    let mut wire = Wire::connect(&server);
+    wire.initialize(V2025_11_25, &json!({})).await;
     let again = wire.initialize(V2025_11_25, &json!({})).await;
     let why = again["error"]["message"].as_str().unwrap();
     assert!(

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod capabilities;
+#[cfg(feature = "http-server")]
 mod clients;
 pub(crate) mod pages;
 mod replay;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body::Body as _;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::mpsc, time::Instant};
 
 /// The headers of a client's request.
 pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
@@ -103,6 +103,71 @@ impl Client {
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(session.post(&initialized).await.status, 202);
         session
+    }
+}
+
+/// A client that says and hears messages as over standard streams. Each is a request of its own, and what comes back
+/// comes on any of their responses.
+pub(crate) struct HttpWire {
+    pub(crate) client: Client,
+    session: Option<Session>,
+    heard: mpsc::UnboundedSender<Value>,
+    hears: mpsc::UnboundedReceiver<Value>,
+}
+
+impl HttpWire {
+    pub(crate) fn connect(server: &Server) -> Self {
+        let (heard, hears) = mpsc::unbounded_channel();
+        Self {
+            client: Client::of(server),
+            session: None,
+            heard,
+            hears,
+        }
+    }
+
+    pub(crate) async fn say(&mut self, message: &Value) {
+        if message["method"] == "initialize" {
+            return self.initialize(message).await;
+        }
+        let (session, client) = (self.session.clone(), self.client.clone());
+        let (message, heard) = (message.clone(), self.heard.clone());
+        tokio::spawn(async move {
+            let response = match session {
+                Some(session) => session.post(&message).await,
+                None => client.post(&mirrored(&message), &message).await,
+            };
+            tell(response, heard).await;
+        });
+    }
+
+    pub(crate) async fn hear(&mut self) -> Value {
+        self.hears.recv().await.expect("the sender is kept here")
+    }
+
+    /// Opens a session with the first message.
+    async fn initialize(&mut self, hello: &Value) {
+        let response = self.client.post(&[], hello).await;
+        let id = response.header("mcp-session-id").expect("a session");
+        let revision = hello["params"]["protocolVersion"].as_str();
+        self.session = Some(Session {
+            client: self.client.clone(),
+            id: id.to_owned(),
+            revision: revision.expect("a string").parse().expect("a revision"),
+        });
+        tokio::spawn(tell(response, self.heard.clone()));
+    }
+}
+
+/// Tells what comes on a response.
+async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
+    // At its end, nobody hears any more.
+    if response.is_stream() {
+        while let Some((_, message)) = response.told().await {
+            let _ = heard.send(message);
+        }
+    } else if response.status != 202 {
+        let _ = heard.send(response.json().await);
     }
 }
 
