@@ -265,6 +265,9 @@ impl<'de> Deserialize<'de> for CallToolResult {
 }
 
 /// The reason why the result of a tool is not what was expected of it.
+///
+/// It is not a [`ClientError`](crate::engine::client::ClientError), because nothing but the result is needed to get it:
+/// a program without a client can read one. `?` converts it into a `ClientError`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolResultError {
