@@ -68,13 +68,7 @@ where
     T: Deserialize<'de>,
     D: Deserializer<'de, Error = serde_json::Error>,
 {
-    serde_path_to_error::deserialize(json).map_err(|error| {
-        let why = explain(error.inner());
-        match error.path().to_string() {
-            whole if whole == "." => why,
-            path => format!("{path}: {why}"),
-        }
-    })
+    read_member("", json)
 }
 
 /// Deserializes the value of a member. An error begins with the name of the member.
@@ -89,10 +83,15 @@ where
 {
     serde_path_to_error::deserialize(json).map_err(|error| {
         let why = explain(error.inner());
-        match error.path().to_string() {
-            whole if whole == "." => format!("{name}: {why}"),
-            path if path.starts_with('[') => format!("{name}{path}: {why}"),
-            path => format!("{name}.{path}: {why}"),
+        let place = match (name, &*error.path().to_string()) {
+            (name, ".") => name.to_owned(),
+            ("", path) => path.to_owned(),
+            (name, path) if path.starts_with('[') => format!("{name}{path}"),
+            (name, path) => format!("{name}.{path}"),
+        };
+        match &*place {
+            "" => why,
+            place => format!("{place}: {why}"),
         }
     })
 }
