@@ -6,6 +6,14 @@ use std::{
     path::Path,
 };
 
+use askback_core::json::reworded;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    text::{Words, given},
+    words,
+};
+
 /// The most bytes of such a file.
 const MOST: u64 = 1 << 20;
 
@@ -35,4 +43,20 @@ pub fn read(file: File) -> io::Result<String> {
         io::ErrorKind::FileTooLarge,
         "it is larger than 1 MiB",
     ))
+}
+
+/// Reads YAML, and so JSON too.
+///
+/// # Errors
+///
+/// Says what is expected, and where.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
+    yaml_serde::from_str(text).map_err(|error| {
+        let why = given(reworded(&error.to_string()));
+        match error.location().map(|at| (at.line(), at.column())) {
+            // YAML errors leave out this one place.
+            Some((1, 1)) => words!("{} at line 1", why),
+            _ => words!("{}", why),
+        }
+    })
 }

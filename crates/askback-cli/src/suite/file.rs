@@ -145,20 +145,7 @@ impl Suite {
     ///
     /// Shows the place where the text is not one of a suite.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Words> {
-        let text: SuiteText = yaml_serde::from_str(text).map_err(|error| {
-            let place = error.location().map(|at| (at.line(), at.column()));
-            match place {
-                // Where a file begins is the one place that the reader leaves out of what it says.
-                Some((1, 1)) => words!(
-                    "{} at line 1",
-                    given(askback_core::json::reworded(&error.to_string()))
-                ),
-                _ => words!(
-                    "{}",
-                    given(askback_core::json::reworded(&error.to_string()))
-                ),
-            }
-        })?;
+        let text: SuiteText = settings_file::parse(text)?;
         let at = Surroundings::of_process(folder);
         let SuiteText { own, script } = text;
         let script = script.settled(&at)?;

@@ -99,20 +99,7 @@ impl Script {
     ///
     /// Shows the place where the text is not one of answers.
     pub fn parse(text: &str) -> Result<Self, Words> {
-        yaml_serde::from_str(text).map_err(|error| {
-            let place = error.location().map(|at| (at.line(), at.column()));
-            match place {
-                // Where a file begins is the one place that the reader leaves out of what it says.
-                Some((1, 1)) => words!(
-                    "{} at line 1",
-                    given(askback_core::json::reworded(&error.to_string()))
-                ),
-                _ => words!(
-                    "{}",
-                    given(askback_core::json::reworded(&error.to_string()))
-                ),
-            }
-        })
+        settings_file::parse(text)
     }
 }
 
