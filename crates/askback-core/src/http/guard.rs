@@ -122,9 +122,28 @@ impl Guard {
         self
     }
 
-    /// Whether a request with these headers may go on. `host` is the `Host` header, or the
-    /// authority of the request where HTTP has none; a request with several of either header is
-    /// for the caller to refuse. Letters of a host count as equal in both cases (RFC 9110, 4.2.3).
+    /// Checks a request: all its `Host` headers, the authority of its URI, and all its `Origin` headers. A second `Host`
+    /// or `Origin` is refused, because a proxy may have read the other one.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`].
+    pub fn check_request<'a>(
+        &self,
+        hosts: impl IntoIterator<Item = &'a [u8]>,
+        authority: Option<&[u8]>,
+        origins: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), Refused> {
+        let origin = at_most_one(origins).ok_or(Refused::Origin)?;
+        let host = at_most_one(hosts).ok_or(Refused::Host)?;
+        // HTTP/2 names the host in the URI, and HTTP/1 may. If both name one, both must be right.
+        if let (Some(host), Some(_)) = (host, authority) {
+            self.check(Some(host), origin)?;
+        }
+        self.check(authority.or(host), origin)
+    }
+
+    /// Checks one host and one origin. Letters of a host count as equal in both cases (RFC 9110, 4.2.3).
     ///
     /// # Errors
     ///
@@ -165,6 +184,13 @@ impl Guard {
         let is_loopback = name.is_some_and(|name| LOOPBACK.iter().any(|known| is(known, name)));
         self.loopback && is_loopback || self.origins.iter().any(|listed| is(listed, origin))
     }
+}
+
+/// The only value, if there is one; none if there are several.
+fn at_most_one<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Option<&'a [u8]>> {
+    let mut values = values.into_iter();
+    let first = values.next();
+    values.next().is_none().then_some(first)
 }
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

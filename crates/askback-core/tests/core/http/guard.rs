@@ -225,3 +225,50 @@ fn names_that_can_never_match_are_refused() {
         assert_eq!(Guard::none().allow_origin(origin), refused, "{origin:?}");
     }
 }
+
+#[test]
+fn all_that_a_request_names_must_be_right() {
+    let guard = Guard::default()
+        .allow_host("a.example")
+        .and_then(|guard| guard.allow_origin("https://a.example"))
+        .expect("good names");
+    #[track_caller]
+    fn check(
+        guard: &Guard,
+        hosts: &[&str],
+        authority: Option<&str>,
+        origins: &[&str],
+        expected: Result<(), Refused>,
+    ) {
+        let checked = guard.check_request(
+            hosts.iter().map(|it| it.as_bytes()),
+            authority.map(str::as_bytes),
+            origins.iter().map(|it| it.as_bytes()),
+        );
+        assert_eq!(checked, expected, "{hosts:?} {authority:?} {origins:?}");
+    }
+    let (good, evil) = ("a.example", "evil.example");
+    let page = "https://a.example";
+    check(&guard, &[good], None, &[], Ok(()));
+    check(&guard, &[], Some(good), &[page], Ok(()));
+    check(&guard, &[good], Some(good), &[page], Ok(()));
+    check(&guard, &[], None, &[], Err(Refused::HostMissing));
+    for (hosts, authority) in [
+        (&[good, evil][..], None),
+        (&[evil, good], None),
+        (&[good, good], None),
+        (&[good, good], Some(good)),
+        (&[evil], Some(good)),
+        (&[good], Some(evil)),
+        (&[], Some(evil)),
+    ] {
+        check(&guard, hosts, authority, &[], Err(Refused::Host));
+    }
+    for origins in [[page, page], [page, "https://evil.example"]] {
+        check(&guard, &[good], None, &origins, Err(Refused::Origin));
+    }
+    // Also if every host is let through.
+    let any = guard.dangerously_allow_any_host();
+    check(&any, &[evil], None, &[], Ok(()));
+    check(&any, &[evil, good], None, &[], Err(Refused::Host));
+}

@@ -9,8 +9,6 @@ use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
 /// The headers that say what a message is, and where it comes from, found in one pass.
 pub(super) struct Heads<'a> {
-    host: Head<'a>,
-    origin: Head<'a>,
     content_type: Head<'a>,
     accept: Head<'a>,
     version: Head<'a>,
@@ -30,8 +28,6 @@ struct Head<'a> {
 impl<'a> Heads<'a> {
     pub(super) fn of(all: &'a HeaderMap) -> Self {
         let mut heads = Self {
-            host: Head::default(),
-            origin: Head::default(),
             content_type: Head::default(),
             accept: Head::default(),
             version: Head::default(),
@@ -42,8 +38,6 @@ impl<'a> Heads<'a> {
         };
         for (name, value) in all {
             let head = match name.as_str() {
-                "host" => &mut heads.host,
-                "origin" => &mut heads.origin,
                 "content-type" => &mut heads.content_type,
                 "accept" => &mut heads.accept,
                 headers::PROTOCOL_VERSION => &mut heads.version,
@@ -61,16 +55,6 @@ impl<'a> Heads<'a> {
     /// All headers.
     pub(super) fn all(&self) -> &'a HeaderMap {
         self.all
-    }
-
-    /// The host that is asked for.
-    pub(super) fn host(&self) -> Result<Option<&'a [u8]>, Mismatch> {
-        self.host.single("host")
-    }
-
-    /// The web page that asks.
-    pub(super) fn origin(&self) -> Result<Option<&'a [u8]>, Mismatch> {
-        self.origin.single("origin")
     }
 
     /// The kind of the body.

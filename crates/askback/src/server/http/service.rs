@@ -26,7 +26,7 @@ use askback_core::{
     revision::Era,
 };
 use http::{
-    HeaderMap, Method, Request, Response, StatusCode, Uri,
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{HOST, ORIGIN},
     request::Parts,
 };
@@ -135,7 +135,7 @@ impl Service {
     /// Refuses a request for a service beside the endpoint that names another host. Its origin is for that service to check.
     pub(super) fn refuse_host<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         let (headers, uri) = (request.headers(), request.uri());
-        let checked = self.0.check_names(uri, &Heads::of(headers), None);
+        let checked = self.0.check_names(uri, headers, false);
         let refused = checked.err()?;
         Some(self.0.refuse(headers, uri, refused))
     }
@@ -143,11 +143,10 @@ impl Service {
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        if let Err(refused) = self.0.check_names(&parts.uri, &parts.headers, true) {
+            return self.0.refuse(&parts.headers, &parts.uri, refused);
+        }
         let mut heads = Heads::of(&parts.headers);
-        let is_from_page = match self.0.check_guard(&parts.uri, &heads) {
-            Ok(is_from_page) => is_from_page,
-            Err(refused) => return self.0.refuse(&parts.headers, &parts.uri, refused),
-        };
         let methods = self.0.methods(&parts);
         let mut answered = None;
         if self.0.protected.protects() {
@@ -165,7 +164,7 @@ impl Service {
             },
         };
         response = self.0.protected.bound(&self.0.shared, &parts, response);
-        if is_from_page && let Some(origin) = parts.headers.get(ORIGIN) {
+        if let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
         }
         response
@@ -193,26 +192,16 @@ where
 }
 
 impl Inner {
-    /// Whether a request that may go on comes from a web page.
-    fn check_guard(&self, uri: &Uri, heads: &Heads<'_>) -> Result<bool, Refused> {
-        let origin = heads.origin().map_err(|_| Refused::Origin)?;
-        self.check_names(uri, heads, origin)?;
-        Ok(origin.is_some())
-    }
-
     fn check_names(
         &self,
         uri: &Uri,
-        heads: &Heads<'_>,
-        origin: Option<&[u8]>,
+        headers: &HeaderMap,
+        with_origin: bool,
     ) -> Result<(), Refused> {
-        let host = heads.host().map_err(|_| Refused::Host)?;
-        // HTTP/2 names the host here, and HTTP/1 may; where both do, both must be right.
+        let all = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
         let authority = uri.authority().map(|host| host.as_str().as_bytes());
-        if let (Some(host), Some(_)) = (host, authority) {
-            self.guard.check(Some(host), origin)?;
-        }
-        self.guard.check(authority.or(host), origin)
+        let origins = with_origin.then(|| all(ORIGIN)).into_iter().flatten();
+        self.guard.check_request(all(HOST), authority, origins)
     }
 
     /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
@@ -223,7 +212,7 @@ impl Inner {
             _ => (&HOST, "Guard::allow_host", "host"),
         };
         let authority = uri.authority().map(|host| host.as_str().as_bytes());
-        let header = headers.get(name).map(http::HeaderValue::as_bytes);
+        let header = headers.get(name).map(HeaderValue::as_bytes);
         let named = match refused {
             Refused::Origin => header,
             _ => header.or(authority),
