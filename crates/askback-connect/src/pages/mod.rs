@@ -397,10 +397,18 @@ impl Kit {
             tracing::warn!("a request of another user of this machine is refused");
             return Err(StatusCode::FORBIDDEN);
         }
-        let bytes = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
-        let origin = bytes(ORIGIN).filter(|_| parts.method != Method::GET);
-        let host = parts.uri.authority().map(|it| it.as_str().as_bytes());
-        let checked = self.place.guard.check(bytes(HOST).or(host), origin);
+        let all = |name| {
+            parts
+                .headers
+                .get_all(name)
+                .iter()
+                .map(HeaderValue::as_bytes)
+        };
+        let authority = parts.uri.authority().map(|it| it.as_str().as_bytes());
+        // A link on another site may lead here.
+        let origins = (parts.method != Method::GET).then(|| all(ORIGIN));
+        let guard = &self.place.guard;
+        let checked = guard.check_request(all(HOST), authority, origins.into_iter().flatten());
         checked.map_err(|_| StatusCode::MISDIRECTED_REQUEST)
     }
 }

@@ -573,6 +573,16 @@ async fn a_request_for_another_host_is_refused() {
         let page = browser.send(request.body(Full::default()).unwrap()).await;
         assert_eq!(page.status, 421, "{host}");
     }
+    // A proxy may have read the other one.
+    for hosts in [
+        ["tools.example", "evil.test"],
+        ["evil.test", "tools.example"],
+    ] {
+        let request = Request::get(&asked.link).header(header::HOST, hosts[0]);
+        let request = request.header(header::HOST, hosts[1]);
+        let page = browser.send(request.body(Full::default()).unwrap()).await;
+        assert_eq!(page.status, 421, "{hosts:?}");
+    }
     asked.still_works().await;
 }
 
