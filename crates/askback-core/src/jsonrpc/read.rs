@@ -92,7 +92,7 @@ impl Malformed {
         }
     }
 
-    fn invalid(reason: String) -> Self {
+    pub(super) fn invalid(reason: String) -> Self {
         Self {
             id: None,
             error: ErrorObject::new(INVALID_REQUEST, reason),

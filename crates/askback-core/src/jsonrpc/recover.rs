@@ -1,6 +1,6 @@
 //! What a server sent that is no JSON: whose answer it is.
 
-use alloc::{borrow::ToOwned, vec::Vec};
+use alloc::{borrow::ToOwned, format, vec::Vec};
 
 use serde_json::value::RawValue;
 
@@ -62,19 +62,21 @@ fn is_length_header(line: &[u8]) -> bool {
         })
 }
 
-/// The messages of a line that holds several, if the first is one.
+/// The messages of a line of several JSON values, if at least one value is a message. The others may be a log's.
 fn several(bytes: &[u8], limits: &WireLimits) -> Option<Vec<Result<Message, Malformed>>> {
     let text = message_text(bytes).ok()?;
-    let values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
-    let mut messages = Vec::new();
-    for value in values.take(limits.batch_messages) {
-        messages.push(match value {
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
+    let mut messages: Vec<_> = (&mut values)
+        .take(limits.batch_messages)
+        .map(|value| match value {
             Ok(value) => parse_single(value.get(), limits),
             Err(error) => Err(Malformed::from_json(&error)),
-        });
-        if matches!(messages[..], [Err(_)]) {
-            return None;
-        }
+        })
+        .collect();
+    if values.next().is_some() {
+        let most = limits.batch_messages;
+        let why = format!("the line has more than {most} messages; the rest is not read");
+        messages.push(Err(Malformed::invalid(why)));
     }
-    (!messages.is_empty()).then_some(messages)
+    messages.iter().any(Result::is_ok).then_some(messages)
 }

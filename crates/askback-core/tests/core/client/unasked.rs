@@ -371,6 +371,7 @@ fn messages_on_one_line_and_in_a_batch_are_read_one_by_one() {
     for line in [
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#,
         r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}} trailing words"#,
+        r#"{"level":"info","msg":"ready"}{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#,
         r#"[{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}]"#,
         r#"[7,{"jsonrpc":"2.0","id":2.0,"result":{"tools":[]}}]"#,
         "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[]}}",
@@ -382,6 +383,26 @@ fn messages_on_one_line_and_in_a_batch_are_read_one_by_one() {
         assert!(
             player.log.iter().any(|line| line == done),
             "{line}: {:?}",
+            player.log
+        );
+    }
+}
+
+#[test]
+fn messages_on_one_line_that_are_too_many_are_told_of() {
+    let one = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
+    let most = profile().limits.wire.batch_messages;
+    let told = format!(
+        "= note: the server sent what cannot be read: the line has more than {most} messages; the rest is not read"
+    );
+    for (count, is_told) in [(most, false), (most + 1, true)] {
+        let mut player = Player::new(profile());
+        player.play_all(&modern(""));
+        player.play_bytes(one.repeat(count).as_bytes());
+        assert_eq!(
+            player.log.contains(&told),
+            is_told,
+            "{count}: {:?}",
             player.log
         );
     }
