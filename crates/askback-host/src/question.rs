@@ -368,7 +368,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             if let Some(message) = &refused.message {
                 quote_cut(page, "", message);
             }
-            page.item("× ", Style::Warning, "why, as the server is told:");
+            page.item("× ", Style::Warning, "why:");
             quote_cut(page, "  ", &refused.reason);
         }
         Notice::RefusedMore => {

@@ -225,7 +225,7 @@ pub struct Refused {
     pub wants: Wants,
     /// Why it is asked, in the words of the server.
     pub message: Option<String>,
-    /// Why it was refused, as the server is told. Words of the server may stand in it.
+    /// Why it was refused. Words of the server may stand in it.
     pub reason: String,
     /// Whether the person was told otherwise.
     pub is_told: bool,

@@ -89,8 +89,7 @@ pub enum Event {
 }
 
 /// A question that was refused without asking the host: the client did not declare it, it cannot be
-/// read, or there is no room for it. In the handshake revisions only; in the newest, the call ends with
-/// the reason.
+/// read, there is no room for it, or the server sent it as a request in 2026-07-28, which has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedQuestion {
     /// The call it belongs to, where that is known.
@@ -101,6 +100,6 @@ pub struct RefusedQuestion {
     pub method: String,
     /// Its parameters, as they came.
     pub params: Option<RawJson>,
-    /// The answer to the server.
+    /// The answer to the server. Over HTTP in 2026-07-28 none can be sent.
     pub error: ErrorObject,
 }

@@ -116,16 +116,26 @@ impl Connection {
                 Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why))
             }
             // No server may ask this way in this era. Over a stream one that does gets an error, since it would wait
-            // for ever; over HTTP there is no way back to it.
-            State::Modern if self.carrier == Carrier::Stream => {
-                let why = format!(
-                    "the server sent the request {}, which this revision does not have; it was refused",
-                    Quoted(&request.method)
+            // for ever. Over HTTP a client must not post a response (2026-07-28, basic/transports/streamable-http,
+            // Sending Messages).
+            State::Modern => {
+                let method = Quoted(&request.method);
+                let sent = format!(
+                    "the server sent the request {method}, which this revision does not have"
                 );
-                self.report(why);
-                Err(ErrorObject::method_not_found(&request.method))
+                if self.carrier == Carrier::Stream {
+                    self.report(format!("{sent}; it was refused"));
+                    Err(ErrorObject::method_not_found(&request.method))
+                } else {
+                    self.report(format!(
+                        "{sent}; over HTTP it cannot be answered. If the server waits for an answer, try 2025-11-25"
+                    ));
+                    let why = "it cannot be answered over HTTP in 2026-07-28";
+                    let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, why);
+                    return self.tell_refused(request, error);
+                }
             }
-            State::Modern | State::Idle | State::Connecting => {
+            State::Idle | State::Connecting => {
                 let why = format!(
                     "a request ({}), which this revision does not have",
                     Quoted(&request.method)

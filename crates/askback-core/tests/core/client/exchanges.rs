@@ -336,3 +336,23 @@ fn a_session_that_ended_is_not_called_a_restart() {
         "#,
     ));
 }
+
+// Shows ST-06, ST-08.
+#[test]
+fn a_request_of_the_server_over_http_in_the_stateless_era_is_told_of() {
+    let told = "which this revision does not have; over HTTP it cannot be answered. If the server waits for an answer, try 2025-11-25";
+    let rest = modern(&format!(
+        r#"
+        ! call 7 tools/call {{"name":"t"}}
+        >> {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
+        < {{"id":"q","method":"elicitation/create","params":{{"message":"m"}}}}
+        = note: the server sent the request `elicitation/create`, {told}
+        = refused elicitation/create -32601
+        < {{"id":"p","method":"ping"}}
+        = note: the server sent the request `ping`, {told}
+        < {{"id":2,"result":{{"content":[]}}}}
+        = done 7 {{"content":[]}}
+        "#
+    ));
+    check(&format!("! exchanges\n{rest}"));
+}

@@ -162,7 +162,7 @@ async fn what_comes_before_the_response_is_heard() {
     let heard = host.heard();
     assert!(matches!(&heard[0], Event::Progress { message: Some(said), .. } if said == "half"));
     assert!(
-        matches!(&heard[1], Event::Note(note) if note.contains("a request (`ping`)")),
+        matches!(&heard[1], Event::Note(note) if note.contains("the request `ping`")),
         "{heard:?}"
     );
     assert_eq!(server.whats(), ["server/discover", "tools/call"]);
