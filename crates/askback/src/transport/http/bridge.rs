@@ -40,6 +40,10 @@ pub(super) struct Bridge {
     ongoing: FuturesUnordered<Abortable<Ongoing>>,
     /// Ends those that are requests.
     by_request: BTreeMap<RequestId, AbortHandle>,
+    /// Whether the client listens to the server, or is about to.
+    is_listening: bool,
+    /// Requests whose responses can only come on the stream that the client listens on, and their errors if it ends.
+    elsewhere: BTreeMap<RequestId, ClientError>,
     /// How many go on at a time at most: requests, and what is said beside them.
     most: usize,
     /// Something goes on that has to end before the next message is sent.
@@ -90,6 +94,8 @@ impl Bridge {
             },
             ongoing: FuturesUnordered::new(),
             by_request: BTreeMap::new(),
+            is_listening: false,
+            elsewhere: BTreeMap::new(),
             is_held: false,
             parting: 0,
         }
@@ -185,6 +191,7 @@ impl Bridge {
                 if let Some(end) = self.by_request.remove(&id) {
                     end.abort();
                 }
+                self.elsewhere.remove(&id);
                 // Where a request stands alone, hanging up is how it is cancelled
                 // (2026-07-28, basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
@@ -276,7 +283,22 @@ impl Bridge {
                 self.open_old(*request, Some(error)).await
             }
             (Some(Ended::Initialized), _) => {
+                self.is_listening = true;
                 self.begin(None, listen(Arc::clone(&self.way)));
+                Ended::Done
+            }
+            (Some(Ended::Elsewhere(error)), Some(id)) => {
+                // Which of them the stream has answered is not known here: the oldest most likely.
+                if self.elsewhere.len() >= self.most {
+                    self.elsewhere.pop_first();
+                }
+                self.elsewhere.insert(id, error);
+                self.lose_elsewhere();
+                Ended::Done
+            }
+            (Some(Ended::Deaf), _) => {
+                self.is_listening = false;
+                self.lose_elsewhere();
                 Ended::Done
             }
             (Some(ended), _) => ended,
@@ -287,6 +309,21 @@ impl Bridge {
             }
             (None, None) => Ended::Done,
         }
+    }
+
+    /// Ends the requests whose responses cannot come, because the client does not listen.
+    fn lose_elsewhere(&mut self) {
+        if self.is_listening || self.elsewhere.is_empty() {
+            return;
+        }
+        let lost = std::mem::take(&mut self.elsewhere);
+        let way = Arc::clone(&self.way);
+        self.begin(None, async move {
+            for (id, error) in lost {
+                way.lose(id, Lost::Failed(error)).await;
+            }
+            Ended::Done
+        });
     }
 
     /// Opens the older transport for a handshake that failed with `error`, or is known to want it.

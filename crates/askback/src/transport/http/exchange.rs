@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askback_core::{
     engine::client::{ClientError, Lost, ServerMessage},
     http::media::Media,
-    jsonrpc::{self, Message, Payload, RequestId},
+    jsonrpc::{self, Malformed, Message, Payload, RequestId},
     protocol::codes,
     quote::excerpt,
 };
@@ -19,7 +19,7 @@ use super::{
     eras::Known,
     events::{Events, NoEvent, Resumption, is_message},
     message::{PendingRequest, Reply},
-    send::{self, Response, Way, media, refusal, refusal_in_full, saying},
+    send::{self, Response, SHOWN_BODY_BYTES, Way, media, refusal, refusal_in_full, saying},
     stream::{self, Attempts},
 };
 
@@ -29,8 +29,9 @@ enum Answer {
     Response(Answered),
     /// Something that holds the response.
     Whole(ServerMessage),
-    /// Nothing: on a session, the response may come on another stream.
-    Elsewhere,
+    /// Nothing: on a session, the response may come on the stream that the client listens on. Without that stream, the
+    /// request ends with this error.
+    Elsewhere(ClientError),
 }
 
 /// A response as it came.
@@ -52,8 +53,13 @@ enum Failure {
 /// Sends a request and gives the engine what comes back.
 pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
     let failure = match ask_well(&way, &request).await {
-        Ok(answer) => {
-            give(&way, &request, answer).await;
+        Ok(Answer::Elsewhere(error)) => return Ended::Elsewhere(error),
+        Ok(Answer::Whole(message)) => {
+            way.deliver(message).await;
+            return Ended::Done;
+        }
+        Ok(Answer::Response(answered)) => {
+            give(&way, &request, answered).await;
             return Ended::Done;
         }
         Err(failure) => failure,
@@ -89,7 +95,9 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
         Ok(Ok(response)) if is_over(&response, in_session) => {
             return Ended::Over(SESSION_OVER.to_owned());
         }
-        Ok(Ok(response)) => refusal_in_full(response, &way.limits).await.to_string(),
+        Ok(Ok(response)) => refusal_in_full(response, None, &way.limits)
+            .await
+            .to_string(),
         Ok(Err(Lost::Failed(error))) => error.to_string(),
         Ok(Err(Lost::Broken(why))) => why,
         Ok(Err(_)) | Err(_) => "it took too long".to_owned(),
@@ -120,7 +128,7 @@ async fn ask_well(way: &Way, request: &PendingRequest) -> Result<Answer, Failure
             answered.response.id = Some(own);
             Ok(Answer::Response(answered))
         }
-        Answer::Whole(_) | Answer::Elsewhere => Ok(answer),
+        Answer::Whole(_) | Answer::Elsewhere(_) => Ok(answer),
     }
 }
 
@@ -190,47 +198,52 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
     if request.is_initialize() {
         way.begin_session(&response)?;
     }
-    let has_no_body = matches!(
+    let is_unanswered = matches!(
         response.status(),
         StatusCode::ACCEPTED | StatusCode::NO_CONTENT
     );
-    if has_no_body {
-        let error = || failed(refusal(&response, Some("a request was not answered")));
-        return if belongs_to_session {
-            Ok(Answer::Elsewhere)
-        } else {
-            Err(error())
-        };
-    }
-    match media(&response) {
+    let why = match is_unanswered {
+        true => "a request was not answered",
+        false => "the answer is neither JSON nor events",
+    };
+    let error = match media(&response) {
         Some(Media::EventStream) => {
-            stream_to(way, request, Events::new(response, &way.limits)).await
+            return stream_to(way, request, Events::new(response, &way.limits)).await;
         }
         Some(Media::Json) => {
+            let error = refusal(&response, Some(why));
             let body = send::read(response, &way.limits).await?;
             match request.recognize(way.parse(&body)) {
-                Reply::Response(response, bytes) => Ok(Answer::Response(Answered {
-                    response,
-                    bytes,
-                    rest: None,
-                })),
-                Reply::Whole(message) => Ok(Answer::Whole(message)),
-                Reply::Other(ServerMessage { content: Ok(_), .. }) => {
-                    Err(broken("its answer is not one to the request"))
+                Reply::Response(response, bytes) => {
+                    return Ok(Answer::Response(Answered {
+                        response,
+                        bytes,
+                        rest: None,
+                    }));
                 }
-                Reply::Other(ServerMessage {
-                    content: Err(malformed),
-                    ..
-                }) => Err(failed(ClientError::Unreadable {
-                    why: malformed.error.message,
-                    received: String::from_utf8_lossy(&body).into_owned(),
-                })),
+                Reply::Whole(message) => return Ok(Answer::Whole(message)),
+                Reply::Other(_) if is_unanswered => {
+                    saying(error, &excerpt(String::from_utf8_lossy(&body).trim()))
+                }
+                Reply::Other(message) => no_response(&message.content, &body),
             }
         }
-        None => Err(failed(refusal(
-            &response,
-            Some("the answer is neither JSON nor events"),
-        ))),
+        None => refusal_in_full(response, Some(why), &way.limits).await,
+    };
+    if is_unanswered && belongs_to_session {
+        return Ok(Answer::Elsewhere(error));
+    }
+    Err(failed(error))
+}
+
+/// The error for what came in place of a response.
+fn no_response(content: &Result<Payload, Malformed>, received: &[u8]) -> ClientError {
+    ClientError::Unreadable {
+        why: match content {
+            Ok(_) => "it is not a response to the request".to_owned(),
+            Err(malformed) => malformed.error.message.clone(),
+        },
+        received: String::from_utf8_lossy(received).into_owned(),
     }
 }
 
@@ -246,7 +259,7 @@ async fn refused(
         // A server that fails says nothing of what it speaks.
         || status.is_server_error() && request.is_opening();
     if is_about_more {
-        return Err(failed(refusal_in_full(response, &way.limits).await));
+        return Err(failed(refusal_in_full(response, None, &way.limits).await));
     }
     if media(&response) == Some(Media::Json) {
         let body = send::read(response, &way.limits).await?;
@@ -261,7 +274,7 @@ async fn refused(
         }
         error = saying(error, &excerpt(String::from_utf8_lossy(&body).trim()));
     } else {
-        error = refusal_in_full(response, &way.limits).await;
+        error = refusal_in_full(response, None, &way.limits).await;
     }
     let may_be_old = matches!(
         status,
@@ -281,6 +294,8 @@ async fn stream_to(
 ) -> Result<Answer, Failure> {
     let mut resumption = Resumption::default();
     let mut attempts = Attempts::default();
+    // If the stream ends without a response, this may have been meant as one.
+    let mut unread = None;
     loop {
         let event = match events.next().await {
             Ok(event) => event,
@@ -288,13 +303,17 @@ async fn stream_to(
             Err(NoEvent::Ended(why)) => {
                 let before = resumption.after.clone();
                 events.note_resumption(&mut resumption);
-                if request.stands_alone() || resumption.after.is_none() {
-                    return Err(Failure::Lost(Lost::Broken(why)));
-                }
                 if resumption.after != before {
                     attempts.begin_again();
                 }
-                events = stream::resume(way, &resumption, &mut attempts, why).await?;
+                let resumed = match request.stands_alone() || resumption.after.is_none() {
+                    true => Err(Lost::Broken(why)),
+                    false => stream::resume(way, &resumption, &mut attempts, why).await,
+                };
+                events = match resumed {
+                    Ok(events) => events,
+                    Err(lost) => return Err(unread.map_or(Failure::Lost(lost), failed)),
+                };
                 continue;
             }
         };
@@ -311,22 +330,34 @@ async fn stream_to(
             }
             Reply::Whole(message) => return Ok(Answer::Whole(message)),
             // What cannot be read is reported by the engine.
-            Reply::Other(message) => way.deliver(message).await,
+            Reply::Other(message) => {
+                if !may_come_before(&message.content) {
+                    let kept = &event.data[..event.data.len().min(SHOWN_BODY_BYTES)];
+                    unread = Some(no_response(&message.content, kept));
+                }
+                way.deliver(message).await;
+            }
         }
     }
 }
 
-/// Gives the engine an answer, having learned from it what it tells of the server.
-async fn give(way: &Way, request: &PendingRequest, answer: Answer) {
+/// Whether it is what a server may send on the stream of a request before the response.
+fn may_come_before(content: &Result<Payload, Malformed>) -> bool {
+    matches!(
+        content,
+        Ok(Payload::Single(
+            Message::Request(_) | Message::Notification(_)
+        ))
+    )
+}
+
+/// Gives the engine a response, having learned from it what it tells of the server.
+async fn give(way: &Way, request: &PendingRequest, answered: Answered) {
     let Answered {
         mut response,
         bytes,
         rest,
-    } = match answer {
-        Answer::Response(answered) => answered,
-        Answer::Whole(message) => return way.deliver(message).await,
-        Answer::Elsewhere => return,
-    };
+    } = answered;
     match &mut response.outcome {
         Ok(_) if request.is_initialize() => way.eras.learn(&way.target.url, Known::Handshake),
         Ok(_) if request.is_opening() => way.eras.learn(&way.target.url, Known::Modern),
@@ -365,10 +396,6 @@ fn is_over(response: &Response, in_session: bool) -> bool {
 
 fn failed(error: ClientError) -> Failure {
     Failure::Lost(Lost::Failed(error))
-}
-
-fn broken(why: &str) -> Failure {
-    failed(ClientError::Protocol(why.to_owned()))
 }
 
 impl From<Lost> for Failure {

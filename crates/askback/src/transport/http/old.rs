@@ -27,7 +27,7 @@ pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
         Err(_) => return Err(ClientError::Closed),
     };
     if !is_stream(&response) {
-        return Err(refusal_in_full(response, &way.limits).await);
+        return Err(refusal_in_full(response, None, &way.limits).await);
     }
     let mut events = Events::new(response, &way.limits);
     let first = timeout(way.limits.http.connect, events.next()).await;
@@ -73,7 +73,7 @@ pub(super) async fn tell(
     let posted = way.post(&endpoint, &set, message);
     let lost = match timeout(way.limits.wire.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
-        Ok(Ok(response)) => Lost::Failed(refusal_in_full(response, &way.limits).await),
+        Ok(Ok(response)) => Lost::Failed(refusal_in_full(response, None, &way.limits).await),
         Ok(Err(lost)) => lost,
         Err(_) => Lost::Failed(ClientError::TimedOut(way.limits.wire.request)),
     };

@@ -38,7 +38,7 @@ use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
 /// The most of a refusal's body that is read, in bytes.
-const SHOWN_BODY_BYTES: usize = 1 << 10;
+pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
 /// The state that all requests to one server share.
 pub(super) struct Way {
@@ -365,8 +365,12 @@ pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
 }
 
 /// Returns the same error with the beginning of the body, in which the server or a gateway says why.
-pub(super) async fn refusal_in_full(response: Response, limits: &Limits) -> ClientError {
-    let error = refusal(&response, None);
+pub(super) async fn refusal_in_full(
+    response: Response,
+    why: Option<&str>,
+    limits: &Limits,
+) -> ClientError {
+    let error = refusal(&response, why);
     if !matches!(error, ClientError::Http { .. }) {
         return error;
     }

@@ -21,8 +21,7 @@ use super::{
 /// A longer pause before an answer goes on is not left without a word.
 const SILENCE: Duration = Duration::from_millis(1500);
 
-/// Hears what the server says unasked, as long as the session lasts; where the server has no such
-/// stream, not at all.
+/// Hears what the server says unasked, as long as the session lasts. Ends if the server has no such stream.
 pub(super) async fn listen(way: Arc<Way>) -> Ended {
     let mut resumption = Resumption::default();
     let mut attempts = 0;
@@ -36,16 +35,16 @@ pub(super) async fn listen(way: Arc<Way>) -> Ended {
                     Err(error) => {
                         way.note(format!("the server is no longer listened to: {error}"))
                             .await;
-                        return Ended::Done;
+                        return Ended::Deaf;
                     }
                 }
                 events.note_resumption(&mut resumption);
             }
             // 405 means that there is no such stream, and nothing else a server answers promises
             // that there will be one. That a session is over is seen when it is used.
-            Ok(response) if !response.status().is_server_error() => return Ended::Done,
+            Ok(response) if !response.status().is_server_error() => return Ended::Deaf,
             Ok(_) | Err(Lost::Broken(_) | Lost::Failed(ClientError::Unreachable(_))) => {}
-            Err(_) => return Ended::Done,
+            Err(_) => return Ended::Deaf,
         }
         sleep(pause(&resumption, attempts, &way.limits)).await;
         attempts += 1;

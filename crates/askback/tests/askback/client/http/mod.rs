@@ -9,6 +9,7 @@ pub(crate) mod server;
 mod session;
 #[cfg(feature = "http-server")]
 mod together;
+mod unanswered;
 mod wire;
 
 use std::time::Duration;

@@ -364,7 +364,7 @@ async fn bad_answers_end_the_call_and_say_why() {
                     .header("Content-Type", "text/html")
                     .and("<html>")
             },
-            "the server answered with HTTP status 200: the answer is neither JSON nor events",
+            "the server answered with HTTP status 200: the answer is neither JSON nor events: an HTML page",
         ),
         (
             |_| Reply::json(200, "{"),
@@ -372,7 +372,7 @@ async fn bad_answers_end_the_call_and_say_why() {
         ),
         (
             |_| Reply::json(200, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#),
-            "the server broke the protocol: its answer is not one to the request",
+            "the server broke the protocol: its answer cannot be read: it is not a response to the request",
         ),
         (
             |_| Reply::json(200, vec![b' '; (4 << 20) + 1]),

@@ -113,7 +113,11 @@ impl Reply {
     }
 
     pub(crate) fn events(events: &str) -> Self {
-        let reply = Self::empty(200).header("Content-Type", "text/event-stream");
+        Self::events_with(200, events)
+    }
+
+    pub(super) fn events_with(status: u16, events: &str) -> Self {
+        let reply = Self::empty(status).header("Content-Type", "text/event-stream");
         reply.then(Piece::Chunk(events.into()))
     }
 
