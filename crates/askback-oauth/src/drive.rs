@@ -10,7 +10,7 @@ use super::{
     AuthorizationError, CredentialKey, CredentialStore, Redirect, SignInError,
     assertion::AssertionSource,
     fetch::{Answer, FetchError, Fetcher, Redirects},
-    flow::{Action, Event, Flow, Plan, told},
+    flow::{Action, Event, Flow, Plan},
     identity::Origin,
     key::SigningKey,
     pins,
@@ -68,13 +68,17 @@ impl Means<'_> {
                     request,
                 } => {
                     if let Some(redirect) = &mut redirect {
-                        self.asked(redirect.agree(&issuer), waiting).await?;
+                        let agreed = self.asked(redirect.agree(&issuer), waiting).await;
+                        agreed.map_err(|why| flow.not_signed_in(why))?;
                     }
                     let fetched = self.fetcher.post(&endpoint, &request).await;
                     Event::Answer(fetched.map(Answer::from))
                 }
                 Action::AskClient(issuer) => Event::Named(match &mut redirect {
-                    Some(redirect) => self.asked(redirect.client(&issuer), waiting).await?,
+                    Some(redirect) => {
+                        let named = self.asked(redirect.client(&issuer), waiting).await;
+                        named.map_err(|why| flow.not_signed_in(why))?
+                    }
                     None => None,
                 }),
                 Action::Keep(registration) => {
@@ -121,12 +125,11 @@ impl Means<'_> {
         &self,
         asking: BoxFuture<'_, Result<A, SignInError>>,
         waiting: &mut oneshot::Sender<T>,
-    ) -> Result<A, AuthorizationError> {
-        let said = tokio::select! {
+    ) -> Result<A, SignInError> {
+        tokio::select! {
             said = timeout(self.sign_in, asking) => said.unwrap_or(Err(SignInError::TimedOut)),
             () = waiting.closed() => Err(SignInError::Abandoned),
-        };
-        said.map_err(|why| AuthorizationError::SignIn(told(why)))
+        }
     }
 
     /// Lets a client that was registered by hand belong to the issuer that is about to see it.

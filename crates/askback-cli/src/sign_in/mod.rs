@@ -30,7 +30,8 @@ pub struct Browser {
     port: u16,
 }
 
-/// Signs in nowhere: nobody is there who could. Nothing is asked of anybody then.
+/// Signs in nowhere, because no person is there. The documents of the server are read all the same: they say whether a
+/// sign-in is possible at all.
 #[derive(Debug, Clone, Copy)]
 pub struct Nobody;
 
@@ -72,6 +73,21 @@ impl SignIn for Browser {
 
 impl SignIn for Nobody {
     fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
+        Box::pin(ready(Ok(Box::new(Self) as Box<dyn Redirect>)))
+    }
+}
+
+impl Redirect for Nobody {
+    /// No browser is ever sent there.
+    fn uri(&self) -> &str {
+        "http://127.0.0.1/callback"
+    }
+
+    fn agree<'a>(&'a mut self, _: &'a str) -> BoxFuture<'a, Result<(), SignInError>> {
+        Box::pin(ready(Err(SignInError::Unattended)))
+    }
+
+    fn show(self: Box<Self>, _: SignInRequest) -> BoxFuture<'static, Result<String, SignInError>> {
         Box::pin(ready(Err(SignInError::Unattended)))
     }
 }

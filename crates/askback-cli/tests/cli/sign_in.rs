@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::issuer::{Issuer, fetch};
 use crate::{
     full::{CTRL_C, Terminal},
-    scratch::Scratch,
+    scratch::{Scratch, is_in_wrapped},
 };
 
 /// No test looks into the keyring of whoever runs it.
@@ -426,18 +426,24 @@ fn a_page_says_that_the_sign_in_was_refused() {
 
 #[test]
 fn without_a_terminal_the_command_says_what_to_do() {
-    let desk = Desk::new("sign-in-nobody", Issuer::start());
-    let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
-    assert_eq!((code, &*printed), (Some(5), ""), "{shown}");
-    for words in [
-        "there is no terminal or browser",
-        "Run askback inspect --url",
-    ] {
-        assert!(shown.contains(words), "{shown}");
+    #[track_caller]
+    fn check(desk: &Desk, why: &str, is_sign_in_advised: bool) {
+        let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
+        assert_eq!((code, &*printed), (Some(5), ""), "{shown}");
+        assert!(is_in_wrapped(why, &shown), "{shown}");
+        let advice = "Run askback inspect --url";
+        assert_eq!(shown.contains(advice), is_sign_in_advised, "{shown}");
+        assert!(shown.contains("--header 'Authorization"), "{shown}");
+        // Nor does it leave traces.
+        assert_eq!(desk.issuer.heard("/register"), "");
+        assert!(!desk.credentials().exists());
     }
-    // Nor does it leave traces.
-    assert_eq!(desk.issuer.heard("/register"), "");
-    assert!(!desk.credentials().exists());
+    let desk = Desk::new("sign-in-nobody", Issuer::start());
+    check(&desk, "there is no terminal or browser", true);
+    // This one names no authorization server, so a person could not sign in either.
+    desk.issuer.hide();
+    let why = "no document at its origin names an authorization server";
+    check(&desk, why, false);
 }
 
 // Shows AR-18, AZ25-09.

@@ -1,6 +1,6 @@
 //! The person's consent (2026-07-28, basic/authorization, Authorization Response Validation).
 
-use super::{Action, Flow, Next, Site, State};
+use super::{Action, Flow, Next, Site, State, discovery::no_issuer};
 use crate::{
     AuthorizationError, Scopes, SignInError, SignInRequest,
     code::{AuthorizationRequest, PendingAuthorization, no_endpoint},
@@ -69,7 +69,7 @@ impl Flow {
         pending: PendingAuthorization,
         redirected: Result<String, SignInError>,
     ) -> Next {
-        let redirected = redirected.map_err(|why| AuthorizationError::SignIn(told(why)))?;
+        let redirected = redirected.map_err(|why| site.not_signed_in(why))?;
         let form = pending.accept(&redirected)?.form();
         let request = TokenRequest {
             endpoint: site.token_endpoint.clone(),
@@ -83,8 +83,28 @@ impl Flow {
     }
 }
 
+impl Flow {
+    /// The error if the person does not agree to a registration, or names no client.
+    pub(crate) fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
+        match &self.state {
+            State::Registering(site) | State::Naming(site) => site.not_signed_in(why),
+            _ => AuthorizationError::SignIn(told(why)),
+        }
+    }
+}
+
+impl Site {
+    fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
+        match told(why) {
+            // A person at a terminal could not sign in either.
+            SignInError::Unattended if self.is_assumed => no_issuer(),
+            why => AuthorizationError::SignIn(why),
+        }
+    }
+}
+
 /// The error as it may be shown: what a host says may hold what a page said.
-pub(crate) fn told(why: SignInError) -> SignInError {
+fn told(why: SignInError) -> SignInError {
     match why {
         SignInError::Declined(Some(reason)) => SignInError::Declined(Some(shown(&reason))),
         SignInError::Host(why) => SignInError::Host(shown(&why)),

@@ -144,6 +144,7 @@ impl Flow {
         places: Places,
         answer: Result<Answer, FetchError>,
     ) -> Next {
+        let mut is_assumed = false;
         let issuer = match document::<AuthorizationServer>(ISSUER, answer)? {
             Some(issuer) => issuer,
             None => match places.next() {
@@ -152,7 +153,10 @@ impl Flow {
                         State::Issuer(resource, places)
                     });
                 }
-                None if resource.is_guessed => AuthorizationServer::assumed(&resource.issuer),
+                None if resource.is_guessed => {
+                    is_assumed = true;
+                    AuthorizationServer::assumed(&resource.issuer)
+                }
                 None => {
                     return Err(AuthorizationError::Fetch {
                         what: ISSUER,
@@ -170,11 +174,11 @@ impl Flow {
                 found: crate::shown::shown(&issuer.issuer),
             });
         }
-        self.settle(resource, issuer)
+        self.settle(resource, issuer, is_assumed)
     }
 
     /// Checks that the issuer can do what is needed, and finds out who the client is to it.
-    fn settle(&self, resource: Resource, issuer: AuthorizationServer) -> Next {
+    fn settle(&self, resource: Resource, issuer: AuthorizationServer, is_assumed: bool) -> Next {
         let lacks = |lacks: &str| AuthorizationError::Unsupported {
             issuer: issuer.issuer.clone(),
             lacks: lacks.to_owned(),
@@ -202,6 +206,7 @@ impl Flow {
             resource,
             issuer,
             token_endpoint,
+            is_assumed,
             scopes,
             bound,
         };
@@ -278,6 +283,14 @@ impl Flow {
     ) -> Next {
         let url = self.url(what, &places.at)?;
         Ok((then(places), Action::Fetch(Fetch { what, url, near })))
+    }
+}
+
+/// The error if a server requires a sign-in, and nothing says at which authorization server.
+pub(super) fn no_issuer() -> AuthorizationError {
+    AuthorizationError::Fetch {
+        what: SERVER,
+        why: "no document at its origin names an authorization server".to_owned(),
     }
 }
 

@@ -20,7 +20,6 @@ use askback_core::auth::{AuthorizationServer, Challenge, Scopes};
 use serde_json::Value;
 use url::Url;
 
-pub(super) use self::consent::told;
 use self::discovery::Places;
 use super::{
     AuthorizationError, SignInError, SignInRequest,
@@ -194,6 +193,8 @@ struct Site {
     resource: Resource,
     issuer: AuthorizationServer,
     token_endpoint: Url,
+    /// Whether neither the server nor a document at its origin names the issuer: there may be none.
+    is_assumed: bool,
     /// The requested scopes; none where none are named.
     scopes: Option<Scopes>,
     bound: bool,

@@ -4,7 +4,7 @@ use askback_core::{auth::Scopes, json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, Flow, Next, Site, State, Way};
+use super::{Action, Flow, Next, Site, State, Way, discovery::no_issuer};
 use crate::{
     AuthorizationError, Secret,
     fetch::{Answer, FetchError},
@@ -165,7 +165,11 @@ impl Flow {
             why: error.to_string(),
         })?;
         if !answer.is_success() {
-            return Err(refused(WHAT, &answer));
+            return Err(match (site.is_assumed, answer.status) {
+                // There is no such endpoint.
+                (true, 401 | 404 | 405) => no_issuer(),
+                _ => refused(WHAT, &answer),
+            });
         }
         let wrong = |why| AuthorizationError::Document { what: WHAT, why };
         let registered = json::document(answer.json.unwrap_or_default()).map_err(wrong)?;

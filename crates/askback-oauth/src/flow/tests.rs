@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{Action, Event, Flow, Plan, Wanted, Way};
 use crate::{
-    AuthorizationError, Secret, SignInRequest,
+    AuthorizationError, Secret, SignInError, SignInRequest,
     code::Random,
     fetch::{Answer, FetchError},
     identity::Introduction,
@@ -172,6 +172,48 @@ fn a_server_without_a_document_is_named_without_the_slash_after_its_host() {
     let url = Url::parse(request.url()).expect("a URL");
     let asked = url.query_pairs().find(|(name, _)| name == "resource");
     assert_eq!(asked.expect("a resource").1, "https://mcp.example.com");
+}
+
+#[test]
+fn a_server_that_names_no_issuer_is_not_one_to_sign_in_at() {
+    let told = "the server's metadata cannot be fetched: no document at its origin names an authorization server";
+    let none = || answer(404, Value::Null);
+    let guessed = |document: Event| {
+        Run::new(plan())
+            .then(none())
+            .then(none())
+            .fetches("https://mcp.example.com/.well-known/oauth-authorization-server")
+            .then(document)
+            .then(Event::Recalled(None))
+    };
+    let origin = "https://mcp.example.com";
+    let mut found = issuer();
+    found["issuer"] = origin.into();
+    found["registration_endpoint"] = format!("{origin}/register").into();
+    for status in [401, 404, 405] {
+        let error = guessed(none()).then(answer(status, Value::Null)).failed();
+        assert_eq!(error.to_string(), told, "{status}");
+    }
+    // An old server may register clients all the same.
+    guessed(none())
+        .then(answer(201, json!({"client_id": "c-1"})))
+        .then(Event::Noted)
+        .shows();
+    // If no person is there, the document decides whether one could sign in.
+    let unattended = AuthorizationError::SignIn(SignInError::Unattended);
+    for (document, expected) in [
+        (none(), told),
+        (answer(200, found), &*unattended.to_string()),
+    ] {
+        let run = guessed(document);
+        assert!(
+            matches!(run.action, Action::Register { .. }),
+            "{:?}",
+            run.action
+        );
+        let error = run.flow.not_signed_in(SignInError::Unattended);
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 fn redirected(request: &SignInRequest, more: &str) -> Event {

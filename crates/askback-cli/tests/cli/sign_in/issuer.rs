@@ -38,6 +38,8 @@ struct State {
     patience: usize,
     /// Whether clients can register themselves.
     registers: bool,
+    /// Whether no document is anywhere.
+    is_hidden: bool,
 }
 
 /// A response as it came.
@@ -59,6 +61,7 @@ impl Issuer {
             refused: 0,
             patience: 0,
             registers: true,
+            is_hidden: false,
         }));
         let (shared, endpoint) = (Arc::clone(&state), endpoint.to_owned());
         thread::spawn(move || {
@@ -83,6 +86,11 @@ impl Issuer {
     /// Registers no clients any more.
     pub(crate) fn close(&self) {
         self.state.lock().expect("no thread panicked").registers = false;
+    }
+
+    /// Has no documents any more, and names none.
+    pub(crate) fn hide(&self) {
+        self.state.lock().expect("no thread panicked").is_hidden = true;
     }
 
     /// How often something was sent to a path.
@@ -162,16 +170,21 @@ fn serve(mut stream: TcpStream, at: SocketAddr, endpoint: &str, shared: &Shared)
     let sent = format!("{}\n{body}", head.join("\n"));
     let origin = format!("http://{at}");
     let shown = header("authorization").and_then(|shown| shown.strip_prefix("Bearer "));
-    let is_good = {
+    let (is_good, is_hidden) = {
         let mut state = shared.lock().ok()?;
         let heard = state.heard.entry(path.clone()).or_default();
         *heard = (heard.0 + 1, sent);
         let is_good = shown.is_some() && shown == state.access.as_deref();
         state.refused += usize::from(path == "/mcp" && !is_good);
-        is_good
+        (is_good, state.is_hidden)
     };
     let (status, more, answer) = match &*path {
         "/mcp" if is_good => ("200 OK", String::new(), answer(&body)),
+        "/mcp" if is_hidden => {
+            let challenge = "WWW-Authenticate: Bearer\r\n".to_owned();
+            ("401 Unauthorized", challenge, Value::Null)
+        }
+        _ if is_hidden => ("404 Not Found", String::new(), Value::Null),
         "/mcp" => {
             let document = format!("{origin}/.well-known/oauth-protected-resource/mcp");
             let challenge = format!(
