@@ -143,6 +143,91 @@ fn a_list_that_has_changed_is_offered_as_it_is_now() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Keeps the methods that it hears. Its tools change before `grow` answers, if it tells of changes.
+const HEARING: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+while read -r line; do
+  method=${line#*\"method\":\"}
+  printf '%s\n' "${method%%\"*}" >> heard
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":$1,\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+  *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"plant\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"grow\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+  *'"tools/call"'*)
+    case $1$line in *listChanged*'"grow"'*) say '"method":"notifications/tools/list_changed"' ;; esac
+    say "\"id\":$id,\"result\":{\"content\":[]}" ;;
+  esac
+done
+"#;
+
+#[test]
+fn the_tools_are_listed_before_a_call_only_after_a_change() {
+    #[track_caller]
+    fn check(name: &str, capabilities: &str, expected: &[&str]) {
+        let calls = "/call plant\n/call plant\n/call grow\n/call plant\n";
+        let words = [
+            "open",
+            "--protocol",
+            "2025-11-25",
+            "--",
+            "sh",
+            "-c",
+            HEARING,
+            "sh",
+        ];
+        let run = Run::new(name, &words).and(&[capabilities]).input(calls);
+        let ran = run.run().expect(0);
+        let heard = fs::read_to_string(ran.scratch.path("heard")).unwrap();
+        let heard: Vec<_> = heard
+            .lines()
+            .filter(|it| it.starts_with("tools/"))
+            .collect();
+        assert_eq!(heard, expected);
+    }
+    let (list, call) = ("tools/list", "tools/call");
+    let changing = r#"{"tools":{"listChanged":true}}"#;
+    check(
+        "listed-again",
+        changing,
+        &[list, call, call, call, list, call],
+    );
+    check(
+        "listed-once",
+        r#"{"tools":{}}"#,
+        &[list, call, call, call, call],
+    );
+}
+
+/// Logs in a call if the call asks for it.
+const LOGGING: &str = r#"
+say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+answer() { say '"id":'$id',"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private",'"$1"'}'; }
+while read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case $line in
+  *'"server/discover"'*) answer '"supportedVersions":["2026-07-28"],"capabilities":'"$1" ;;
+  *'"tools/list"'*) answer '"tools":[{"name":"t","inputSchema":{"type":"object"}}]' ;;
+  *'"tools/call"'*)
+    case $line in *'modelcontextprotocol/logLevel":"info"'*) say '"method":"notifications/message","params":{"level":"warning","data":"sold out"}' ;; esac
+    answer '"content":[]' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_call_shows_log_lines_in_2026_07_28() {
+    for (name, capabilities, is_logged) in [
+        ("logs", r#"{"tools":{},"logging":{}}"#, true),
+        ("logs-nothing", r#"{"tools":{}}"#, false),
+    ] {
+        let run = Run::new(name, &["call", "t", "--", "sh", "-c", LOGGING, "sh"]);
+        let ran = run.and(&[capabilities]).run().expect(0);
+        assert_eq!(ran.stderr.contains("sold out"), is_logged, "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn what_commands_do_stands_in_one_column() {
     let ran = Run::new("help", &["open"]).input("/help\n").on_travel();
