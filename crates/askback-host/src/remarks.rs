@@ -172,6 +172,12 @@ impl Remarks {
         }
     }
 
+    /// Holds back what the server writes to its standard error, as if it was still started, until that ends.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.is_opening = is_held;
+        self.held_since = None;
+    }
+
     /// The last lines that the server wrote to its standard error.
     pub(crate) fn stderr_log(&self) -> impl Iterator<Item = &PeerText> {
         self.stderr_log.iter()

@@ -160,7 +160,9 @@ async fn call(
     mut recorder: Option<Recorder>,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
+    let server = session.server();
     let Session { client, host, .. } = session;
+    host.hold_stderr(server, true);
     let can_log = client.capabilities().logging.is_some();
     if can_log && client.revision().era() == Era::Modern {
         // Where it is not asked for with each request, the server does not log.
@@ -168,7 +170,9 @@ async fn call(
         // Without log lines the call is the same.
         let _ = host.attend(level).await?;
     }
-    let tools = host.attend(client.tools()).await?.map_err(failed)?;
+    let tools = host.attend(client.tools()).await;
+    host.hold_stderr(server, false);
+    let tools = tools?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;

@@ -290,13 +290,18 @@ impl<'a> Repl<'a> {
 
     /// Has the server tell of changes, and takes note of what it has, where that was not done before.
     async fn meet(&mut self) -> Result<(), Error> {
+        let are_wanted = self.session.host.shows_offers() || self.files.is_some();
+        let are_wanted = are_wanted && self.session.host.server().catalog().is_none();
+        if self.known.is_met && !are_wanted {
+            return Ok(());
+        }
+        let server = self.session.server();
+        self.session.host.hold_stderr(server, true);
         if !self.known.is_met {
             self.known.changes = self.listen().await?;
             self.known.is_met = true;
         }
-        let are_wanted = self.session.host.shows_offers() || self.files.is_some();
-        if are_wanted && self.session.host.server().catalog().is_none() {
-            let server = self.session.server();
+        if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
             // Without the lists there is only less to pick from, and to compare with.
             if let Ok(lists) = attend(host, lists::read(client, Wanted::All)).await {
@@ -304,6 +309,7 @@ impl<'a> Repl<'a> {
             }
             self.is_offered = false;
         }
+        self.session.host.hold_stderr(server, false);
         Ok(())
     }
 

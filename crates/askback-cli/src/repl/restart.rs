@@ -36,11 +36,13 @@ impl Repl<'_> {
             files.started();
         }
         restarted.map_err(|error| error.hint(hint))?;
+        self.session.host.hold_stderr(server, true);
         self.known.changes = self.listen().await?;
         self.known.is_met = true;
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
         let now = attend(host, lists::read(client, Wanted::All)).await?;
+        host.hold_stderr(server, false);
         let before = host.server().catalog().cloned();
         let page = host.page();
         match before {

@@ -22,6 +22,18 @@ impl Host {
         self.began.checked_add(first.min()?)
     }
 
+    /// Holds back what this server writes to its standard error, as at its start, until that ends. Some servers
+    /// write a line for each request, and its user did not make these.
+    pub fn hold_stderr(&mut self, server: ServerId, is_held: bool) {
+        if is_held {
+            return self.served.get_mut(server).remarks.hold(true);
+        }
+        self.catch_up();
+        self.served.get_mut(server).remarks.hold(false);
+        self.sum_up();
+        self.flush();
+    }
+
     /// Whether lines of a server's standard error are held back until it has answered.
     pub fn holds_stderr(&mut self) -> bool {
         self.held_until().is_some()

@@ -938,6 +938,25 @@ fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
     check(after, many, absent, &format!("{more}{last}"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_a_server_says_about_its_first_requests_is_part_of_its_start() {
+    let (relay, arrivals) = Relay::new();
+    let log = Log::default();
+    let mut host = host(None, travel(), None, arrivals, Box::new(log.clone()));
+    let server = ServerId::default();
+    let say = |line: &str| relay.event(Event::ServerStderr(line.to_owned()));
+    say("starting");
+    host.note_presence(server, Presence::There);
+    host.hold_stderr(server, true);
+    say("listing");
+    assert_eq!(host.attend(async {}).await, Ok(()));
+    host.hold_stderr(server, false);
+    say("calling");
+    assert_eq!(host.attend(async {}).await, Ok(()));
+    let told = "  stderr: 2 lines, --stderr show shows them\nstderr | calling\n";
+    assert_eq!(log.text(), told);
+}
+
 #[test]
 fn a_long_question_leaves_room_for_its_rule() {
     let long = "A very long text. ".repeat(500);
