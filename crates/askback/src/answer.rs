@@ -49,7 +49,7 @@ impl<T> Answer<T> {
             Self::Cancelled => Err(Error::not_done("Nothing was done: the person cancelled.")),
             Self::DeclinedByClient => Err(Error::not_done(
                 "Nothing was done: the client turned the question down by itself, and no person has \
-                 read it. Use the client with a person at it, who can answer.",
+                 read it. Use a client that shows such questions, with a person at it.",
             )),
         }
     }

@@ -218,7 +218,7 @@ async fn a_call_that_was_turned_down_by_its_client_says_so() {
     }
     let run = everywhere(book, Person::new().decline_by_client("seat")).await;
     let told = "Nothing was done: the client turned the question down by itself, and no person \
-                has read it. Use the client with a person at it, who can answer.";
+                has read it. Use a client that shows such questions, with a person at it.";
     assert_eq!(run.text(), told);
     // A scripted person answers at once, and is a person all the same.
     let run = everywhere(book, Person::new().cancel("seat")).await;
