@@ -112,6 +112,7 @@ impl TargetArgs {
             let error = Error::usage(words!("{} is no server", given(&word)));
             return Err(error
                 .hint("A server is a URL, a name in mcp.json, or a file: server.py, server.js, or a program.")
+                .hint("It is written before the other words: askback call server.py TOOL.")
                 .hint(words!("A command goes behind --, such as -- {}.", given(&word))));
         }
         Ok(())

@@ -35,7 +35,9 @@ impl Offer {
     pub(super) fn read(word: &str) -> Result<Self, Error> {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is no kind of list", given(word)));
-            error.hint("The kinds are tools, prompts, resources and templates.")
+            error
+                .hint("The kinds are tools, prompts, resources and templates.")
+                .hint("A server is written before them: askback list server.py tools.")
         })
     }
 }

@@ -37,6 +37,16 @@ fn what_makes_no_sense_is_refused() {
         2,
         "book is no server\n  A server is a URL",
     );
+    check(
+        &["call", "book", "server.py"],
+        2,
+        "It is written before the other words",
+    );
+    check(
+        &["list", "tools", "server.py"],
+        2,
+        "A server is written before them",
+    );
     check(&["open", "./server"], 2, "./server is no server");
     check(&["doctor", "zoo"], 2, "such as -- zoo.");
     check(
