@@ -194,7 +194,8 @@ impl Backing {
     ) -> Result<Attempt<T>> {
         self.purge_store().await;
         let (flow, name) = (claim.flow, claim.name);
-        match self.store.claim(claim).await? {
+        let claimed = self.store.claim(claim).await;
+        match claimed.map_err(|why| Error::commit_not_claimed(name, why))? {
             Claim::Granted => {}
             Claim::Done(value) => {
                 return Ok(Attempt::Over(read_commit(name, &value, Place::Store)));

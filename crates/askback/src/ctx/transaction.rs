@@ -98,7 +98,8 @@ impl Ctx {
         if before == Some(Place::Store) {
             return Err(Error::commit_name_used(name));
         }
-        match SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes)? {
+        let claimed = SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes);
+        match claimed.map_err(|why| Error::commit_not_claimed(name, why))? {
             Claim::Granted => {
                 let value = effect();
                 if transaction.is_autocommit() {

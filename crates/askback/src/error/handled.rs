@@ -8,7 +8,7 @@ use askback_core::{
 };
 
 use super::{Error, Kind, NOT_KEPT, Result};
-use crate::keys::KeyError;
+use crate::{keys::KeyError, store::StoreError};
 
 impl Error {
     /// The same person's no, with what a tool answers then.
@@ -63,6 +63,13 @@ impl Error {
         Self::new(format!(
             "`{name}` was begun and never finished: its outcome is unknown; check before you try again"
         ))
+    }
+
+    /// The store did not grant the claim of a commit, so its effect was not begun.
+    pub(crate) fn commit_not_claimed(name: &str, why: StoreError) -> Self {
+        let mut error = Self::from(why);
+        error.message = format!("`{name}` was not begun by this attempt: {}", error.message);
+        error
     }
 
     pub(crate) fn commit_name_used(name: &str) -> Self {

@@ -246,6 +246,26 @@ fn an_effect_of_a_process_that_was_killed_before_its_answer_is_not_done_again() 
 }
 
 #[test]
+fn an_effect_without_a_claim_is_said_not_to_be_begun() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let asked = server.round(None).unwrap();
+    let (claims, away) = (
+        machine.path("state/askback/agency.claims"),
+        machine.path("away"),
+    );
+    fs::rename(&claims, &away).unwrap();
+    let refused = server.round(Some(&asked)).unwrap();
+    let words =
+        "`book` was not begun by this attempt: The server could not keep the state of this call;";
+    assert!(text(&refused).starts_with(words), "{refused}");
+    assert_eq!(machine.effects(), 0);
+    fs::rename(&away, &claims).unwrap();
+    let booked = server.round(Some(&asked)).unwrap();
+    assert!(text(&booked).starts_with("booked "), "{booked}");
+}
+
+#[test]
 fn of_two_processes_one_does_the_effect() {
     let machine = Machine::new();
     let (left, right) = (machine.start(), machine.start());
