@@ -12,7 +12,8 @@ use alloc::{
 use serde_json::Value;
 
 use super::{
-    BooleanField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField, TextField,
+    BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
+    Opt, TextField,
 };
 
 /// The features of forms in a revision, or in a client that shows fewer.
@@ -28,6 +29,9 @@ pub struct Dialect {
     pub text_defaults: bool,
     /// A text may have a `pattern`.
     pub pattern: bool,
+    /// The form can be sent if its last field, by name, is a text that is left empty. Otherwise a choice
+    /// with one option follows it.
+    pub empty_end: bool,
 }
 
 /// A form as it is asked in a dialect, and the way back from its answer.
@@ -38,6 +42,8 @@ pub struct Lowered {
     flattened: Vec<Flattened>,
     /// The number fields that are asked for as texts.
     numbers: Vec<Field>,
+    /// The name of the field that sends the form, if it has one.
+    sender: Option<String>,
 }
 
 /// A choice of several that is asked as one yes-or-no field for each option.
@@ -63,6 +69,7 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
         },
         flattened: Vec::new(),
         numbers: Vec::new(),
+        sender: None,
     };
     for field in &form.fields {
         match &field.kind {
@@ -76,6 +83,9 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
             }
             _ => lowered.schema.fields.push(lower_field(field, dialect)),
         }
+    }
+    if !dialect.empty_end {
+        lowered.end_in_choice();
     }
     lowered
 }
@@ -101,7 +111,37 @@ impl Lowered {
                 content.insert(field.name.clone(), number);
             }
         }
+        if let Some(sender) = &self.sender {
+            content.remove(sender);
+        }
         content
+    }
+
+    /// Adds a choice with one option behind a last field that may be left empty.
+    fn end_in_choice(&mut self) {
+        let last = self.schema.fields.iter().max_by_key(|field| &field.name);
+        let is_text = |field: &&Field| matches!(field.kind, FieldKind::Text(_)) && !field.required;
+        let Some(last) = last.filter(is_text) else {
+            return;
+        };
+        let name = format!("{}~", last.name);
+        self.schema.fields.push(Field {
+            name: name.clone(),
+            title: Some("All answers".into()),
+            description: None,
+            required: false,
+            kind: FieldKind::Choice(ChoiceField {
+                options: [Opt {
+                    value: "send".into(),
+                    title: Some("Send".into()),
+                }]
+                .into(),
+                default: Some("send".into()),
+                enum_names: true,
+            }),
+            not_secret: false,
+        });
+        self.sender = Some(name);
     }
 
     fn flatten(&mut self, form: &FormSchema, field: &Field, choices: &ChoicesField) {
@@ -119,7 +159,9 @@ impl Lowered {
                 }),
                 required: false,
                 kind: FieldKind::Boolean(BooleanField {
-                    default: default.map(|chosen| chosen.contains(&option.value)),
+                    // An option is not chosen unless the person chooses it. Without a default, Codex
+                    // selects "yes".
+                    default: Some(default.is_some_and(|chosen| chosen.contains(&option.value))),
                 }),
                 not_secret: field.not_secret,
             });

@@ -125,6 +125,7 @@ pub const fn dialect(revision: Revision) -> Dialect {
         numbers: true,
         text_defaults: true,
         pattern: facts.pattern,
+        empty_end: true,
     }
 }
 
@@ -134,11 +135,13 @@ pub fn dialect_of_client(revision: Revision, client: Option<&Implementation>) ->
     let all = dialect(revision);
     match client.map(|client| client.name.as_str()) {
         // Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty. It
-        // selects the default of a choice, and leaves a text empty.
+        // selects the default of a choice, and leaves a text empty. It sorts the fields by name, and Enter
+        // does not send the form if the last one is an empty text.
         Some("codex-mcp-client") => Dialect {
             multi_choice: false,
             numbers: false,
             text_defaults: false,
+            empty_end: false,
             ..all
         },
         _ => all,

@@ -15,6 +15,7 @@ const FULL: Dialect = Dialect {
     numbers: true,
     text_defaults: true,
     pattern: true,
+    empty_end: true,
 };
 
 /// As little as any revision has.
@@ -24,12 +25,14 @@ const PLAIN: Dialect = Dialect {
     numbers: true,
     text_defaults: true,
     pattern: false,
+    empty_end: true,
 };
 
 /// As little as any client shows.
 const TEXTS: Dialect = Dialect {
     numbers: false,
     text_defaults: false,
+    empty_end: false,
     ..PLAIN
 };
 
@@ -99,6 +102,15 @@ fn every_kind_in_every_dialect() {
     }
     let several = json!({"type": "array", "items": {"anyOf": titles}, "default": ["a"]});
     lowered(&form(json!({"f": several})), &FULL, json!({"f": several}));
+}
+
+#[test]
+fn an_option_is_not_chosen_beforehand_without_a_default() {
+    lowered(
+        &form(json!({"f": {"type": "array", "items": {"enum": ["a"]}}})),
+        &PLAIN,
+        json!({"f.a": {"type": "boolean", "title": "f: a", "description": "Choose any number.", "default": false}}),
+    );
 }
 
 /// Two extras of three may be chosen.
@@ -269,6 +281,48 @@ fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
             ),
         ],
     );
+}
+
+#[test]
+fn a_form_ends_in_a_choice_where_an_empty_text_cannot_send_it() {
+    let check = |fields: &[Field], end: Option<&str>| {
+        let form = form_of(fields.to_vec());
+        let lowered = lower(&form, &TEXTS);
+        lowered.schema.lint(&FormLimits::default()).unwrap();
+        let names = lowered.schema.fields.iter().map(|field| &*field.name);
+        let added = names.clone().find(|name| form.field(name).is_none());
+        assert_eq!(added, end);
+        if let Some(end) = end {
+            assert_eq!(names.max(), Some(end));
+            let written = serde_json::to_value(&lowered.schema).unwrap();
+            let expected = json!({"type": "string", "title": "All answers", "enum": ["send"],
+                "enumNames": ["Send"], "default": "send"});
+            assert_eq!(written["properties"][end], expected);
+            let given = content(json!({"a": "x", end: "send"}));
+            assert_eq!(lowered.lift(given), content(json!({"a": "x"})));
+        }
+    };
+    let named = |name: &str, field: Field| Field {
+        name: name.into(),
+        ..field
+    };
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
+    let yes = json!({"type": "boolean"});
+    let first = named("a", field(text.clone()));
+    check(
+        &[
+            named("voucher", optional(text.clone())),
+            named("name", field(text.clone())),
+        ],
+        Some("voucher~"),
+    );
+    check(
+        &[first.clone(), named("é", optional(number.clone()))],
+        Some("é~"),
+    );
+    check(&[named("b", optional(text.clone()))], Some("b~"));
+    check(&[named("b", optional(text)), named("c", field(yes))], None);
+    check(&[first, named("B", optional(number))], None);
 }
 
 #[test]

@@ -19,6 +19,7 @@ const PLAIN: Dialect = Dialect {
     numbers: true,
     text_defaults: true,
     pattern: false,
+    empty_end: true,
 };
 
 /// Texts that are and that are not of each format, and some of neither.

@@ -296,6 +296,7 @@ struct Trip {
     nights: u8,
     budget: Option<f64>,
     meals: Vec<Meal>,
+    wishes: Option<String>,
 }
 
 #[tokio::test(start_paused = true)]
@@ -307,7 +308,8 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
             Meal::Vegan => "vegan",
         });
         let meals = meals.collect::<Vec<_>>().join(" ");
-        Ok(format!("{} {:?} {meals}", trip.nights, trip.budget))
+        let (nights, budget, wishes) = (trip.nights, trip.budget, trip.wishes);
+        Ok(format!("{nights} {budget:?} {meals} {wishes:?}"))
     }
     for (transport, revision) in sessions() {
         let server = serving(trip)().build().unwrap();
@@ -320,7 +322,9 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
         }
         let nights = &fields.unwrap()["nights"]["description"];
         assert_eq!(nights, "How long? A whole number from 1 to 30.");
-        let first = json!({"nights": "31", "budget": "", "meals.vegan": true});
+        let last = fields.unwrap().keys().max();
+        assert_eq!(last.map(String::as_str), Some("wishes~"));
+        let first = json!({"nights": "31", "budget": "", "meals.vegan": true, "wishes~": "send"});
         answer(
             &mut wire,
             &question,
@@ -331,7 +335,8 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
         let message = again["params"]["message"].as_str().unwrap();
         let told = "The last answer could not be used: Nights: must be at most 30";
         assert_eq!(message.lines().last(), Some(told));
-        let second = json!({"nights": " 7 ", "budget": "99.5", "meals.vegan": true});
+        let second =
+            json!({"nights": " 7 ", "budget": "99.5", "meals.vegan": true, "wishes~": "send"});
         answer(
             &mut wire,
             &again,
@@ -339,7 +344,7 @@ async fn codex_is_asked_for_numbers_and_lists_as_it_can_show_them() {
         )
         .await;
         let done = wire.hear().await;
-        assert_eq!(text(&done), "7 Some(99.5) vegan", "{revision}");
+        assert_eq!(text(&done), "7 Some(99.5) vegan None", "{revision}");
     }
 }
 
