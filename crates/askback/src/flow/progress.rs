@@ -59,6 +59,7 @@ impl Progress {
             let total = total.filter(|total| *total > last);
             let end = total.map_or(reported + 1.0, |total| total.min(reported + 1.0));
             let next = (last + (end - last) / NOTES_PER_STEP).max(last.next_up());
+            let next = shortest(next, last, end);
             told.sent = Some(next);
             (next, total.filter(|total| *total > next))
         })
@@ -67,6 +68,13 @@ impl Progress {
     fn with<T>(&self, change: impl FnOnce(&mut Told) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The value with the fewest digits near this one and between the others: some clients show it.
+fn shortest(value: f64, above: f64, below: f64) -> f64 {
+    let mut rounded = (0..=9).filter_map(|digits| format!("{value:.digits$}").parse().ok());
+    let fits = |short: &f64| *short > above && *short < below;
+    rounded.find(fits).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -103,6 +111,22 @@ mod tests {
             check(&[-5.0, 1e300, 1.5e300], None, notes);
             check(&[5.0, 7.0], Some(5.0), notes);
         }
+    }
+
+    #[test]
+    fn a_note_has_few_digits() {
+        let check = |reported: Option<f64>, total: Option<f64>, notes: &[&str]| {
+            let progress = Progress::new();
+            if let Some(value) = reported {
+                progress.report(value, total, true).unwrap();
+            }
+            let told = notes.iter().map(|_| progress.wait().0.to_string());
+            assert_eq!(told.collect::<Vec<_>>(), notes);
+        };
+        check(None, None, &["0.001", "0.002", "0.003", "0.004"]);
+        check(Some(3.0), Some(10.0), &["3.001", "3.002"]);
+        check(Some(0.9), Some(1.0), &["0.9001", "0.9002"]);
+        check(Some(1e300), None, &[&1e300_f64.next_up().to_string()]);
     }
 
     #[test]
