@@ -522,10 +522,8 @@ fn unreached(error: ClientError, reach: &Reach) -> Error {
 /// Has the host know what the person said of models and the server, and keep what they say of it.
 fn permit(host: &mut Host, permissions: Permissions) {
     let permission = permissions.get().unwrap_or_else(|error| {
-        let mut page = out::stderr_page();
         let words = words!("what you said of models is not used: {}", given(error));
-        page.item("! ", Style::Warning, words);
-        out::tell(&mut page);
+        host.page().item("! ", Style::Warning, words);
         Permission::Ask
     });
     host.permitting(permission, move |permission| {

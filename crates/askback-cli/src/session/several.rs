@@ -161,9 +161,7 @@ impl<'a> Room<'a> {
                 older::REVISION.as_str(),
                 Revision::LATEST.as_str()
             );
-            let mut page = out::stderr_page();
-            page.note(Style::Dim, words);
-            out::tell(&mut page);
+            host.page().note(Style::Dim, words);
         }
         host.show_stderr(match &args.stderr {
             Some(to) => to.mode(),
