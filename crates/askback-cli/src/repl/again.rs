@@ -93,7 +93,8 @@ impl Repl<'_> {
         }
         self.session.speak(revision);
         self.restart().await?;
-        self.make_once(call, true, &mut None).await
+        // What differs from the failure is of no use.
+        self.make_once(call, false, &mut None).await
     }
 
     /// Makes a call; `said` are the words of the server, if it failed.
