@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeSet,
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,6 +25,8 @@ pub struct ChangedLists(Arc<Changes>);
 #[derive(Debug, Default)]
 struct Changes {
     servers: Mutex<BTreeSet<ServerId>>,
+    /// Whether the folders that a server may work in have changed.
+    folders: AtomicBool,
     noted: Notify,
 }
 
@@ -42,15 +47,24 @@ impl ChangedLists {
         self.0.noted.notify_one();
     }
 
+    /// Takes note that the folders that a server may work in have changed, so that the next wait ends.
+    pub(crate) fn note_folders(&self) {
+        self.0.folders.store(true, Ordering::Relaxed);
+        self.0.noted.notify_one();
+    }
+
     /// Whether a list of this server has changed, and nobody was told so yet.
     pub fn has(&self, server: ServerId) -> bool {
         self.lock().contains(&server)
     }
 
     /// Waits until lists have changed, for a second more, and returns whose they are. Nothing is lost where that is not
-    /// waited for to the end.
+    /// waited for to the end. Returns none at once if only shared folders have changed.
     pub async fn next(&self) -> BTreeSet<ServerId> {
         while self.lock().is_empty() {
+            if self.0.folders.swap(false, Ordering::Relaxed) {
+                return BTreeSet::new();
+            }
             self.0.noted.notified().await;
         }
         sleep(PACE).await;
@@ -94,5 +108,8 @@ mod tests {
             () = later => unreachable!("it waits for ever"),
         };
         assert_eq!(told, BTreeSet::from([ServerId(1)]));
+        changed.note_folders();
+        assert_eq!(timeout(PACE / 2, changed.next()).await, Ok(BTreeSet::new()));
+        assert!(timeout(patience, changed.next()).await.is_err());
     }
 }

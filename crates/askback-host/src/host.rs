@@ -469,9 +469,14 @@ impl Host {
     }
 
     fn happen(&mut self, server: ServerId, event: Event) {
+        let shared = |talk: &Conversation| talk.server(server).desk().shared().map(<[_]>::len);
+        let before = shared(&self.talk);
         let Some(happened) = self.change(Change::Desk(server, event)) else {
             return;
         };
+        if shared(&self.talk) != before {
+            self.changed.note_folders();
+        }
         let desk = self.talk.server(server).desk();
         let at_work = self.at_work.look(server, desk);
         self.leaf.happened(desk, &happened);
