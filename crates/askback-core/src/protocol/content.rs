@@ -641,8 +641,8 @@ struct Block<'a> {
     input: Option<RawObject>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     tool_use_id: Option<String>,
-    #[serde(default, deserialize_with = "lenient::member")]
-    content: Option<Vec<ContentBlock>>,
+    /// Read only if the type has blocks within it, so that blocks cannot nest without end.
+    content: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "raw::present")]
     structured_content: Option<RawJson>,
     #[serde(default, deserialize_with = "lenient::scalar")]
@@ -741,7 +741,8 @@ impl<'a> Block<'a> {
     fn tool_result(self) -> Result<ToolResultContent, String> {
         Ok(ToolResultContent {
             tool_use_id: need(self.tool_use_id, "toolUseId")?,
-            content: need(self.content, "content")?,
+            content: serde_json::from_str(need(self.content, "content")?.get())
+                .map_err(|error| format!("its `content`: {}", reason(&error)))?,
             structured_content: self.structured_content,
             is_error: self.is_error,
             meta: self.meta,

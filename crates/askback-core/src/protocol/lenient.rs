@@ -159,7 +159,8 @@ pub(super) fn scalar<'de, D: Deserializer<'de>, T: FromScalar>(
     Scalar::deserialize(deserializer).map(T::from_scalar)
 }
 
-/// Reads a member that only describes.
+/// Reads a member that only describes. A type must not hold itself behind it: each value is read by a parser of its own,
+/// which counts depth from zero.
 pub(super) fn member<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -4,9 +4,9 @@ use askback_core::{
     jsonrpc::{self, Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{
-        CallToolResult, CompleteResult, CreateMessageParams, GetPromptResult, InitializeResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        ReadResourceResult, TaskMetadata,
+        CallToolResult, CompleteResult, CreateMessageParams, CreateMessageResult, GetPromptResult,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, ReadResourceResult, TaskMetadata,
     },
 };
 use serde_json::{Value, json};
@@ -269,5 +269,52 @@ fn a_half_of_a_pair_takes_nothing_away() {
     assert!(request.params.unwrap().get().contains(r"\ufffd"));
     assert!(
         jsonrpc::parse_request::<askback_core::protocol::ClientRequest>(call, &limits).is_none()
+    );
+}
+
+/// Objects within lists within objects, behind a member of a block.
+fn nested(member: &str, depth: usize) -> String {
+    let open = format!(
+        r#"{{"type":"tool_result","toolUseId":"a","uri":"a:b","name":"a","text":"a","inputSchema":{{}},"{member}":["#
+    );
+    open.repeat(depth) + &"]}".repeat(depth)
+}
+
+#[test]
+fn depth_does_not_exhaust_the_stack() {
+    #[track_caller]
+    fn check<T: serde::de::DeserializeOwned>(before: &str, after: &str) {
+        for member in [
+            "content",
+            "resource",
+            "input",
+            "structuredContent",
+            "annotations",
+            "icons",
+            "execution",
+            "arguments",
+            "outputSchema",
+            "_meta",
+        ] {
+            let text = format!("{before}{}{after}", nested(member, 1 << 13));
+            // Read or refused, but neither a panic nor a long time.
+            let _ = serde_json::from_str::<T>(&text);
+        }
+    }
+    check::<CallToolResult>(r#"{"content":["#, "]}");
+    check::<CallToolResult>(r#"{"content":"#, "}");
+    check::<GetPromptResult>(r#"{"messages":[{"role":"user","content":"#, "}]}");
+    check::<ReadResourceResult>(r#"{"contents":["#, "]}");
+    check::<CreateMessageParams>(
+        r#"{"maxTokens":1,"messages":[{"role":"user","content":"#,
+        "}]}",
+    );
+    check::<CreateMessageResult>(r#"{"model":"m","role":"assistant","content":["#, "]}");
+    check::<ListToolsResult>(r#"{"tools":["#, "]}");
+    check::<ListPromptsResult>(r#"{"prompts":["#, "]}");
+    check::<ListResourcesResult>(r#"{"resources":["#, "]}");
+    check::<InitializeResult>(
+        r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"a","version":"1"},"capabilities":"#,
+        "}",
     );
 }
