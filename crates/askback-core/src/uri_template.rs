@@ -1,4 +1,4 @@
-//! URI templates of resources (RFC 6570): expanded by `iri-string`, and read backwards here.
+//! URI templates of resources (RFC 6570): checked by `iri-string`, expanded and read backwards here.
 //!
 //! A value goes to a handler that may well make a path of it. So a URI is matched only if no value in
 //! it leads out of its place: it is decoded once, and judged as it is handed out, not as it stands in
@@ -7,18 +7,14 @@
 use alloc::{
     borrow::{Cow, ToOwned},
     collections::BTreeMap,
-    string::{String, ToString},
+    string::String,
     vec::Vec,
 };
 
-use iri_string::{
-    spec::UriSpec,
-    template::{
-        UriTemplateStr,
-        context::{Context, Visitor},
-    },
+use iri_string::template::UriTemplateStr;
+use percent_encoding::{
+    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
 };
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 /// A URI template, such as `travel://destinations/{name}` or `search://{index}{?q,limit}`.
 ///
@@ -70,7 +66,7 @@ impl UriTemplate {
             text.push('{');
             text.push_str(&expression.replace('-', "%2D"));
             text.push('}');
-            let list = expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']);
+            let list = expression.trim_start_matches(OPERATORS);
             let required = list.len() == expression.len() || expression.starts_with('+');
             for variable in list.split(',') {
                 let name = variable.split([':', '*']).next().unwrap_or_default();
@@ -126,14 +122,16 @@ impl UriTemplate {
     /// expression wants; one that is not given is left out (RFC 6570, 3.2).
     #[must_use]
     pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
-        // `parse` has checked the text, and every expression takes texts.
-        let given = Values(values);
-        let template = UriTemplateStr::new(&self.text);
-        let expanded = template.and_then(|template| {
-            let expanded = template.expand::<UriSpec, _>(&given)?;
-            Ok(expanded.to_string())
-        });
-        expanded.unwrap_or_else(|_| self.text.clone())
+        let mut uri = String::new();
+        let mut rest = self.text.as_str();
+        // `parse` has checked the text.
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (expression, after) = after.split_once('}').unwrap_or((after, ""));
+            uri.push_str(literal);
+            expand_expression(&mut uri, expression, values);
+            rest = after;
+        }
+        uri + rest
     }
 
     /// The values of the variables in a URI that fits the template, percent-decoded once. Each takes
@@ -173,6 +171,9 @@ impl UriTemplate {
     }
 }
 
+/// The operators that an expression may begin with.
+const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];
+
 /// ASCII characters that a literal of a template must not contain unencoded (RFC 6570, 2.1).
 const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
     .add(b' ')
@@ -184,15 +185,65 @@ const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
     .add(b'`')
     .add(b'|');
 
-/// The values of variables, for `iri-string`.
-struct Values<'a>(&'a BTreeMap<String, String>);
+/// What the value of `{name}` must not contain unencoded (RFC 6570, 3.2.1).
+const NOT_IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
-impl Context for Values<'_> {
-    fn visit<V: Visitor>(&self, visitor: V) -> V::Result {
-        let name = visitor.var_name().as_str().replace("%2D", "-");
-        match self.0.get(&name) {
-            Some(value) => visitor.visit_string(value),
-            None => visitor.visit_undefined(),
+/// What the value of `{+name}` must not contain unencoded; a percent sign may begin an escape.
+const NOT_IN_RESERVED_VALUES: &AsciiSet = &NOT_IN_LITERALS.add(b'{').add(b'}');
+
+/// Expands the text between two braces (RFC 6570, 3.2).
+fn expand_expression(uri: &mut String, expression: &str, values: &BTreeMap<String, String>) {
+    let operator = expression.chars().next().unwrap_or_default();
+    let (mut before, between) = match operator {
+        '#' => ("#", ","),
+        '.' => (".", "."),
+        '/' => ("/", "/"),
+        ';' => (";", ";"),
+        '?' => ("?", "&"),
+        '&' => ("&", "&"),
+        _ => ("", ","),
+    };
+    let list = expression.trim_start_matches(OPERATORS);
+    for variable in list.split(',') {
+        let (name, length) = variable.split_once(':').unwrap_or((variable, ""));
+        let name = name.trim_end_matches('*');
+        let Some(value) = values.get(&name.replace("%2D", "-")) else {
+            continue;
+        };
+        let end = length
+            .parse()
+            .ok()
+            .and_then(|length| value.char_indices().nth(length));
+        let value = &value[..end.map_or(value.len(), |(end, _)| end)];
+        uri.push_str(before);
+        before = between;
+        if matches!(operator, ';' | '?' | '&') {
+            uri.push_str(name);
+            // A parameter of a path has no equals sign if it is empty.
+            if operator != ';' || !value.is_empty() {
+                uri.push('=');
+            }
+        }
+        match operator {
+            '+' | '#' => push_reserved(uri, value),
+            _ => uri.extend(utf8_percent_encode(value, NOT_IN_VALUES)),
+        }
+    }
+}
+
+/// Appends a value in which escapes stay as they are (RFC 6570, 3.2.3).
+fn push_reserved(uri: &mut String, value: &str) {
+    let ends = escapes(value).map(Some).chain([None]);
+    for (part, escape) in value.split('%').zip(ends) {
+        uri.extend(utf8_percent_encode(part, NOT_IN_RESERVED_VALUES));
+        match escape {
+            Some(Some(_)) => uri.push('%'),
+            Some(None) => uri.push_str("%25"),
+            None => {}
         }
     }
 }

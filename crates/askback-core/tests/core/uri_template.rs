@@ -171,3 +171,30 @@ fn a_variable_is_named_once_and_required_where_its_place_is_not_left_out() {
     let required = variables.iter().filter(|name| template.requires(name));
     assert_eq!(required.collect::<Vec<_>>(), [&"a", &"b"]);
 }
+
+#[test]
+fn a_percent_sign_is_encoded_whatever_follows() {
+    #[track_caller]
+    fn check(template: &str, value: &str, expected: &str) {
+        let template = UriTemplate::parse(template).expect("a legal template");
+        let values = [("a-b".to_owned(), value.to_owned())].into();
+        assert_eq!(template.expand(&values), expected, "{value}");
+    }
+    for (value, encoded, reserved) in [
+        ("%ä", "%25%C3%A4", "%25%C3%A4"),
+        ("%€%", "%25%E2%82%AC%25", "%25%E2%82%AC%25"),
+        ("%4ä", "%254%C3%A4", "%254%C3%A4"),
+        ("%%41", "%25%2541", "%25%41"),
+        ("100%", "100%25", "100%25"),
+        ("a/%2F", "a%2F%252F", "a/%2F"),
+    ] {
+        check("x:{a-b}", value, &format!("x:{encoded}"));
+        check("x:{?a-b}", value, &format!("x:?a%2Db={encoded}"));
+        check("x:{+a-b}", value, &format!("x:{reserved}"));
+        check("x:{#c,a-b}", value, &format!("x:#{reserved}"));
+        check("x:{a-b}{+a-b}", value, &format!("x:{encoded}{reserved}"));
+    }
+    check("x:{+a-b:1}", "%ä", "x:%25");
+    check("x:{a-b:3}", "äöüß", "x:%C3%A4%C3%B6%C3%BC");
+    check("x:{a-b:3}", "abcd", "x:abc");
+}
