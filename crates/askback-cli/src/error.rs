@@ -37,6 +37,8 @@ pub enum Kind {
     Usage,
     /// The server could not be started or reached, or went away.
     Connection,
+    /// The server went away after it was sent answers: whether it has acted on them is unknown.
+    OutcomeUnknown,
     /// The server does not speak the protocol.
     Protocol,
     /// The server understood and answered with an error.
@@ -106,7 +108,7 @@ impl Exit {
     /// expected: servers report it as an error, too.
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
         match error.map(|error| error.kind).or(outcome.broken) {
-            Some(Kind::Connection | Kind::Protocol) => Self::Failure,
+            Some(Kind::Connection | Kind::OutcomeUnknown | Kind::Protocol) => Self::Failure,
             Some(Kind::SignIn) => Self::SignIn,
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
@@ -247,6 +249,7 @@ mod tests {
         check(false, Answered, Some(Kind::Refused), Exit::Refused);
         for questions in [Answered, Expected, Refused, Unanswered, Unexpected] {
             check(true, questions, Some(Kind::Connection), Exit::Failure);
+            check(true, questions, Some(Kind::OutcomeUnknown), Exit::Failure);
             check(true, questions, Some(Kind::Protocol), Exit::Failure);
             check(false, questions, Some(Kind::SignIn), Exit::SignIn);
             check(false, questions, Some(Kind::Interrupted), Exit::Interrupted);

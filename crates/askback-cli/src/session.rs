@@ -588,12 +588,12 @@ pub fn failed(error: ClientError) -> Error {
         },
         ClientError::Unreachable(_)
         | ClientError::Crashed(_)
-        | ClientError::OutcomeUnknown(_)
         | ClientError::Http { .. }
         | ClientError::Unauthorized { .. }
         | ClientError::TimedOut(_)
         | ClientError::Busy(_)
         | ClientError::Closed => Kind::Connection,
+        ClientError::OutcomeUnknown(_) => Kind::OutcomeUnknown,
         ClientError::Authorization(_) => Kind::SignIn,
         ClientError::QuestionRefused(_) => Kind::Refused,
         _ => Kind::Protocol,

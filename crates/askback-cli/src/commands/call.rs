@@ -68,8 +68,7 @@ pub struct CallArgs {
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Write the call, its questions and what came of it into this new file, as a suite, and its
-    /// messages into one beside it that ends in .jsonl
+    /// Write the call, its questions and what came of it into this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Where the server asks, print the question and end with 8: `askback answer` goes on, at any time and

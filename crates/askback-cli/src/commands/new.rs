@@ -103,6 +103,9 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     if library.is_none() {
         let words = "The library askback is not published yet, so this does not build: askback new with --path DIR uses a checkout of it.";
         page.say(Style::Warning, words);
+        page.say(Style::Plain, words!("{} is made.", given(name)));
+        out::tell(&mut page);
+        return Ok(());
     }
     page.say(Style::Plain, words!("{} is made. Next:", given(name)));
     for line in [

@@ -29,8 +29,7 @@ pub struct OpenArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
     target: Option<String>,
-    /// Write calls, their questions and what came of them into this new file, as a suite, and the
-    /// messages into one beside it that ends in .jsonl
+    /// Write calls, their questions and what came of them into this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Open all servers of the file that are not disabled

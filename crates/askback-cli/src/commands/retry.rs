@@ -32,10 +32,11 @@ pub(super) async fn attended<T>(
         });
         match made.map_err(Error::cancelled)? {
             Err(error) if is_lost(&error) && was_asked(session) => {
-                if !wants_again(session, &call, failed(error.clone())).await {
+                // Answers that the server may have acted on are not given again by themselves.
+                is_again = !matches!(error, ClientError::OutcomeUnknown(_));
+                if !wants_again(session, &call, failed(error.clone()), is_again).await {
                     return Ok(Err(error));
                 }
-                is_again = true;
             }
             made => return Ok(made),
         }
@@ -58,7 +59,12 @@ fn was_asked(session: &mut Session) -> bool {
 }
 
 /// Asks whether the request is to be made again, until there is a new connection or the person leaves it.
-async fn wants_again(session: &mut Session, call: &Call, mut error: Error) -> bool {
+async fn wants_again(
+    session: &mut Session,
+    call: &Call,
+    mut error: Error,
+    gives_answers: bool,
+) -> bool {
     loop {
         let question = Question {
             call: Some(call.clone()),
@@ -66,7 +72,7 @@ async fn wants_again(session: &mut Session, call: &Call, mut error: Error) -> bo
             ask: Ask::Retry {
                 why: error.message,
                 quoted: error.quoted,
-                written: session.host.desk().has_kept(call),
+                written: gives_answers && session.host.desk().has_kept(call),
                 secret: session.host.desk().asked_secret(),
             },
         };

@@ -41,6 +41,8 @@ pub(super) struct LastCall {
     call: Call,
     /// Whether it had arguments that are not kept.
     had_secrets: bool,
+    /// Whether the server may have acted on its answers. They are not given again then.
+    is_outcome_unknown: bool,
     /// The result, if there was one.
     result: Option<KeptResult>,
 }
@@ -105,12 +107,13 @@ impl Repl<'_> {
         said: &mut Option<String>,
     ) -> Result<(), Error> {
         let before = self.known.last.take().filter(|_| is_repeated);
+        let gives_answers = before.as_ref().is_some_and(|last| !last.is_outcome_unknown);
         let before = before.and_then(|last| last.result);
         let address = self.address(call.name());
         let line = address.and_then(|address| call.offered(&address));
         self.session
             .host
-            .begin_call(call.asked(), line, is_repeated);
+            .begin_call(call.asked(), line, gives_answers);
         if let Some(recorder) = &mut self.recorder {
             recorder.speak(self.session.client.revision());
         }
@@ -140,11 +143,16 @@ impl Repl<'_> {
             Err(error) => {
                 // The next result is compared with the one that there was.
                 last.result = before;
+                last.is_outcome_unknown = error.kind == Kind::OutcomeUnknown;
                 let has_answered = self.session.host.answering() > answered;
                 return Err(match (error.kind, has_answered) {
                     (Kind::Connection, true) => {
                         error.hint("/again makes the call again, with what you wrote.")
                     }
+                    (Kind::OutcomeUnknown, _) => error.hint(
+                        "/again makes the call from its beginning, so what it did before it was lost may be done \
+                         twice. It asks you anew.",
+                    ),
                     _ => error,
                 });
             }
@@ -338,6 +346,7 @@ impl LastCall {
         Self {
             call,
             had_secrets,
+            is_outcome_unknown: false,
             result: None,
         }
     }

@@ -375,7 +375,12 @@ impl Stage {
         let (progress, log) = self.heard.take();
         let asked = self.asked.borrow_mut().take();
         let verdict = match &ended {
-            Ended::Error(error) if matches!(error.kind, Kind::Connection | Kind::SignIn) => {
+            Ended::Error(error)
+                if matches!(
+                    error.kind,
+                    Kind::Connection | Kind::OutcomeUnknown | Kind::SignIn
+                ) =>
+            {
                 Verdict::Broken(error.clone())
             }
             _ => {

@@ -35,6 +35,8 @@ pub(super) struct Call {
     pub(super) pauses: u32,
     /// Whether the server was started again for the round that is next or in flight.
     pub(super) restarted: bool,
+    /// Whether the server was sent an answer to a question of this call on the session.
+    pub(super) has_answered: bool,
     /// The question that the host refused while this was the only call in flight (handshake era).
     pub(super) refused: Option<ErrorObject>,
     /// Whether what the result will say was overtaken by a change.
@@ -111,6 +113,7 @@ impl Call {
             rounds: 0,
             pauses: 0,
             restarted: false,
+            has_answered: false,
             refused: None,
             overtaken: false,
             is_single: false,

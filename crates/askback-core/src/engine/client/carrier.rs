@@ -160,7 +160,8 @@ impl Call {
 
     /// The error of a call whose round is lost for this reason.
     pub(super) fn lost_with(&self, error: ClientError) -> ClientError {
-        let answers_are_with_server = self.sent().is_some() && self.carries_answers();
+        let answers_are_with_server =
+            self.has_answered || self.sent().is_some() && self.carries_answers();
         match error {
             ClientError::Crashed(end) if answers_are_with_server => {
                 ClientError::OutcomeUnknown(end)

@@ -297,6 +297,12 @@ impl Connection {
                 }
                 let response = write_response(revision, &waiting.id, answer);
                 self.respond(response, waiting.batch);
+                let call = waiting.call.and_then(|id| self.calls.get_mut(id));
+                if let Some(call) =
+                    call.filter(|_| !matches!(waiting.request, InputRequest::Roots(_)))
+                {
+                    call.has_answered = true;
+                }
             }
             Err((error, bug)) => {
                 self.respond(
