@@ -188,7 +188,7 @@ pub enum Claim {
     Done(Vec<u8>),
     /// Somebody else is at work.
     Busy,
-    /// Somebody else began and has not finished in time, or its process has ended: the outcome is unknown.
+    /// Another call began it, and has not finished in time or its process has ended: the outcome is unknown.
     Abandoned,
 }
 

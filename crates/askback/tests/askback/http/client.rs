@@ -161,7 +161,7 @@ impl HttpWire {
 
 /// Tells what comes on a response.
 async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
-    // At its end, nobody hears any more.
+    // The receiver is gone at the end of the test.
     if response.is_stream() {
         while let Some((_, message)) = response.told().await {
             let _ = heard.send(message);
