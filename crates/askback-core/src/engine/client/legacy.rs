@@ -127,10 +127,11 @@ impl Connection {
                     self.report(format!("{sent}; it was refused"));
                     Err(ErrorObject::method_not_found(&request.method))
                 } else {
+                    let older = Revision::LATEST_LEGACY;
                     self.report(format!(
-                        "{sent}; over HTTP it cannot be answered. If the server waits for an answer, try 2025-11-25"
+                        "{sent}; over HTTP it cannot be answered. If the server waits for an answer, try {older}"
                     ));
-                    let why = "it cannot be answered over HTTP in 2026-07-28";
+                    let why = "it cannot be answered over HTTP in this revision";
                     let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, why);
                     return self.tell_refused(request, error);
                 }

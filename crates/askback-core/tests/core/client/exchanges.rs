@@ -337,7 +337,6 @@ fn a_session_that_ended_is_not_called_a_restart() {
     ));
 }
 
-// Shows ST-06, ST-08.
 #[test]
 fn a_request_of_the_server_over_http_in_the_stateless_era_is_told_of() {
     let told = "which this revision does not have; over HTTP it cannot be answered. If the server waits for an answer, try 2025-11-25";
