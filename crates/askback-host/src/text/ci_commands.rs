@@ -24,7 +24,8 @@ pub fn without_ci_commands(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut inert = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    // Services take either character as the end of a line.
+    for line in text.split_inclusive(['\n', '\r']) {
         let start = line.find(|c: char| !c.is_whitespace()).unwrap_or(0);
         for (at, c) in line.char_indices() {
             let rest = &line[at..];
@@ -73,6 +74,10 @@ mod tests {
             "<U+003A>:add-mask::a\n<U+003A>:stop-commands::b",
         );
         check("\u{3000}::debug::", "\u{3000}<U+003A>:debug::");
+        check(
+            "a\r::error::b\r\n::c::",
+            "a\r<U+003A>:error::b\r\n<U+003A>:c::",
+        );
         check("::::", "<U+003A>:::");
         check(
             "a ##[error]b ##[group]",
