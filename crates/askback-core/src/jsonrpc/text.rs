@@ -3,7 +3,7 @@
 use alloc::{borrow::Cow, vec::Vec};
 use core::str::Utf8Error;
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 /// What some writers put before their first message, or before each.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -26,11 +26,22 @@ pub fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
 
 /// Whether an escape stands in a text that is half of a surrogate pair without the other half.
 pub(super) fn has_halves(text: &str) -> bool {
-    next_half(text.as_bytes(), 0).is_some()
+    first_half(text.as_bytes()).is_some()
+}
+
+/// The first of them. Nearly all messages have no escape, and of those that have one, nearly all have none like it:
+/// looking at each line break of a long text takes longer than looking for the beginnings of halves.
+fn first_half(bytes: &[u8]) -> Option<usize> {
+    let at = memchr(b'\\', bytes)?;
+    let rest = &bytes[at..];
+    let may_have = [br"\ud", br"\uD"]
+        .into_iter()
+        .any(|begin| memmem::find(rest, begin).is_some());
+    may_have.then(|| next_half(bytes, at)).flatten()
 }
 
 fn whole_characters(text: &str) -> Cow<'_, str> {
-    let Some(first) = next_half(text.as_bytes(), 0) else {
+    let Some(first) = first_half(text.as_bytes()) else {
         return Cow::Borrowed(text);
     };
     let mut bytes: Vec<u8> = text.as_bytes().to_vec();
@@ -43,7 +54,7 @@ fn whole_characters(text: &str) -> Cow<'_, str> {
     Cow::Owned(alloc::string::String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The next escape that is half of a surrogate pair without the other half. Nearly all messages have no escape.
+/// The next escape that is half of a surrogate pair without the other half.
 fn next_half(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr(b'\\', bytes.get(at..)?)?;
