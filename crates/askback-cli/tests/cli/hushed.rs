@@ -69,11 +69,9 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             let history = scratch.path("state").join("askback/history");
             let history = fs::read_to_string(history).unwrap_or_default();
             assert_eq!(history, kept, "{name} {is_plain}");
-            for file in ["rec.yaml", "rec.jsonl"] {
-                // Nothing is recorded of a URI with a secret.
-                let text = fs::read_to_string(scratch.path(file)).unwrap_or_default();
-                assert!(!text.contains("hush"), "{name} {file}: {text}");
-            }
+            // Nothing is recorded of a URI with a secret, so there may be no file.
+            let text = fs::read_to_string(scratch.path("rec.yaml")).unwrap_or_default();
+            assert!(!text.contains("hush"), "{name}: {text}");
         }
     }
     check(

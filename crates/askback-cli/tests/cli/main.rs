@@ -20,6 +20,7 @@ mod credentials;
 mod doctor;
 mod end_to_end;
 #[cfg(unix)]
+mod first_contact;
 mod full;
 #[cfg(unix)]
 mod hostile;

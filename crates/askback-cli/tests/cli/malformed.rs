@@ -1,5 +1,7 @@
 //! Servers that write something in a wrong way: what is well formed is used, and what is not is named.
 
+use serde_json::Value;
+
 use crate::run::Run;
 
 /// A server that answers each method with this text.
@@ -172,6 +174,10 @@ fn what_is_readable_of_a_result_is_shown_and_the_call_ends_at_once() {
         run(&["call", "good"]).expect(exit).says(said).prints(shown);
         let json = run(&["call", "good", "--json"]).expect(exit);
         json.json();
+        if result.starts_with('{') && name != "halves" {
+            let raw: Value = serde_json::from_str(result).expect("it is JSON");
+            assert_eq!(json.json(), raw, "{name}");
+        }
         assert!(
             json.stdout.contains("done") || name == "number",
             "{}",
@@ -197,4 +203,43 @@ fn tools_that_are_not_declared_are_found() {
     run(&["call", "good"]).expect(0).prints("fine").says(words);
     run(&["list"]).expect(0).prints("good").says(words);
     run(&["doctor"]).expect(0).prints("does not declare");
+}
+
+#[test]
+fn what_is_readable_of_a_prompt_and_a_resource_is_shown() {
+    let prompt = r#"{"messages":[{"role":"user","content":{"type":"text","text":"fine"}},{"role":"user","content":{"type":"video"}}]}"#;
+    let resource = r#"{"contents":[{"uri":"a://b","text":"fine"},{"uri":5}]}"#;
+    let silent = r#"{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"m","version":"1"}}"#;
+    let script = server(&[
+        ("initialize", silent),
+        ("prompts/list", r#"{"prompts":[{"name":"p"},{"name":5}]}"#),
+        ("prompts/get", prompt),
+        (
+            "resources/list",
+            r#"{"resources":[{"uri":"a://b","name":"b"},{"name":"c"}]}"#,
+        ),
+        ("resources/templates/list", r#"{"resourceTemplates":[]}"#),
+        ("resources/read", resource),
+    ]);
+    let run = |words: &[&str]| {
+        let run = Run::new("odd-parts", words);
+        run.and(&["--", "sh", "-c", &script]).run()
+    };
+    run(&["prompt", "p"])
+        .expect(4)
+        .prints("fine")
+        .says("cannot be");
+    run(&["read", "a://b"])
+        .expect(4)
+        .prints("fine")
+        .says("cannot be");
+    run(&["list", "prompts"])
+        .expect(0)
+        .prints("p")
+        .says("prompt 2");
+    run(&["list", "resources"])
+        .expect(0)
+        .prints("a://b")
+        .says("resource 2");
+    run(&["doctor"]).expect(1);
 }

@@ -76,7 +76,7 @@ fn no_value_is_in_a_trace_a_recording_or_an_error() {
     ];
     let open = run("kept", &words).input("/call hide\n");
     let ran = open.and(&["--", "sh", "say.sh"]).run().expect(0);
-    for file in ["trace", "suite.yaml", "suite.jsonl"] {
+    for file in ["trace", "suite.yaml"] {
         let text = fs::read_to_string(ran.scratch.path(file)).expect("it was written");
         assert!(text.contains("hide"), "{file}: {text}");
         assert!(!text.contains("hush"), "{file}: {text}");

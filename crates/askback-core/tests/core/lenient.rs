@@ -4,9 +4,9 @@ use askback_core::{
     jsonrpc::{self, Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{
-        CallToolResult, CompleteResult, CreateMessageParams, CreateMessageResult, GetPromptResult,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, ReadResourceResult, TaskMetadata,
+        CallToolResult, CompleteResult, CreateMessageParams, CreateMessageResult, DetailedTask,
+        GetPromptResult, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, ReadResourceResult, Task, TaskMetadata,
     },
 };
 use serde_json::{Value, json};
@@ -244,10 +244,30 @@ fn a_whole_number_is_an_integer_however_it_is_written() {
     let task: TaskMetadata = serde_json::from_str(r#"{"ttl":6e4}"#).unwrap();
     assert_eq!(task.ttl, Some(60_000));
     assert!(serde_json::from_str::<TaskMetadata>(r#"{"ttl":"long"}"#).is_err());
+    let task = json!({
+        "taskId": "t", "status": "working", "createdAt": "2026-11-27T00:00:00Z",
+        "lastUpdatedAt": "2026-11-27T00:00:00Z", "ttl": 6e4, "ttlMs": 6e4,
+        "pollInterval": 1e3, "pollIntervalMs": 1e3,
+    });
+    let core: Task = serde_json::from_value(task.clone()).unwrap();
+    assert_eq!((core.ttl, core.poll_interval), (Some(60_000), Some(1_000)));
+    let extension: DetailedTask = serde_json::from_value(task).unwrap();
+    let read = (extension.ttl_ms, extension.poll_interval_ms);
+    assert_eq!(read, (Some(60_000), Some(1_000)));
     let list: ListResourcesResult =
         serde_json::from_str(r#"{"resources":[{"uri":"a:b","name":"a","size":2.0}],"ttlMs":5.0}"#)
             .unwrap();
     assert_eq!((list.resources[0].size, list.ttl_ms), (Some(2), Some(5)));
+}
+
+#[test]
+fn a_byte_order_mark_takes_nothing_away() {
+    let message = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    let read = jsonrpc::parse(message.as_bytes(), &WireLimits::default());
+    let Ok(Payload::Single(Message::Request(request))) = read else {
+        panic!("no request: {read:?}");
+    };
+    assert_eq!(request.id, RequestId::Number(1));
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) pauses: u32,
     /// Whether the server was started again for the round that is next or in flight.
     pub(super) restarted: bool,
-    /// Whether the server was sent an answer to a question of this call on the session.
+    /// Whether the server works with an answer to a question of this call that it was sent on the session.
     pub(super) has_answered: bool,
     /// The question that the host refused while this was the only call in flight (handshake era).
     pub(super) refused: Option<ErrorObject>,

@@ -253,6 +253,10 @@ impl Connection {
             let link = link.clone();
             self.remember_link(&link);
         }
+        // The server waits again.
+        if let Some(call) = call.and_then(|id| self.calls.get_mut(id)) {
+            call.has_answered = false;
+        }
         if let State::Legacy(session) = &mut self.state {
             session.questions.insert(
                 question,

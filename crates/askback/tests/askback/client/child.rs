@@ -56,13 +56,14 @@ fn child(server: &str) -> Child {
 fn the_server_side() {
     let Ok(server) = env::var(SERVER) else { return };
     // Held for as long as the process lives.
-    let _witness = env::var(WITNESS).map(|address| TcpStream::connect(address).unwrap());
+    let witness = env::var(WITNESS).map(|address| TcpStream::connect(address).unwrap());
     match server.as_str() {
         "agency" => agency(),
         "prints" => prints(),
         "exits at the probe" => exits_at_the_probe(),
         "crashes" => crashes(),
         "stubborn" => stubborn(),
+        "asked to end" => asked_to_end(witness.unwrap()),
         "parent" => parent(),
         "sleeper" => sleep_for_ever(),
         other => panic!("what is {other:?}?"),
@@ -187,6 +188,21 @@ fn stubborn() {
     let _terminations = tokio::signal::unix::signal(terminate).unwrap();
     idle();
     sleep_for_ever();
+}
+
+/// Goes on when its input ends, and says so when it is asked to end.
+fn asked_to_end(mut witness: TcpStream) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let terminate = tokio::signal::unix::SignalKind::terminate();
+        let mut terminations = tokio::signal::unix::signal(terminate).unwrap();
+        tokio::task::spawn_blocking(idle).await.unwrap();
+        terminations.recv().await.unwrap();
+        witness.write_all(b"asked").unwrap();
+    });
 }
 
 /// Answers the probe, and returns when its input ends.
@@ -463,6 +479,20 @@ async fn a_server_that_does_not_end_is_killed() {
     let life = witness.meet();
     client.close().await;
     assert_dead(life);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_to_end_before_it_is_killed() {
+    let witness = Witness::new();
+    let client = builder(None)
+        .connect(child("asked to end").env(WITNESS, witness.address()))
+        .await
+        .unwrap();
+    let mut life = witness.meet();
+    client.close().await;
+    let mut said = String::new();
+    life.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "asked");
 }
 
 // Shows ST-13.
