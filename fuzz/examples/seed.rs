@@ -1,5 +1,5 @@
-//! Fills `corpus/` with starting points: the messages and forms that the tests of askback-core
-//! already hold. Run it in this directory, before the first `cargo fuzz run`.
+//! Fills `corpus/` with starting points: the messages and forms that the tests of askback-core already hold, and a few
+//! texts for each other target. Run it in this directory, before the first `cargo fuzz run`.
 
 use std::{
     fs, io,
@@ -31,13 +31,89 @@ fn main() -> io::Result<()> {
                 seeds.write("message", &format!("{number}-{revision}-{kind}"), &seed)?;
             }
         }
+        seeds.write(
+            "reading",
+            &number.to_string(),
+            message.to_string().as_bytes(),
+        )?;
         let form = &message["params"]["requestedSchema"];
         if form.is_object() {
             seeds.form(number, &form.to_string())?;
         }
     }
+    for (target, texts) in TEXTS {
+        for (number, text) in texts.iter().enumerate() {
+            seeds.write(target, &format!("text-{number}"), text.as_bytes())?;
+        }
+    }
     Ok(())
 }
+
+/// Starting points of targets that are given no message.
+const TEXTS: &[(&str, &[&str])] = &[
+    (
+        "reading",
+        &[
+            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","title":5,"inputSchema":{}},{"name":"b"},7],"nextCursor":5}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"resources":[{"name":"a","uri":"a:b","size":1.0},{"uri":"b:c"}]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"resourceTemplates":[{"name":"a","uriTemplate":"a:{b}","icons":[{"src":"a:b"},5]}]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[{"name":"a","arguments":[{"name":"b","required":"yes"},{}]}]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"text","text":"a \ud83d"}},{"role":"x"}]}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","data":"AA=="},{"type":"resource_link","uri":"a:b","name":"c"}],"isError":"true"}}"#,
+            r#"{"result":{"completion":{"values":["a",5],"total":1e3}},"id":1.0,"jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"result":NaN}"#,
+        ],
+    ),
+    (
+        "ci_commands",
+        &[
+            "::error::a\n ::set-env name=a::b\n",
+            "a ##[group]b\n##vso[task.complete]\r##teamcity[a]",
+        ],
+    ),
+    (
+        "documents",
+        &[
+            r#"{"id":"","uri":null,"expires_in":"3600","names":"a b","scope":["a",5],"bound":"true"}"#,
+            r#"{"id":"a","uri":"b","expires_in":3600.5,"names":["a"],"scope":"","bound":false}"#,
+            r#"{"id":"s3cr3t","expires_in":[5],"bound":"s3cr3t"}"#,
+            r#"{"resource":"https://a.example/mcp","authorization_servers":["https://b.example"],"scopes_supported":"a b"}"#,
+            r#"{"issuer":"https://b.example","token_endpoint":"","code_challenge_methods_supported":["S256"]}"#,
+        ],
+    ),
+    (
+        "servers_file",
+        &[
+            r#"{"mcpServers":{"a":{"command":"x","args":["s3cr3t",5],"env":{"A":1,"B":null}},"b":7}}"#,
+            r#" {"servers":{"a":{"type":"http","url":"https://a.example","headers":{"X":"s3cr3t"}}},"inputs":[{"id":"a"},5],}"#,
+            "\u{2}{\"projects\":{\"/project\":{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}}}",
+            "\u{3}[mcp_servers.a]\ncommand = \"x\"\nargs = [\"-y\", 5]\nenv = { A = \"s3cr3t\" }\n",
+            "\u{4}{\"mcpServers\":{\"a\":{\"httpUrl\":\"https://a.example\",\"env\":{\"A\":\"$B\"}}}}",
+            "\u{5}extensions:\n  a: {type: stdio, cmd: x, args: [s3cr3t], env_keys: [A], enabled: true}\n  b: 7\n",
+        ],
+    ),
+    (
+        "uri_template",
+        &[
+            "x://a/{b}/c{?d,e*}{&f:3}\nhttps://a.example/ä",
+            "x:{+a}{#b}{/c,d}{;e,f}{.g}\na/b?c%20",
+        ],
+    ),
+    (
+        "repeated",
+        &[
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[\n{\"name\":\"a\"},\n{}]}}",
+            "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}\n,{\"type\":\"x\",\"content\":[{}]}\n]}",
+            "{\"content\":\n[{\"content\":\n",
+            "{\"issuer\":\"a\",\"scopes_supported\":[\n\"a\",\n\"\"]}",
+            "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\"},\n\"b\":{}}}",
+            "x://a\n/{b}\n{?c}",
+            "{\"a\":\"\n\\ud83d\n\"}",
+            "\n##[a\n",
+            "\ndata: a\n\nid: b",
+        ],
+    ),
+];
 
 struct Seeds(PathBuf);
 

@@ -7,9 +7,10 @@
 use askback_core::{forms::FormSchema, limits::Limits};
 use askback_host::{
     model::{Ask, Asker, Call, Question, Reached, Reply, link},
-    script::{Answer, Mode, Script, rule_for},
+    script::{Answer, Script, ScriptRun, rule_for},
 };
 use libfuzzer_sys::fuzz_target;
+use std::time::SystemTime;
 
 fuzz_target!(|text: &str| {
     let mut lines = text.splitn(3, '\n');
@@ -31,6 +32,7 @@ fuzz_target!(|text: &str| {
         url: url.to_owned(),
         id: None,
         retried: false,
+        again: false,
     });
     can_be_answered_by_a_rule(&link);
     if let Some(script) = &script {
@@ -38,29 +40,37 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// What a file answers fits the question, and a link is opened by a rule for links alone.
+/// What a file answers fits the question, and a link is opened by a rule for its host alone.
 fn answered(script: &Script, question: &Question, limits: &Limits) {
-    match (script.answer(&asker(), question, limits), &question.ask) {
-        (Answer::Given(Reply::Form(content), rule), Ask::Form { schema, .. }) => {
+    let mut run = ScriptRun::new(script.clone(), SystemTime::UNIX_EPOCH);
+    let (reply, rule) = match run.answer("agency", question, limits) {
+        Answer::Given(reply, rule) => (reply, rule),
+        Answer::Later { reply, rule, .. } | Answer::Unwanted(reply, rule) => (reply, Some(rule)),
+        Answer::Unfit { why, .. } => return assert!(!why.is_empty()),
+        Answer::Unmatched => return,
+    };
+    match (reply, &question.ask) {
+        (Reply::Form(content), Ask::Form { schema, .. }) => {
             schema
                 .check(&content, &limits.forms)
                 .expect("what is sent fits");
             assert!(rule.is_some(), "a rule gave it");
         }
-        (Answer::Given(Reply::Link, rule), Ask::Link { url, .. }) => {
-            link::judge(url).expect("no other link is opened");
+        (Reply::Link, Ask::Link { url, .. }) => {
+            let link = link::judge(url).expect("no other link is opened");
             let rule = &script.answers[rule.expect("a rule gave it") - 1];
-            assert_eq!(rule.when.mode, Some(Mode::Url));
+            assert_eq!(rule.when.host, Some(link.named()));
         }
-        (Answer::Given(reply, _), _) => assert!(reply.is_refusal(), "{reply:?}"),
-        (Answer::Unfit { why, .. }, _) => assert!(!why.is_empty()),
-        (Answer::Unmatched, _) => {}
+        (reply, _) => assert!(reply.is_refusal(), "{reply:?}"),
     }
 }
 
 /// The rule that is shown for a question is one that an answers file may hold.
 fn can_be_answered_by_a_rule(question: &Question) {
-    let rule = rule_for(&asker(), question).expect("a server asks");
+    let Some(rule) = rule_for(&asker(), question) else {
+        // A link that is not opened.
+        return assert!(matches!(question.ask, Ask::Link { .. }));
+    };
     Script::parse(&rule).unwrap_or_else(|error| panic!("{rule}: {error:?}"));
 }
 

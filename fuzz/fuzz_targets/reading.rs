@@ -1,19 +1,25 @@
-//! What a server sends, as a client reads it in spite of its mistakes: no panic; each entry of a list is read or named;
-//! whatever JSON can say is read as text.
+//! What a server sends, as a client reads it in spite of its mistakes: no panic; what strict serde reads is read the
+//! same; each entry of a list is read or named; nothing is made up; a broken answer is still known as one.
 
 #![no_main]
 
 use askback_core::{
     engine::client::ServerMessage,
-    jsonrpc::{Message, Payload},
+    jsonrpc::{Message, Payload, RequestId, message_text},
     limits::WireLimits,
-    protocol::{CallToolResult, ListPromptsResult, ListResourcesResult, ListToolsResult},
+    protocol::{
+        CallToolResult, CompleteResult, GetPromptResult, InitializeResult, LeftOutEntry,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        ReadResourceResult,
+    },
 };
 use libfuzzer_sys::fuzz_target;
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, value::RawValue};
 
 fuzz_target!(|data: &[u8]| {
+    text(data);
+    broken(data);
     let message = ServerMessage::parse(data, &WireLimits::default());
     match message.content {
         Ok(Payload::Single(message)) => check(&message),
@@ -22,6 +28,46 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
+/// Text that strict serde reads stays as it is, and any other comes to text of the same length.
+fn text(data: &[u8]) {
+    let Ok(text) = message_text(data) else {
+        assert!(str::from_utf8(data).is_err());
+        return;
+    };
+    let without_mark = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data);
+    assert_eq!(text.len(), without_mark.len());
+    match serde_json::from_slice::<Value>(without_mark) {
+        Ok(_) => assert_eq!(text.as_bytes(), without_mark),
+        Err(_) => {
+            let read = serde_json::from_str::<Value>(&text);
+            let why = read.map_or_else(|error| error.to_string(), |_| String::new());
+            assert!(!why.contains("surrogate"), "{why}: {text:?}");
+        }
+    }
+}
+
+/// An answer that begins well is known as the answer to its request, whatever follows.
+fn broken(data: &[u8]) {
+    let beginning = br#"{"jsonrpc":"2.0","id":7,"result":"#;
+    let bytes = [beginning, data, b"}"].concat();
+    let its = |id: &Option<RequestId>| *id == Some(RequestId::Number(7));
+    let has = |part: &[u8]| data.windows(part.len()).any(|it| it == part);
+    // Another id or a method, however it is spelled, leaves it in doubt whose answer it is.
+    let is_odd = [&b"id"[..], b"method", b"\\u"].into_iter().any(has);
+    match ServerMessage::parse(&bytes, &WireLimits::default()).content {
+        Ok(Payload::Single(Message::Response(response))) => assert!(its(&response.id)),
+        Ok(Payload::Batch(messages)) => match &messages[0] {
+            Ok(Message::Response(response)) => assert!(its(&response.id)),
+            other => panic!("{other:?}"),
+        },
+        Ok(Payload::Single(other)) => panic!("{other:?}"),
+        Err(malformed) => {
+            assert!(its(&malformed.id) || is_odd && malformed.id.is_none());
+            assert!(malformed.response || is_odd);
+        }
+    }
+}
+
 fn check(message: &Message) {
     let Message::Response(response) = message else {
         return;
@@ -29,43 +75,149 @@ fn check(message: &Message) {
     let Ok(result) = &response.outcome else {
         return;
     };
-    entries(result, "tools", |list: ListToolsResult| {
-        (list.tools.len(), list.left_out.len())
+    let tree = match serde_json::from_str::<Value>(result.get()) {
+        Ok(tree) => tree,
+        Err(error) => {
+            // No number and no half of a surrogate pair is in the way of a tree, unless it is nested too deeply or a
+            // number is too large.
+            let why = error.to_string();
+            let is_known = why.contains("recursion limit") || why.contains("number out of range");
+            assert!(is_known, "{why}");
+            Value::Null
+        }
+    };
+    list(result, "tools", |list: ListToolsResult| {
+        (values(&list.tools), list.left_out)
     });
-    entries(result, "prompts", |list: ListPromptsResult| {
-        (list.prompts.len(), list.left_out.len())
+    list(result, "prompts", |list: ListPromptsResult| {
+        (values(&list.prompts), list.left_out)
     });
-    entries(result, "resources", |list: ListResourcesResult| {
-        (list.resources.len(), list.left_out.len())
+    list(result, "resources", |list: ListResourcesResult| {
+        (values(&list.resources), list.left_out)
     });
-    entries(result, "content", |result: CallToolResult| {
-        (result.content.len(), 0)
+    list(
+        result,
+        "resourceTemplates",
+        |list: ListResourceTemplatesResult| (values(&list.resource_templates), list.left_out),
+    );
+    list(result, "messages", |prompt: GetPromptResult| {
+        (values(&prompt.messages), prompt.left_out)
     });
-    // No number and no half of a surrogate pair is in the way of a tree, unless it is nested too deeply or a number is
-    // too large.
-    if let Err(error) = serde_json::from_str::<Value>(result.get()) {
-        let why = error.to_string();
-        let is_known = why.contains("recursion limit") || why.contains("number out of range");
-        assert!(is_known, "{why}");
+    list(result, "contents", |read: ReadResourceResult| {
+        (values(&read.contents), read.left_out)
+    });
+    if let Ok(read) = serde_json::from_str::<CallToolResult>(result.get())
+        && let Some(blocks) = tree["content"].as_array()
+    {
+        // A text stands in the place of a block that cannot be read.
+        assert_eq!(read.content.len(), blocks.len());
+        for (place, (block, shown)) in blocks.iter().zip(values(&read.content)).enumerate() {
+            let place = format!("block {}", place + 1);
+            if read.left_out.iter().any(|left| left.place == place) {
+                assert!(block["type"] != "text" || !block["text"].is_string());
+            } else {
+                assert!(is_of(&shown, block), "{shown} of {block}");
+            }
+        }
     }
+    again::<CallToolResult>(result);
+    again::<CompleteResult>(result);
+    again::<InitializeResult>(result);
+    again::<ListToolsResult>(result);
+    again::<GetPromptResult>(result);
 }
 
-fn entries<'a, T: Deserialize<'a>>(
-    result: &'a RawValue,
+/// What was read reads the same after it was written.
+fn again<T: DeserializeOwned + Serialize>(result: &RawValue) {
+    let Ok(read) = serde_json::from_str::<T>(result.get()) else {
+        return;
+    };
+    let written = serde_json::to_string(&read).expect("JSON");
+    let read = serde_json::from_str::<T>(&written);
+    let read = read.unwrap_or_else(|error| panic!("{error}: {written}"));
+    assert_eq!(serde_json::to_string(&read).expect("JSON"), written);
+}
+
+/// Checks each entry of a list by itself.
+fn list<T: DeserializeOwned>(
+    result: &RawValue,
     member: &str,
-    read: impl Fn(T) -> (usize, usize),
+    read: impl Fn(T) -> (Vec<Value>, Vec<LeftOutEntry>),
 ) {
-    let (Ok(list), Ok(tree)) = (
+    let (Ok(page), Ok(tree)) = (
         serde_json::from_str::<T>(result.get()),
         serde_json::from_str::<Value>(result.get()),
     ) else {
         return;
     };
-    let (items, left_out) = read(list);
-    if let Some(all) = tree[member].as_array() {
-        // A cursor that is no text is left out as well.
-        let expected = all.len();
-        assert!(items <= expected);
-        assert!((expected..=expected + 1).contains(&(items + left_out)));
+    let (items, left_out) = read(page);
+    let mut items = items.into_iter();
+    let entries = tree[member].as_array();
+    for (place, entry) in entries.into_iter().flatten().enumerate() {
+        let ends = format!(" {}", place + 1);
+        if let Some(left) = left_out.iter().find(|left| left.place.ends_with(&ends)) {
+            // A tree holds only one of two members of a name.
+            let is_twice = left.why.ends_with("is given twice");
+            assert!(is_twice || !is_strict(member, entry), "{entry}: {left}");
+            continue;
+        }
+        let item = items.next().expect("an entry is read or named");
+        assert!(is_of(&item, entry), "{item} of {entry}");
+        if is_strict(member, entry) {
+            for name in DESCRIBES {
+                assert!(is_of(&entry[name], &item[name]), "{item} of {entry}");
+            }
+        }
     }
+    assert_eq!(items.next(), None);
+}
+
+/// Members of entries that are texts.
+const DESCRIBES: [&str; 2] = ["title", "description"];
+
+/// Whether strict serde reads an entry.
+fn is_strict(member: &str, entry: &Value) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[allow(dead_code, reason = "only read")]
+    struct Strict {
+        name: String,
+        title: Option<String>,
+        description: Option<String>,
+        input_schema: Option<Map<String, Value>>,
+        uri: Option<String>,
+        uri_template: Option<String>,
+    }
+    let needs = match member {
+        "tools" => "inputSchema",
+        "prompts" => "name",
+        "resources" => "uri",
+        "resourceTemplates" => "uriTemplate",
+        _ => return false,
+    };
+    entry.is_object() && !entry[needs].is_null() && Strict::deserialize(entry).is_ok()
+}
+
+/// Whether a value is made of another, of which parts may be missing.
+fn is_of(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Number(part), Value::Number(whole)) => part.as_f64() == whole.as_f64(),
+        (Value::Array(parts), Value::Array(all)) => {
+            let mut all = all.iter();
+            parts.iter().all(|part| all.any(|one| is_of(part, one)))
+        }
+        (Value::Object(part), Value::Object(whole)) => part.iter().all(|(name, part)| {
+            let whole = whole.get(name);
+            whole.is_some_and(|whole| is_of(part, whole))
+        }),
+        _ => part == whole,
+    }
+}
+
+fn values<T: Serialize>(items: &[T]) -> Vec<Value> {
+    let value = |item| {
+        let written = serde_json::to_string(item).expect("JSON");
+        serde_json::from_str(&written).expect("JSON")
+    };
+    items.iter().map(value).collect()
 }

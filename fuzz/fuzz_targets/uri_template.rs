@@ -1,5 +1,5 @@
-//! URI templates: a value never leads out of its place, and what fits a template is what the template
-//! expands to with the values taken out.
+//! URI templates: a value never leads out of its place, what fits a template is what the template expands to with the
+//! values taken out, and any template expands to a URI.
 
 #![no_main]
 
@@ -24,6 +24,18 @@ fn check(text: &str, uri: &str) {
     let Some(template) = UriTemplate::parse(text) else {
         return;
     };
+    if let Some(value) = uri.strip_prefix("x://d/") {
+        // The first variable is not given.
+        let names = template.variables().skip(1).map(str::to_owned);
+        let values: BTreeMap<_, _> = names.map(|name| (name, value.to_owned())).collect();
+        let expanded = template.expand(&values);
+        let is_in_uris = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+        assert!(expanded.chars().all(is_in_uris), "{expanded}");
+        if let Some(values) = template.matches(&expanded) {
+            assert_eq!(decoded(&expand(text, &values)), decoded(&expanded));
+            assert_eq!(decoded(&template.expand(&values)), decoded(&expanded));
+        }
+    }
     let Some(values) = template.matches(uri) else {
         return;
     };

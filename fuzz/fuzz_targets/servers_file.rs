@@ -1,0 +1,129 @@
+//! A file of servers: an entry that is wrong hurts itself alone, what strict serde reads is read the same, and an error
+//! repeats no value.
+//!
+//! The first byte chooses the layout; the rest is the file.
+
+#![no_main]
+#![allow(dead_code, reason = "the command uses more of its reader")]
+
+#[path = "../../crates/askback-cli/src/servers/document.rs"]
+mod document;
+
+mod input {
+    /// An input, of which only the name is read here.
+    #[derive(Debug, Clone, serde::Deserialize)]
+    pub struct Input {
+        pub id: String,
+    }
+}
+
+use std::{collections::BTreeMap, path::Path};
+
+use askback::client::{ServerEntry, ServersFile};
+use document::{Document, Layout, Unreadable};
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// In a value, this is not to be repeated.
+const SECRET: &str = "s3cr3t";
+
+const LAYOUTS: [Layout; 6] = [
+    Layout::Plain,
+    Layout::Settings,
+    Layout::ClaudeCode,
+    Layout::Codex,
+    Layout::Gemini,
+    Layout::Goose,
+];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((layout, text)) = data.split_first() else {
+        return;
+    };
+    let Ok(text) = str::from_utf8(text) else {
+        return;
+    };
+    let layout = LAYOUTS[usize::from(*layout) % LAYOUTS.len()];
+    let document = match Document::read(text, layout, Some(Path::new("/project"))) {
+        Ok(document) => document,
+        Err(Unreadable(why)) => {
+            assert!(!why.contains(SECRET), "{why}");
+            return;
+        }
+    };
+    let servers = document.to_value();
+    let all = file(&servers);
+    assert!(document.names().eq(all.names()));
+    for name in document.names() {
+        let entry = document.server(name).expect("it has a name");
+        let among_others = server(&all, name, entry);
+        let alone = server(&file(&json!({name: entry})), name, entry);
+        assert_eq!(among_others, alone);
+        as_strict(entry, &among_others);
+    }
+});
+
+fn file(servers: &Value) -> ServersFile {
+    let text = json!({"mcpServers": servers}).to_string();
+    ServersFile::parse(&text, "").expect("an object of servers")
+}
+
+fn server(file: &ServersFile, name: &str, entry: &Value) -> Result<ServerEntry, String> {
+    file.server(name).map_err(|error| {
+        let why = error.to_string();
+        let named = names_secret(entry) || name.contains(SECRET);
+        assert!(named || !why.contains(SECRET), "{why}");
+        why
+    })
+}
+
+/// An entry that strict serde reads is read, and has these values.
+fn as_strict(entry: &Value, read: &Result<ServerEntry, String>) {
+    // Serde reads lists as structs, too.
+    let Some(Strict {
+        command: Some(program),
+        args,
+        env,
+    }) = entry
+        .is_object()
+        .then(|| serde_json::from_value(entry.clone()).ok())
+        .flatten()
+    else {
+        return;
+    };
+    match read {
+        Ok(ServerEntry::Command(command)) => {
+            assert_eq!(command.program, program);
+            assert_eq!(command.args, args);
+            assert_eq!(command.env, env);
+        }
+        Ok(other) => panic!("{other:?}"),
+        // Other members may be wrong.
+        Err(_) => assert!(
+            ["url", "cwd", "headers"]
+                .iter()
+                .any(|name| !entry[name].is_null())
+        ),
+    }
+}
+
+/// Whether the marker is in the name of a member, which may be repeated.
+fn names_secret(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name.contains(SECRET) || names_secret(value)),
+        Value::Array(values) => values.iter().any(names_secret),
+        _ => false,
+    }
+}
+
+#[derive(Deserialize)]
+struct Strict {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
