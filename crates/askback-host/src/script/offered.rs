@@ -9,13 +9,16 @@ use askback_core::{
 };
 
 use crate::{
-    model::{self, Ask, Asker, Call, Question, link},
+    model::{
+        self, Ask, Asker, Call, Question,
+        link::{self, Link},
+    },
     text,
 };
 
 /// A rule that would answer a question of this server, to be filled in and put into an answers
-/// file. One for a link names the server and the call: it consents to nothing else. It is safe to show as
-/// it is: what is shown of it and pasted is read as that rule.
+/// file. One for a link names the server and the call: it consents to nothing else; a link that is not opened has none.
+/// It is safe to show as it is: what is shown of it and pasted is read as that rule.
 pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
     let call = question.call.as_ref();
     let tool = call.and_then(Call::tool);
@@ -31,10 +34,13 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
             "answers:\n  - when: {when}\n    accept: {{{}}}",
             fields_for(schema)
         )),
-        Ask::Link { .. } => Some(format!(
-            "answers:\n  - when: {}\n    accept: true",
-            this_link(asker, question)
-        )),
+        Ask::Link { url, .. } => {
+            let link = link::judge(url).ok()?;
+            Some(format!(
+                "answers:\n  - when: {}\n    accept: true",
+                this_link(asker, question, &link)
+            ))
+        }
         Ask::Sample(request) => Some(format!("sampling:\n  - reply: {}", reply_to(request))),
         Ask::Roots => Some("roots: [.]".to_owned()),
         Ask::Arguments { .. }
@@ -63,7 +69,7 @@ fn reply_to(request: &CreateMessageParams) -> String {
 }
 
 /// Everything that tells a link from those of other servers, calls and questions.
-fn this_link(asker: &Asker, question: &Question) -> String {
+fn this_link(asker: &Asker, question: &Question, link: &Link) -> String {
     let call = question.call.as_ref();
     let named = [
         ("tool", call.and_then(Call::tool)),
@@ -73,12 +79,8 @@ fn this_link(asker: &Asker, question: &Question) -> String {
     let mut parts = vec![
         "mode: url".to_owned(),
         format!("server: {}", word(&asker.name)),
+        format!("host: {}", word(&link.named())),
     ];
-    if let Ask::Link { url, .. } = &question.ask
-        && let Ok(link) = link::judge(url)
-    {
-        parts.push(format!("host: {}", word(&link.named())));
-    }
     let named = named
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));

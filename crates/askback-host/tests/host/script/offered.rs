@@ -120,6 +120,13 @@ fn every_rule_offered_is_read_back_and_fits_its_question() {
 }
 
 #[test]
+fn a_link_that_is_not_opened_has_no_rule() {
+    for url in ["file:///etc/passwd", "javascript:alert(1)", "no link", ""] {
+        assert_eq!(rule_for(&travel(), &link(url)), None, "{url}");
+    }
+}
+
+#[test]
 fn the_rule_offered_for_a_link_consents_to_no_other() {
     #[track_caller]
     fn check(tool: &str, key: Option<&str>) {
