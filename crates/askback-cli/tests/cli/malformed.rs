@@ -228,11 +228,11 @@ fn what_is_readable_of_a_prompt_and_a_resource_is_shown() {
     run(&["prompt", "p"])
         .expect(4)
         .prints("fine")
-        .says("cannot be");
+        .says("breaks the protocol");
     run(&["read", "a://b"])
         .expect(4)
         .prints("fine")
-        .says("cannot be");
+        .says("breaks the protocol");
     run(&["list", "prompts"])
         .expect(0)
         .prints("p")
