@@ -94,7 +94,7 @@ mod tests {
             changed.note(ServerId(server));
         }
         // Who stops waiting in the middle has taken nothing away.
-        assert!(timeout(PACE / 2, changed.next()).await.is_err());
+        assert!(timeout(PACE.mul_f32(0.5), changed.next()).await.is_err());
         let both = BTreeSet::from([ServerId(0), ServerId(2)]);
         assert_eq!(timeout(patience, changed.next()).await, Ok(both));
         assert!(timeout(patience, changed.next()).await.is_err());
@@ -109,7 +109,10 @@ mod tests {
         };
         assert_eq!(told, BTreeSet::from([ServerId(1)]));
         changed.note_folders();
-        assert_eq!(timeout(PACE / 2, changed.next()).await, Ok(BTreeSet::new()));
+        assert_eq!(
+            timeout(PACE.mul_f32(0.5), changed.next()).await,
+            Ok(BTreeSet::new())
+        );
         assert!(timeout(patience, changed.next()).await.is_err());
     }
 }
