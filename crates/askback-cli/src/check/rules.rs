@@ -1,6 +1,6 @@
 //! The requirements on a server that can be tried from outside.
 //!
-//! Each has the id of its row in `docs/requirements.md`, and a short text of our own. A test compares
+//! Each has the id of its row in `docs/requirements/`, and a short text of our own. A test compares
 //! them with the rows.
 
 use askback_core::revision::Revision::{
