@@ -3,6 +3,8 @@
 
 #![no_main]
 
+use std::fmt::Debug;
+
 use askback_core::{
     engine::client::ServerMessage,
     jsonrpc::{Message, Payload, RequestId, message_text},
@@ -10,7 +12,7 @@ use askback_core::{
     protocol::{
         CallToolResult, CompleteResult, GetPromptResult, InitializeResult, LeftOutEntry,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        ReadResourceResult,
+        ReadResourceResult, ResultWithEntries,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -139,15 +141,14 @@ fn again<T: DeserializeOwned + Serialize>(result: &RawValue) {
 }
 
 /// Checks each entry of a list by itself.
-fn list<T: DeserializeOwned>(
+fn list<T: ResultWithEntries + Clone + PartialEq + Debug>(
     result: &RawValue,
     member: &str,
     read: impl Fn(T) -> (Vec<Value>, Vec<LeftOutEntry>),
 ) {
-    let (Ok(page), Ok(tree)) = (
-        serde_json::from_str::<T>(result.get()),
-        serde_json::from_str::<Value>(result.get()),
-    ) else {
+    let page = serde_json::from_str::<T>(result.get());
+    assert_eq!(T::from_text(result.get()).ok(), page.as_ref().ok().cloned());
+    let (Ok(page), Ok(tree)) = (page, serde_json::from_str::<Value>(result.get())) else {
         return;
     };
     let (items, left_out) = read(page);

@@ -12,6 +12,7 @@
 mod far;
 mod kept;
 mod parts;
+mod reading;
 
 use std::{
     env,

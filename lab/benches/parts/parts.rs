@@ -30,7 +30,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::far;
+use crate::{far, reading};
 
 /// Makes what is run again and again.
 type Make = fn() -> Box<dyn FnMut()>;
@@ -53,6 +53,11 @@ pub(crate) const PARTS: &[(&str, Make)] = &[
     ("client-child-64", client_child_64),
     ("client-http", client_http),
     ("client-http-16", client_http_16),
+    ("read-list", reading::list),
+    ("read-resources", reading::resources),
+    ("read-blocks", reading::blocks),
+    ("read-text", reading::text),
+    ("read-form", reading::form),
 ];
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"message":"Hello, world!"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;

@@ -29,15 +29,16 @@ pub(super) fn has_halves(text: &str) -> bool {
     first_half(text.as_bytes()).is_some()
 }
 
-/// The first of them. Nearly all messages have no escape, and of those that have one, nearly all have none like it:
-/// looking at each line break of a long text takes longer than looking for the beginnings of halves.
+/// The first of them. Nearly all messages have no escape with `u`, and of those that have one, nearly all have none
+/// like it: looking at each line break of a long text takes longer than looking for the beginnings of halves.
 fn first_half(bytes: &[u8]) -> Option<usize> {
-    let at = memchr(b'\\', bytes)?;
+    let at = memmem::find(bytes, br"\u")?;
     let rest = &bytes[at..];
     let may_have = [br"\ud", br"\uD"]
         .into_iter()
         .any(|begin| memmem::find(rest, begin).is_some());
-    may_have.then(|| next_half(bytes, at)).flatten()
+    // From the beginning, since the backslash that was found may itself be escaped.
+    may_have.then(|| next_half(bytes, 0)).flatten()
 }
 
 fn whole_characters(text: &str) -> Cow<'_, str> {

@@ -4,7 +4,10 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, lenient, meta::has_meta};
+use super::{
+    Meta, lenient,
+    meta::{self, has_meta},
+};
 
 /// Whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +96,7 @@ pub struct CompleteResult {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -103,7 +106,7 @@ pub struct CompleteResult {
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
     /// The suggestions, best first; at most a hundred.
-    #[serde(deserialize_with = "lenient::required_list")]
+    #[serde(deserialize_with = "lenient::required_scalars")]
     pub values: Vec<String>,
     /// How many there are in all.
     #[serde(

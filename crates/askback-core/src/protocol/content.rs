@@ -6,14 +6,15 @@ use core::fmt;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    de::{self, SeqAccess, Visitor},
 };
 
 use serde_json::value::RawValue;
 
 use super::{
     HasMeta, Icon, LeftOutEntry, Meta, RawJson, RawObject,
-    lenient::{self, Scalar, reason},
+    lenient::{self, ObjectOrNot, Scalar, reason},
+    meta,
     meta::has_meta,
     number, raw,
 };
@@ -37,7 +38,7 @@ pub struct Annotations {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
+        deserialize_with = "lenient::scalars"
     )]
     pub audience: Option<Vec<Role>>,
     /// How much it matters, from 0 (can be left out) to 1 (is needed).
@@ -517,8 +518,12 @@ impl<'de> Visitor<'de> for BlocksVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Blocks, A::Error> {
         let mut blocks = Blocks::default();
-        while let Some(BlockOrNot(block)) = seq.next_element()? {
-            match block.map_or_else(|| Err("expected an object".into()), Block::content) {
+        while let Some(ObjectOrNot(block)) = seq.next_element()? {
+            let block = block.map_or_else(
+                || Err("expected an object".into()),
+                |ReadBlock(block)| block,
+            );
+            match block {
                 Ok(block) => blocks.content.push(block),
                 Err(why) => blocks.leave_out(why),
             }
@@ -527,55 +532,12 @@ impl<'de> Visitor<'de> for BlocksVisitor {
     }
 }
 
-/// A block, or none if something else stands in its place.
-struct BlockOrNot<'a>(Option<Block<'a>>);
+/// A block, or the reason why it cannot be used.
+struct ReadBlock(Result<ContentBlock, String>);
 
-impl<'de> Deserialize<'de> for BlockOrNot<'de> {
+impl<'de> Deserialize<'de> for ReadBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BlockOrNotVisitor)
-    }
-}
-
-struct BlockOrNotVisitor;
-
-impl<'de> Visitor<'de> for BlockOrNotVisitor {
-    type Value = BlockOrNot<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a block of content")
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(BlockOrNot(None))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Block::deserialize(MapAccessDeserializer::new(map)).map(|block| BlockOrNot(Some(block)))
+        Block::deserialize(deserializer).map(|block| Self(block.content()))
     }
 }
 
@@ -637,7 +599,7 @@ struct Block<'a> {
     resource: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     id: Option<String>,
-    #[serde(default, deserialize_with = "lenient::member")]
+    #[serde(default, deserialize_with = "raw::object")]
     input: Option<RawObject>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     tool_use_id: Option<String>,
@@ -647,9 +609,9 @@ struct Block<'a> {
     structured_content: Option<RawJson>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     is_error: Option<bool>,
-    #[serde(default, deserialize_with = "lenient::member")]
+    #[serde(default, deserialize_with = "lenient::object")]
     annotations: Option<Annotations>,
-    #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+    #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
     meta: Option<Box<Meta>>,
 }
 
@@ -758,7 +720,7 @@ struct Contents {
     mime_type: Option<String>,
     text: Option<String>,
     blob: Option<String>,
-    #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+    #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
     meta: Option<Box<Meta>>,
 }
 

@@ -62,14 +62,14 @@ pub struct Icon {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
+        deserialize_with = "lenient::scalars"
     )]
     pub sizes: Option<Vec<String>>,
     /// The background it is made for.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::scalar"
     )]
     pub theme: Option<IconTheme>,
 }

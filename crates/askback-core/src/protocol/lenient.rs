@@ -10,14 +10,18 @@ use alloc::{
     string::String,
     vec::Vec,
 };
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{
+        self, DeserializeOwned, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, StrDeserializer},
+    },
 };
 use serde_json::value::RawValue;
 
+use super::{CacheScope, IconTheme, Role, TaskSupport};
 use crate::{
     json,
     jsonrpc::whole,
@@ -114,6 +118,27 @@ impl FromScalar for f64 {
     }
 }
 
+/// Implements [`FromScalar`] for types whose values are names.
+macro_rules! names {
+    ($($name:ident)*) => {
+        $(
+            impl FromScalar for $name {
+                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                    match scalar {
+                        Scalar::Text(text) => {
+                            let text: StrDeserializer<'_, de::value::Error> = (*text).into_deserializer();
+                            Self::deserialize(text).ok()
+                        }
+                        _ => None,
+                    }
+                }
+            }
+        )*
+    };
+}
+
+names! { CacheScope IconTheme Role TaskSupport }
+
 macro_rules! integers {
     ($($integer:ident)*) => {
         $(
@@ -186,6 +211,13 @@ pub(super) fn capability<'de, D: Deserializer<'de>, T: DeserializeOwned + Defaul
     }
 }
 
+/// Reads an object that only describes; its own members are read leniently too.
+pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    deserializer.deserialize_any(ObjectVisitor(PhantomData))
+}
+
 /// Reads a list that only describes, without the entries that cannot be read.
 pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
@@ -196,11 +228,18 @@ pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     Ok(entries.map(|entries| entries.into_iter().filter_map(readable).collect()))
 }
 
+/// Reads a list of texts, flags or numbers that only describes, without the entries that are none.
+pub(super) fn scalars<'de, D: Deserializer<'de>, T: FromScalar>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    deserializer.deserialize_any(ScalarsVisitor(PhantomData))
+}
+
 /// The same for a list that must be there.
-pub(super) fn required_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+pub(super) fn required_scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    list(deserializer).map(Option::unwrap_or_default)
+    scalars(deserializer).map(Option::unwrap_or_default)
 }
 
 /// A kind of entry that is listed.
@@ -209,10 +248,57 @@ pub(super) trait ListEntry: DeserializeOwned {
     const KIND: &'static str;
 }
 
+/// A result with entries.
+///
+/// Nearly all are right, and reading each entry by itself takes half as long again: `from_text` reads strictly at first,
+/// and leniently after an error. Both come to the same.
+pub trait ResultWithEntries: DeserializeOwned {
+    /// Reads the text of a result.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such a result, however leniently it is read.
+    fn from_text(text: &str) -> Result<Self, serde_json::Error>;
+}
+
+/// Implements reading for a result by the type of its members, which is generic over the list of its entries.
+macro_rules! with_entries {
+    ($result:ident, $members:ident<$($lifetime:lifetime,)? _>, $item:ident, $kind:literal) => {
+        impl $crate::protocol::lenient::ListEntry for $item {
+            const KIND: &'static str = $kind;
+        }
+
+        impl $crate::protocol::lenient::ResultWithEntries for $result {
+            fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+                serde_json::from_str::<$members<$($lifetime,)? alloc::vec::Vec<$item>>>(text)
+                    .map(Self::from)
+                    .or_else(|_| serde_json::from_str(text))
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $result {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $members::<$($lifetime,)? $crate::protocol::lenient::Entries<$item>>::deserialize(deserializer)
+                    .map(Self::from)
+            }
+        }
+    };
+}
+pub(super) use with_entries;
+
 /// The entries of a list that can be used. `null` is an empty list: it is how Go writes one.
 pub(super) struct Entries<T> {
     pub(super) items: Vec<T>,
     pub(super) left_out: Vec<LeftOutEntry>,
+}
+
+impl<T> From<Vec<T>> for Entries<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self {
+            items,
+            left_out: Vec::new(),
+        }
+    }
 }
 
 impl<'de, T: ListEntry> Deserialize<'de> for Entries<T> {
@@ -328,57 +414,124 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// Reads the entries of a list that must be there.
-pub(super) fn entries<'de, T: ListEntry, D: Deserializer<'de>>(
+/// An object, or none if something else stands in its place.
+pub(super) struct ObjectOrNot<T>(pub(super) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrNot<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        object(deserializer).map(Self)
+    }
+}
+
+/// Implements what a visitor makes of texts, flags, numbers and `null`: nothing.
+macro_rules! nothing_of {
+    ($($visit:ident($($value:ty)?))*) => {
+        $(
+            fn $visit<E: de::Error>(self, $(_: $value)?) -> Result<Self::Value, E> {
+                Ok(None)
+            }
+        )*
+    };
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+}
+
+struct ScalarsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: FromScalar> Visitor<'de> for ScalarsVisitor<T> {
+    type Value = Option<Vec<T>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(scalar) = seq.next_element()? {
+            items.extend(T::from_scalar(scalar));
+        }
+        Ok(Some(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// Reads a member that must be there, also if its type can be read from nothing.
+pub(super) fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Entries<T>, D::Error> {
-    Entries::deserialize(deserializer)
+) -> Result<T, D::Error> {
+    T::deserialize(deserializer)
 }
 
 /// Reads a result that is a page of a list.
 macro_rules! page {
-    ($result:ident, $field:ident: $item:ident, $kind:literal) => {
-        impl $crate::protocol::lenient::ListEntry for $item {
-            const KIND: &'static str = $kind;
+    ($result:ident, $members:ident, $field:ident: $item:ident, $kind:literal) => {
+        #[derive(serde::Deserialize)]
+        #[serde(
+            rename_all = "camelCase",
+            bound(deserialize = "L: serde::Deserialize<'de>, 'de: 'a")
+        )]
+        struct $members<'a, L> {
+            #[serde(deserialize_with = "crate::protocol::lenient::required")]
+            $field: L,
+            #[serde(borrow, default)]
+            next_cursor: $crate::protocol::lenient::Scalar<'a>,
+            #[serde(default, deserialize_with = "crate::protocol::lenient::scalar")]
+            ttl_ms: Option<i64>,
+            #[serde(default, deserialize_with = "crate::protocol::lenient::scalar")]
+            cache_scope: Option<$crate::protocol::CacheScope>,
+            #[serde(
+                default,
+                rename = "_meta",
+                deserialize_with = "crate::protocol::meta::lenient"
+            )]
+            meta: Option<alloc::boxed::Box<$crate::protocol::Meta>>,
         }
 
-        impl<'de> serde::Deserialize<'de> for $result {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                #[derive(serde::Deserialize)]
-                #[serde(rename_all = "camelCase")]
-                struct Members<'a> {
-                    #[serde(deserialize_with = "crate::protocol::lenient::entries")]
-                    $field: $crate::protocol::lenient::Entries<$item>,
-                    #[serde(borrow, default)]
-                    next_cursor: $crate::protocol::lenient::Scalar<'a>,
-                    #[serde(default, deserialize_with = "crate::protocol::lenient::scalar")]
-                    ttl_ms: Option<i64>,
-                    #[serde(default, deserialize_with = "crate::protocol::lenient::member")]
-                    cache_scope: Option<$crate::protocol::CacheScope>,
-                    #[serde(
-                        default,
-                        rename = "_meta",
-                        deserialize_with = "crate::protocol::lenient::member"
-                    )]
-                    meta: Option<alloc::boxed::Box<$crate::protocol::Meta>>,
-                }
-                let members = Members::deserialize(deserializer)?;
+        impl<L: Into<$crate::protocol::lenient::Entries<$item>>> From<$members<'_, L>> for $result {
+            fn from(members: $members<'_, L>) -> Self {
                 let $crate::protocol::lenient::Entries {
                     items,
                     mut left_out,
-                } = members.$field;
+                } = members.$field.into();
                 let next_cursor =
                     $crate::protocol::lenient::cursor(members.next_cursor, &mut left_out);
-                Ok(Self {
+                Self {
                     $field: items,
                     next_cursor,
                     ttl_ms: members.ttl_ms,
                     cache_scope: members.cache_scope,
                     meta: members.meta,
                     left_out,
-                })
+                }
             }
         }
+
+        $crate::protocol::lenient::with_entries!($result, $members<'_, _>, $item, $kind);
     };
 }
 pub(super) use page;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     CacheScope, ClientCapabilities, Implementation, Meta, ServerCapabilities, codes, lenient,
-    meta::has_meta,
+    meta::{self, has_meta},
 };
 use crate::jsonrpc::ErrorObject;
 
@@ -50,7 +50,7 @@ pub struct InitializeResult {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -82,7 +82,7 @@ pub struct DiscoverResult {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::scalar"
     )]
     pub cache_scope: Option<CacheScope>,
     /// The `_meta`; it names the server.
@@ -90,7 +90,7 @@ pub struct DiscoverResult {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }

@@ -6,17 +6,17 @@ use alloc::{
     format,
     string::String,
 };
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, DeserializeOwned, MapAccess, Visitor},
     ser::SerializeMap,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson,
+    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson, lenient,
     meta_key::{check_free, key},
 };
 use crate::jsonrpc::RequestId;
@@ -300,8 +300,26 @@ impl Serialize for Signed<'_> {
 
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MetaVisitor)
+        deserializer.deserialize_map(MetaVisitor::<Meant>(PhantomData))
     }
+}
+
+/// The `_meta` of what only has to be shown: a reserved key whose value has another shape is left out.
+pub(super) struct LenientMeta(Box<Meta>);
+
+impl<'de> Deserialize<'de> for LenientMeta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let meta = deserializer.deserialize_map(MetaVisitor::<Described>(PhantomData))?;
+        Ok(Self(Box::new(meta)))
+    }
+}
+
+/// Reads the `_meta` of what a server describes or returns.
+pub(super) fn lenient<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<Meta>>, D::Error> {
+    let meta: Option<LenientMeta> = lenient::object(deserializer)?;
+    Ok(meta.map(|LenientMeta(meta)| meta))
 }
 
 /// A key, taken from the text where it can be: the reserved ones are long and read often.
@@ -309,9 +327,53 @@ impl<'de> Deserialize<'de> for Meta {
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-struct MetaVisitor;
+/// How the values of reserved keys are read.
+trait Reserved {
+    fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
+        slot: &mut Option<T>,
+        key: &str,
+        map: &mut A,
+    ) -> Result<(), A::Error>;
+}
 
-impl<'de> Visitor<'de> for MetaVisitor {
+/// They count: one that cannot be read or stands twice is refused.
+enum Meant {}
+
+/// They describe: what cannot be read is left out.
+enum Described {}
+
+impl Reserved for Meant {
+    fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
+        slot: &mut Option<T>,
+        key: &str,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        if slot.replace(map.next_value()?).is_some() {
+            return Err(de::Error::custom(format_args!(
+                "{key:?} stands twice in _meta"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Reserved for Described {
+    fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
+        slot: &mut Option<T>,
+        _: &str,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        let value: Box<RawValue> = map.next_value()?;
+        if let Ok(value) = serde_json::from_str(value.get()) {
+            *slot = Some(value);
+        }
+        Ok(())
+    }
+}
+
+struct MetaVisitor<R>(PhantomData<R>);
+
+impl<'de, R: Reserved> Visitor<'de> for MetaVisitor<R> {
     type Value = Meta;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -322,14 +384,16 @@ impl<'de> Visitor<'de> for MetaVisitor {
         let mut meta = Meta::default();
         while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
             match &*name {
-                key::PROGRESS_TOKEN => fill(&mut meta.progress_token, &name, &mut map)?,
-                key::PROTOCOL_VERSION => fill(&mut meta.protocol_version, &name, &mut map)?,
-                key::CLIENT_INFO => fill(&mut meta.client_info, &name, &mut map)?,
-                key::CLIENT_CAPABILITIES => fill(&mut meta.client_capabilities, &name, &mut map)?,
-                key::LOG_LEVEL => fill(&mut meta.log_level, &name, &mut map)?,
-                key::SUBSCRIPTION_ID => fill(&mut meta.subscription_id, &name, &mut map)?,
-                key::SERVER_INFO => fill(&mut meta.server_info, &name, &mut map)?,
-                key::RELATED_TASK => fill(&mut meta.related_task, &name, &mut map)?,
+                key::PROGRESS_TOKEN => R::fill(&mut meta.progress_token, &name, &mut map)?,
+                key::PROTOCOL_VERSION => R::fill(&mut meta.protocol_version, &name, &mut map)?,
+                key::CLIENT_INFO => R::fill(&mut meta.client_info, &name, &mut map)?,
+                key::CLIENT_CAPABILITIES => {
+                    R::fill(&mut meta.client_capabilities, &name, &mut map)?
+                }
+                key::LOG_LEVEL => R::fill(&mut meta.log_level, &name, &mut map)?,
+                key::SUBSCRIPTION_ID => R::fill(&mut meta.subscription_id, &name, &mut map)?,
+                key::SERVER_INFO => R::fill(&mut meta.server_info, &name, &mut map)?,
+                key::RELATED_TASK => R::fill(&mut meta.related_task, &name, &mut map)?,
                 _ => {
                     let value = map.next_value()?;
                     meta.extra.insert(name.into_owned(), value);
@@ -349,17 +413,4 @@ fn entry<M: SerializeMap, T: Serialize>(
         Some(value) => map.serialize_entry(key, value),
         None => Ok(()),
     }
-}
-
-fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
-    slot: &mut Option<T>,
-    key: &str,
-    map: &mut A,
-) -> Result<(), A::Error> {
-    if slot.replace(map.next_value()?).is_some() {
-        return Err(de::Error::custom(format_args!(
-            "{key:?} stands twice in _meta"
-        )));
-    }
-    Ok(())
 }

@@ -61,8 +61,7 @@ pub use elicit::{
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse};
 pub use keyed::{InputResponses, Keyed};
-pub use lenient::LeftOutEntry;
-pub use lenient::reason;
+pub use lenient::{LeftOutEntry, ResultWithEntries, reason};
 pub use level::LoggingLevel;
 pub use lifecycle::{
     DiscoverResult, InitializeParams, InitializeResult, MissingCapability, UnsupportedVersion,

@@ -2,13 +2,13 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, Role,
     content::joined,
-    lenient::{self, Entries, ListEntry},
-    meta::has_meta,
+    lenient::{self, Entries},
+    meta::{self, has_meta},
 };
 
 /// A prompt.
@@ -49,7 +49,7 @@ pub struct Prompt {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -114,7 +114,7 @@ pub struct ListPromptsResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-lenient::page!(ListPromptsResult, prompts: Prompt, "prompt");
+lenient::page!(ListPromptsResult, PromptsPage, prompts: Prompt, "prompt");
 
 /// The parameters of `prompts/get`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -152,33 +152,28 @@ pub struct GetPromptResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-impl ListEntry for PromptMessage {
-    const KIND: &'static str = "message";
+#[derive(Deserialize)]
+struct Messages<L> {
+    #[serde(default, deserialize_with = "lenient::scalar")]
+    description: Option<String>,
+    messages: L,
+    #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
+    meta: Option<Box<Meta>>,
 }
 
-impl<'de> Deserialize<'de> for GetPromptResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Members {
-            #[serde(default, deserialize_with = "lenient::scalar")]
-            description: Option<String>,
-            messages: Entries<PromptMessage>,
-            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
-            meta: Option<Box<Meta>>,
-        }
-        let Members {
-            description,
-            messages,
-            meta,
-        } = Members::deserialize(deserializer)?;
-        Ok(Self {
-            description,
+impl<L: Into<Entries<PromptMessage>>> From<Messages<L>> for GetPromptResult {
+    fn from(read: Messages<L>) -> Self {
+        let messages = read.messages.into();
+        Self {
+            description: read.description,
             messages: messages.items,
-            meta,
+            meta: read.meta,
             left_out: messages.left_out,
-        })
+        }
     }
 }
+
+lenient::with_entries!(GetPromptResult, Messages<_>, PromptMessage, "message");
 
 has_meta! {
     Prompt, ListPromptsResult, GetPromptParams, GetPromptResult,

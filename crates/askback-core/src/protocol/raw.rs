@@ -264,6 +264,14 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
+/// Reads an object that only describes.
+pub(super) fn object<'de, D: Deserializer<'de>, T: From<RawObject>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let json = RawJson::deserialize(deserializer)?;
+    Ok(json.is_object().then(|| RawObject(json).into()))
+}
+
 /// Reads parameters; absent ones are read as an object without members.
 pub(super) fn decode_params<'a, T: Deserialize<'a>>(
     params: Option<&'a RawValue>,

@@ -2,13 +2,13 @@
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     Annotations, CacheScope, Icon, InputResponses, LeftOutEntry, Meta, ResourceContents,
     content::joined,
-    lenient::{self, Entries, ListEntry},
-    meta::has_meta,
+    lenient::{self, Entries},
+    meta::{self, has_meta},
 };
 
 /// A resource.
@@ -58,7 +58,7 @@ pub struct Resource {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::object"
     )]
     pub annotations: Option<Annotations>,
     /// The `_meta`.
@@ -66,7 +66,7 @@ pub struct Resource {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -111,7 +111,7 @@ pub struct ResourceTemplate {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::object"
     )]
     pub annotations: Option<Annotations>,
     /// The `_meta`.
@@ -119,7 +119,7 @@ pub struct ResourceTemplate {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -147,7 +147,7 @@ pub struct ListResourcesResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-lenient::page!(ListResourcesResult, resources: Resource, "resource");
+lenient::page!(ListResourcesResult, ResourcesPage, resources: Resource, "resource");
 
 /// The result of `resources/templates/list`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -172,7 +172,7 @@ pub struct ListResourceTemplatesResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-lenient::page!(ListResourceTemplatesResult, resource_templates: ResourceTemplate, "template");
+lenient::page!(ListResourceTemplatesResult, TemplatesPage, resource_templates: ResourceTemplate, "template");
 
 /// The parameters of `resources/read`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -211,33 +211,32 @@ pub struct ReadResourceResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-impl ListEntry for ResourceContents {
-    const KIND: &'static str = "content";
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reading<L> {
+    contents: L,
+    #[serde(default, deserialize_with = "lenient::scalar")]
+    ttl_ms: Option<i64>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
+    cache_scope: Option<CacheScope>,
+    #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
+    meta: Option<Box<Meta>>,
 }
 
-impl<'de> Deserialize<'de> for ReadResourceResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Members {
-            contents: Entries<ResourceContents>,
-            #[serde(default, deserialize_with = "lenient::scalar")]
-            ttl_ms: Option<i64>,
-            #[serde(default, deserialize_with = "lenient::member")]
-            cache_scope: Option<CacheScope>,
-            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
-            meta: Option<Box<Meta>>,
+impl<L: Into<Entries<ResourceContents>>> From<Reading<L>> for ReadResourceResult {
+    fn from(reading: Reading<L>) -> Self {
+        let contents = reading.contents.into();
+        Self {
+            contents: contents.items,
+            ttl_ms: reading.ttl_ms,
+            cache_scope: reading.cache_scope,
+            meta: reading.meta,
+            left_out: contents.left_out,
         }
-        let members = Members::deserialize(deserializer)?;
-        Ok(Self {
-            contents: members.contents.items,
-            ttl_ms: members.ttl_ms,
-            cache_scope: members.cache_scope,
-            meta: members.meta,
-            left_out: members.contents.left_out,
-        })
     }
 }
+
+lenient::with_entries!(ReadResourceResult, Reading<_>, ResourceContents, "content");
 
 has_meta! {
     Resource, ResourceTemplate, ListResourcesResult, ListResourceTemplatesResult,

@@ -19,7 +19,7 @@ use super::{
     TaskMetadata,
     content::{Blocks, joined},
     lenient::{self, Scalar},
-    meta::{HasMeta, has_meta},
+    meta::{self, HasMeta, has_meta},
     meta_key::key,
     raw,
 };
@@ -50,21 +50,21 @@ pub struct Tool {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "raw::object"
     )]
     pub output_schema: Option<Schema>,
     /// Hints about what it does (from 2025-03-26 on).
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::object"
     )]
     pub annotations: Option<ToolAnnotations>,
     /// How it may be called (2025-11-25).
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::object"
     )]
     pub execution: Option<ToolExecution>,
     /// Pictures for it (from 2025-11-25 on).
@@ -79,7 +79,7 @@ pub struct Tool {
         default,
         rename = "_meta",
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "meta::lenient"
     )]
     pub meta: Option<Box<Meta>>,
 }
@@ -134,7 +134,7 @@ pub struct ToolExecution {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
+        deserialize_with = "lenient::scalar"
     )]
     pub task_support: Option<TaskSupport>,
 }
@@ -174,7 +174,7 @@ pub struct ListToolsResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-lenient::page!(ListToolsResult, tools: Tool, "tool");
+lenient::page!(ListToolsResult, ToolsPage, tools: Tool, "tool");
 
 /// The parameters of `tools/call`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -230,7 +230,7 @@ impl<'de> Deserialize<'de> for CallToolResult {
             structured_content: Option<RawJson>,
             #[serde(borrow, default)]
             is_error: Scalar<'a>,
-            #[serde(default, rename = "_meta", deserialize_with = "lenient::member")]
+            #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
             meta: Option<Box<Meta>>,
         }
         let members = Members::deserialize(deserializer)?;

@@ -6,7 +6,7 @@ use askback_core::{
     protocol::{
         CallToolResult, CompleteResult, CreateMessageParams, CreateMessageResult, DetailedTask,
         GetPromptResult, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, ReadResourceResult, Task, TaskMetadata,
+        ListResourcesResult, ListToolsResult, ReadResourceResult, ResultWithEntries, Task, TaskMetadata,
     },
 };
 use serde_json::{Value, json};
@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 #[track_caller]
 fn check_entries(entries: Value, expected: &[&str], left_out: &[&str]) {
     let page = json!({"tools": entries, "nextCursor": null, "ttlMs": "soon", "cacheScope": 5, "_meta": []});
-    let list: ListToolsResult = serde_json::from_str(&page.to_string()).unwrap();
+    let text = page.to_string();
+    let list: ListToolsResult = serde_json::from_str(&text).unwrap();
+    assert_eq!(ListToolsResult::from_text(&text).unwrap(), list);
     assert_eq!(
         serde_json::from_value::<ListToolsResult>(page)
             .unwrap()
@@ -44,6 +46,14 @@ fn an_entry_that_cannot_be_used_is_left_out_alone() {
             "tool 5: expected a text, got a number",
             "tool 6 (`listed`): expected an object",
         ],
+    );
+    // A member that stands twice, which no `Value` has.
+    let twice = r#"{"tools":[{"name":"good","inputSchema":{}},{"name":"bad","inputSchema":{},"annotations":{"title":"a","title":"b"}}]}"#;
+    let list = ListToolsResult::from_text(twice).unwrap();
+    assert_eq!(list.tools.len(), 1);
+    assert_eq!(
+        list.left_out[0].to_string(),
+        "tool 2 (`bad`): `title` is given twice"
     );
     let long = "n".repeat(1 << 20);
     let page = json!({"tools": [{"name": long}]}).to_string();

@@ -16,7 +16,10 @@ use std::sync::{Mutex, PoisonError};
 use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
-    protocol::{CallToolResult, ClientRequest, GetPromptResult, Outcome, ReadResourceResult},
+    protocol::{
+        CallToolResult, ClientRequest, GetPromptResult, Outcome, ReadResourceResult,
+        ResultWithEntries,
+    },
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
@@ -53,6 +56,11 @@ type Checking<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
 /// The result type of a call.
 pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
+    /// Reads the text of a result.
+    fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
     /// The result of a tool, which has to fit its output schema.
     #[cfg(feature = "json-schema")]
     fn of_tool(&self) -> Option<&CallToolResult> {
@@ -67,9 +75,17 @@ impl CallResult for CallToolResult {
     }
 }
 
-impl CallResult for GetPromptResult {}
+impl CallResult for GetPromptResult {
+    fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        ResultWithEntries::from_text(text)
+    }
+}
 
-impl CallResult for ReadResourceResult {}
+impl CallResult for ReadResourceResult {
+    fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        ResultWithEntries::from_text(text)
+    }
+}
 
 enum Stage {
     Ready(Client, Box<ClientRequest>),
@@ -122,7 +138,7 @@ impl<T: CallResult> Future for PendingCall<T> {
             return checking.as_mut().poll(cx);
         }
         let received: Result<Received<T>, _> =
-            ready!(self.poll_outcome(cx)).and_then(Received::read);
+            ready!(self.poll_outcome(cx)).and_then(|raw| Received::read(raw, T::from_text));
         #[cfg(feature = "json-schema")]
         if let (Ok(result), Some(output)) = (&received, self.output.take())
             && let Some(of_tool) = result.of_tool()

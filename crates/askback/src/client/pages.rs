@@ -8,16 +8,17 @@ use askback_core::{
     protocol::{
         ClientRequest, LeftOutEntry, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, PaginatedParams, Prompt, Resource, ResourceTemplate,
-        ServerCapabilities, Tool,
+        ResultWithEntries, ServerCapabilities, Tool,
     },
 };
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{Client, ClientError, command::Command, received::read};
+use super::{
+    Client, ClientError,
+    command::Command,
+    received::{read, unreadable},
+};
 
 /// The entries that a server lists, and those that cannot be used. It is a `Vec` of the former.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +66,7 @@ impl<'a, T> IntoIterator for &'a List<T> {
 }
 
 /// A page of a list.
-pub(super) trait Page: DeserializeOwned {
+pub(super) trait Page: ResultWithEntries {
     type Item;
 
     /// The request for a page.
@@ -183,7 +184,7 @@ impl Client {
         let request = P::REQUEST(PaginatedParams { cursor, meta: None });
         let raw = self.request(request).await?;
         fetched.take::<P>(&raw, self.limits())?;
-        read(&raw)
+        P::from_text(raw.get()).map_err(|error| unreadable(&error, &raw))
     }
 
     /// All pages of a list, as far as a client goes along with it:

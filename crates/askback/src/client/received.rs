@@ -17,9 +17,12 @@ pub struct Received<T> {
     pub raw: Box<RawValue>,
 }
 
-impl<T: DeserializeOwned> Received<T> {
-    pub(super) fn read(raw: Box<RawValue>) -> Result<Self, ClientError> {
-        let value = read(&raw)?;
+impl<T> Received<T> {
+    pub(super) fn read(
+        raw: Box<RawValue>,
+        from_text: fn(&str) -> Result<T, serde_json::Error>,
+    ) -> Result<Self, ClientError> {
+        let value = from_text(raw.get()).map_err(|error| unreadable(&error, &raw))?;
         Ok(Self { value, raw })
     }
 }
