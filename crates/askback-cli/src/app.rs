@@ -9,7 +9,7 @@ use askback_host::{
     words,
 };
 use clap::{
-    Parser, Subcommand,
+    Arg, ArgAction, Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     error::{ContextKind, ContextValue},
 };
 
@@ -17,48 +17,128 @@ use clap::{
 use crate::commands::connections;
 use crate::{
     commands::{
-        answer, auth, call, check, complete, demo, doctor, inspect, list, new, open, prompt, read,
-        serve, servers, test, watch,
+        answer, call, check, demo, doctor, get, list, new, open, serve, servers, test, watch,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
+    models::ModelArgs,
+    sign_in::SignInArgs,
 };
 
 /// Open any MCP server, answer what it asks
 ///
-/// Without a command: a demonstration, with a travel agency to book a holiday at.
+/// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
+/// whatever it is; its end leaves, and cancels a question that is open. Without any word: a
+/// demonstration, with a travel agency to book a holiday at.
 #[derive(Debug, Parser)]
-#[command(name = "askback", version, max_term_width = 100)]
+#[command(
+    name = "askback",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  askback server.py\n  askback https://example.com/mcp"
+)]
 struct App {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    open: open::OpenArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Open(open::OpenArgs),
-    Call(call::CallArgs),
-    Answer(answer::AnswerArgs),
-    Prompt(prompt::PromptArgs),
-    Read(read::ReadArgs),
     List(list::ListArgs),
-    Complete(complete::CompleteArgs),
+    Call(call::CallArgs),
+    Get(get::GetArgs),
     Watch(watch::WatchArgs),
-    Inspect(inspect::InspectArgs),
+    Answer(answer::AnswerArgs),
+    Check(check::CheckArgs),
     Test(test::TestArgs),
     New(new::NewArgs),
-    Doctor(doctor::DoctorArgs),
-    Check(check::CheckArgs),
-    Auth(auth::AuthArgs),
-    #[cfg(feature = "connect")]
-    Connections(connections::ConnectionsArgs),
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
+    #[command(hide = true)]
+    Open(open::OpenArgs),
+    /// Show the help of a command or topic: sign-in, models, answers, exit-codes
+    Help {
+        /// A command, or sign-in, models, answers, exit-codes
+        topic: Option<String>,
+    },
+    Doctor(doctor::DoctorArgs),
+    #[cfg(feature = "connect")]
+    Connections(connections::ConnectionsArgs),
+}
+
+/// The command line. Its help says the same for `-h` and `--help`.
+fn command_line() -> clap::Command {
+    plain_help(App::command())
+}
+
+/// Puts what a command says at length behind its options, and leaves the options that have a heading to `askback help`.
+fn plain_help(command: clap::Command) -> clap::Command {
+    let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
+    let about = text(command.get_about()).unwrap_or_default();
+    let long = text(command.get_long_about()).unwrap_or_default();
+    let has_topics = command
+        .get_arguments()
+        .any(|arg| arg.get_help_heading().is_some());
+    let topics = has_topics.then(|| {
+        "`askback help sign-in` and `askback help models` list the options for these.".to_owned()
+    });
+    let behind = [
+        Some(long.strip_prefix(&about).unwrap_or(&long).trim().to_owned()),
+        topics,
+        text(command.get_after_help()),
+    ];
+    let behind: Vec<_> = behind
+        .into_iter()
+        .flatten()
+        .filter(|it| !it.is_empty())
+        .collect();
+    let shown = command
+        .about(about)
+        .long_about(None)
+        .after_help(behind.join("\n\n"));
+    let help = Arg::new("help").short('h').long("help").help("Print help");
+    shown
+        .disable_help_flag(true)
+        .arg(help.action(ArgAction::HelpShort))
+        .mut_args(|arg| {
+            let has_heading = arg.get_help_heading().is_some();
+            arg.hide(has_heading)
+        })
+        .mut_subcommands(plain_help)
+}
+
+/// Prints the help of a command, or of a group of options.
+fn print_help(topic: Option<&str>) -> Result<(), Error> {
+    let options = |add: fn(clap::Command) -> clap::Command| {
+        let group = clap::Command::new("askback").disable_help_flag(true);
+        add(group).help_template("{all-args}").max_term_width(100)
+    };
+    let mut all = command_line();
+    all.build();
+    let mut shown = match topic {
+        None => all,
+        Some("sign-in") => options(SignInArgs::augment_args),
+        Some("models") => options(ModelArgs::augment_args),
+        Some("answers") => return Ok(out::print_text(call::ANSWERS.into())?),
+        Some("exit-codes") => return Ok(out::print_text(call::EXIT_CODES.into())?),
+        Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
+            Error::usage(words!("there is no command `{}`", given(name)))
+                .hint("`askback help` lists the commands.")
+        })?,
+    };
+    Ok(out::print_text(shown.render_help().to_string().into())?)
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let app = App::try_parse().unwrap_or_else(|error| refused(error));
+    let app = command_line()
+        .try_get_matches()
+        .and_then(|matches| App::from_arg_matches(&matches))
+        .unwrap_or_else(|error| refused(error));
     let is_json = app.command.as_ref().is_some_and(Command::is_json);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -157,46 +237,41 @@ impl Command {
     /// Whether the result is to be JSON, and an error in its place, too.
     fn is_json(&self) -> bool {
         match self {
-            Self::Call(args) => args.json,
-            Self::Answer(args) => args.json,
-            Self::Prompt(args) => args.json,
-            Self::Read(args) => args.json,
             Self::List(args) => args.json,
-            Self::Complete(args) => args.json,
+            Self::Call(args) => args.json,
+            Self::Get(args) => args.json,
             Self::Watch(args) => args.json,
-            Self::Inspect(args) => args.json,
-            Self::Test(args) => args.is_json(),
-            Self::Doctor(args) => args.json,
+            Self::Answer(args) => args.json,
             Self::Check(args) => args.json,
+            Self::Doctor(args) => args.json,
+            Self::Test(args) => args.is_json(),
+            Self::Servers(args) => args.json,
             #[cfg(feature = "connect")]
             Self::Connections(args) => args.json,
-            Self::Servers(args) => args.json,
-            Self::Open(_) | Self::New(_) | Self::Auth(_) | Self::Serve(_) => false,
+            Self::Open(_) | Self::New(_) | Self::Serve(_) | Self::Help { .. } => false,
         }
     }
 }
 
 async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
     match app.command {
-        None => demo::run(outcome).await,
+        None if env::args_os().len() <= 1 => demo::run(outcome).await,
+        None => open::run(app.open, outcome).await,
         Some(Command::Open(args)) => open::run(args, outcome).await,
-        Some(Command::Call(args)) => call::run(args, outcome).await,
-        Some(Command::Answer(args)) => answer::run(args, outcome).await,
-        Some(Command::Prompt(args)) => prompt::run(args, outcome).await,
-        Some(Command::Read(args)) => read::run(args, outcome).await,
         Some(Command::List(args)) => list::run(args).await,
-        Some(Command::Complete(args)) => complete::run(args).await,
+        Some(Command::Call(args)) => call::run(args, outcome).await,
+        Some(Command::Get(args)) => get::run(args, outcome).await,
         Some(Command::Watch(args)) => watch::run(args).await,
-        Some(Command::Inspect(args)) => inspect::run(args).await,
+        Some(Command::Answer(args)) => answer::run(args, outcome).await,
+        Some(Command::Check(args)) => check::run(args, outcome).await,
+        Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
         Some(Command::Test(args)) => test::run(args, outcome).await,
         Some(Command::New(args)) => new::run(&args),
-        Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
-        Some(Command::Check(args)) => check::run(args, outcome).await,
-        Some(Command::Auth(args)) => auth::run(args).await,
+        Some(Command::Servers(args)) => servers::run(args).await,
+        Some(Command::Serve(args)) => serve::run(args).await,
+        Some(Command::Help { topic }) => print_help(topic.as_deref()),
         #[cfg(feature = "connect")]
         Some(Command::Connections(args)) => connections::run(args).await,
-        Some(Command::Servers(args)) => servers::run(args),
-        Some(Command::Serve(args)) => serve::run(args).await,
     }
 }
 

@@ -30,21 +30,19 @@ pub struct TargetArgs {
     /// The address of a server
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
-    /// Send this header to a server at a URL; may be given again. Others on this machine can read the
-    /// command line: write a secret as '${VAR}', in single quotes, for a variable
+    /// Send this header; may be given again. Others can read a command line: write a secret as '${VAR}'
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedHeader::read)]
     pub headers: Vec<TypedHeader>,
-    /// Set this variable of a server that is started here; may be given again. NAME alone has the value that it has
-    /// here, and '${VAR}' in a value, in single quotes, stands for a variable
+    /// Set this variable of a server that is started here; may be given again. NAME alone keeps its value
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = TypedVariable::read)]
     pub env: Vec<TypedVariable>,
-    /// A server of mcp.json; open takes several
+    /// A server of mcp.json; a conversation takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Vec<String>,
-    /// The file of servers; else mcp.json here or in a folder above, if it is yours and you agree
+    /// The file of servers [default: mcp.json here or in a folder above]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"])]
     pub config: Option<PathBuf>,
-    /// A client whose server it is, in the place of mcp.json
+    /// Take the server from the files of this client
     #[arg(
         long, value_enum, value_name = "CLIENT",
         conflicts_with_all = ["config", "url", "command"]
@@ -157,7 +155,7 @@ impl TargetArgs {
         } else if let [name, others @ ..] = &self.server[..] {
             if !others.is_empty() {
                 let error = Error::usage("several servers are named, and this is done with one");
-                return Err(error.hint("askback open talks to several at once."));
+                return Err(error.hint("a conversation talks to several at once."));
             }
             self.listed(name)?
         } else if let Some((program, args)) = self.command.split_first() {

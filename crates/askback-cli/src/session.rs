@@ -36,6 +36,7 @@ use tokio::time::sleep;
 pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
+    args,
     error::{Error, Kind},
     headers,
     locate::{Meant, TargetArgs},
@@ -69,34 +70,31 @@ const BUILD_LINES: u32 = 1024;
 pub struct SessionArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// The protocol revision to speak: auto, or one such as 2025-06-18
+    /// The protocol revision to speak, such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
     protocol: Speaks,
-    /// Let the server work in this folder without asking; may be given again
+    /// Let the server work in this folder; may be given again
     #[arg(long, value_name = "DIR")]
     roots: Vec<PathBuf>,
     /// Ask one question a line, for a screen reader or a simple terminal
     #[arg(long)]
     plain: bool,
-    /// Give a request up after so many seconds without a sign of progress, those of a person not
-    /// counted; else after 300
+    /// Give a request up after so many seconds without progress [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<u64>,
-    /// Show what the server writes to its standard error: show, hide, or write it to FILE; else what
-    /// it writes once it has started
+    /// Show or hide the standard error of the server, or write it to FILE
     #[arg(long, value_name = "show|hide|FILE", value_parser = StderrTo::read)]
     stderr: Option<StderrTo>,
-    /// Read messages of the server up to this size; else up to 32MiB
+    /// Read messages up to this size [default: 32MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::read)]
     max_message: Option<usize>,
-    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
+    /// Show each message as it travels, or write them to FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "", value_parser = Trace::read
     )]
     trace: Option<Trace>,
-    /// Play another client: a known one, a revision, or one without some of what this one can do,
-    /// such as codex, 2025-06-18, no-url; several with commas between them
+    /// Play another client: codex, 2025-06-18, no-url and others, with commas between several
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
     // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
@@ -239,7 +237,7 @@ impl SessionArgs {
         first: &mut String,
         others: &mut Vec<String>,
     ) -> Result<(), Error> {
-        if self.target.is_named() || others.first().is_none_or(|word| word.contains('=')) {
+        if self.target.is_named() || others.first().is_none_or(|word| args::names_one(word)) {
             return Ok(());
         }
         let server = std::mem::replace(first, others.remove(0));
@@ -631,7 +629,7 @@ pub fn failed(error: ClientError) -> Error {
 fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     match error {
         AuthorizationError::SignIn(SignInError::Unattended) => failed
-            .hint("Run askback inspect --url with its address at a terminal, and sign in there:")
+            .hint("Run askback list --url with its address at a terminal, and sign in there:")
             .hint("what that gives is kept for the runs after it, such as this one.")
             .hint(headers::HOW),
         AuthorizationError::NoRegistration(_) => {

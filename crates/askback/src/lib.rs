@@ -38,7 +38,7 @@
 //!   error: `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature
 //!   `http-server`, `run_http` serves over HTTP.
 //!
-//! Try it with the `askback` command, `askback open -- target/debug/files`, or name it in the `mcp.json`
+//! Try it with the `askback` command, `askback -- target/debug/files`, or name it in the `mcp.json`
 //! of a host: `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
 //!
 //! The guide is in `docs/guide` of the repository: `tutorial.md` takes ten minutes, `asking.md` is the one to read

@@ -240,7 +240,8 @@ async fn crash(
             Err("the server lives on".to_owned())
         }
         Servers::Http { travel, .. } => {
-            let inspect = Program::new(ASKBACK).args(["inspect", "--json", "--url", &travel.url]);
+            let inspect =
+                Program::new(ASKBACK).args(["list", "--all", "--json", "--url", &travel.url]);
             let inspect = inspect.args(["--protocol", run.revision.as_str()]);
             let ended = inspect
                 .run(LIMIT)

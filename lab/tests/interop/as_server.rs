@@ -69,8 +69,8 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
     let roots = place.path.join("roots");
     let command = Program::new(ASKBACK).env("XDG_STATE_HOME", place.path.join("state"));
     let command = match scenario {
-        Scenario::List => command.args(["inspect", "--json"]),
-        Scenario::Prompt => command.args(["prompt", "greeting", "name=Ada", "--json"]),
+        Scenario::List => command.args(["list", "--all", "--json"]),
+        Scenario::Prompt => command.args(["get", "greeting", "name=Ada", "--json"]),
         Scenario::Form => command.args(["call", "form"]).arg(format!("which={which}")),
         Scenario::Two | Scenario::Decline | Scenario::Cancel => command.args(["call", "two"]),
         Scenario::Sampling => command.args(["call", "sampling"]),

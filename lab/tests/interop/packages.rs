@@ -113,7 +113,8 @@ fn filesystem(place: &Place) -> Package {
         arguments: vec![folder.clone()],
         trials: vec![
             // It asks at once where it may work.
-            trial("lists", "", "list_allowed_directories").with(words(&["inspect", "--json"])),
+            trial("lists", "", "list_allowed_directories")
+                .with(words(&["list", "--all", "--json"])),
             trial("roots", "call list_allowed_directories", &folder)
                 .with(words(&["call", "list_allowed_directories"])),
             trial("a file written", "", "wrote").with(words(&write)),
@@ -197,7 +198,7 @@ impl Package {
                 .env("XDG_STATE_HOME", place.path.join("state"));
             // A run that only looks is asked nothing.
             let command = match trial.words[0].as_str() {
-                "inspect" => command,
+                "list" => command,
                 _ => command.arg("--answers").arg(&answers),
             };
             let ended = server.clone().behind(command.arg("--")).run(LIMIT).await?;

@@ -26,20 +26,17 @@ use crate::{
 };
 
 /// The format of an answers file.
-const ANSWERS: &str = "\
-Example: askback call server.py order_pizza size=large
-
-An answers file:
-  answers:               # the first rule that fits a question answers it
-    - when: {tool: book_holiday, key: wishes}
-      accept: {confirm_booking: true}
-    - when: {message: insurance}
-      decline: true
-    - when: {}           # everything else
-      cancel: true
-  sampling:
-    - reply: Take the 08:10.
-  roots: [./plans]       # seen from where the file lies
+pub const ANSWERS: &str = "\
+answers:               # the first rule that fits a question answers it
+  - when: {tool: book_holiday, key: wishes}
+    accept: {confirm_booking: true}
+  - when: {message: insurance}
+    decline: true
+  - when: {}           # everything else
+    cancel: true
+sampling:
+  - reply: Take the 08:10.
+roots: [./plans]       # seen from where the file lies
 
 A rule may ask for any of server (the name you gave it), tool, prompt, key, mode (form, url), host \
 (of a link), message (a part of it, or {regex: pattern}), fields (with only: true beside it, no others), \
@@ -47,18 +44,30 @@ tools (that a model is offered) and nth. It may wait (after), answer by turns (t
 (generate: true), say that a no is expected (expected: true), and how often it is asked (asked). The guide on \
 answers files has all of it.";
 
+/// The exit codes of the commands that call something.
+pub const EXIT_CODES: &str = "\
+0    done
+1    the tool reported an error, or the server answered with one
+2    usage
+3    a question was declined or cancelled, unless a rule expects it
+4    the connection failed, or the server broke the protocol
+5    a sign-in was needed and not completed
+6    a question was not answered
+7    the questions were not the ones that the answers file expects
+8    a question waits (--park)
+130  interrupted";
+
 /// Call a tool and print its result
 ///
 /// Questions and notes go to the standard error, the result alone to the standard output. At a
 /// terminal, arguments that the tool requires and that are missing are asked for. Without a terminal
 /// and without --answers, questions are cancelled.
 ///
-/// Exit codes: 0 done, 1 the tool reported an error or the server answered with one, 2 usage, 3 a question was declined or cancelled
-/// (even if the tool then succeeded, but where a rule expects it), 4 connection or protocol failure, 5
-/// sign-in was required but not completed, 6 a question was not answered by anybody, 7
-/// the questions were not those that the answers file expects, 8 a question waits (--park).
+/// `askback help answers` and `askback help exit-codes` say more.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = ANSWERS)]
+#[command(
+    after_help = "Examples:\n  askback call server.py order_pizza size=large\n  askback call order_pizza --answers answers.yaml --url https://example.com/mcp"
+)]
 pub struct CallArgs {
     /// The tool
     tool: String,

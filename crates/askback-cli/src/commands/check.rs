@@ -50,7 +50,7 @@ No tool is called that may change something, but for those named by --tool. Thei
 declined.
 
 Exit codes: 0 nothing that MUST be is broken but what --allow names, 1 something is, 2 usage, 4 the server cannot be \
-reached or understood, 5 sign-in is required (askback inspect --url URL signs in).";
+reached or understood, 5 sign-in is required (askback list --url URL signs in).";
 
 /// Try a server by the requirements of the protocol that can be seen from outside
 #[derive(Debug, Clone, clap::Args)]
@@ -204,7 +204,7 @@ fn failed(unchecked: Unchecked, reach: &Reach) -> Error {
             ),
         ),
         Unchecked::Unauthorized => Error::new(Kind::SignIn, "the server requires a sign-in")
-            .hint("Run askback inspect --url with its address at a terminal, and sign in there."),
+            .hint("Run askback list --url with its address at a terminal, and sign in there."),
         Unchecked::Unlisted { name, listed } => {
             lookup::no_tool(&name, listed.iter().map(String::as_str))
         }

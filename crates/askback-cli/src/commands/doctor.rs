@@ -32,7 +32,7 @@ Each step says ok, failed or not tried; the first that failed says what to do. N
 nothing is registered, and no tool is called.
 
 Exit codes: 0 nothing is wrong (there may be warnings), 1 a step failed, or there are warnings with \
---strict, 2 usage, 5 sign-in is required (askback inspect --url URL signs in).";
+--strict, 2 usage, 5 sign-in is required (askback list --url URL signs in).";
 
 /// Find out why a server cannot be used, and what is hard to use about it
 #[derive(Debug, Clone, clap::Args)]

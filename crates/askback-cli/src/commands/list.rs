@@ -1,15 +1,28 @@
-//! `askback list`: what a server offers.
+//! `askback list`: what a server is and offers, and what it suggests for an argument.
 
-use askback_host::page::out;
-
-use super::{
-    answers,
-    offers::{Offer, Offers},
-    print_as_json,
+use askback::client::{ClientError, List};
+use askback_core::{
+    jsonrpc::METHOD_NOT_FOUND,
+    protocol::{
+        Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
+        ServerCapabilities, Tool,
+    },
 };
+use askback_host::{
+    host::Host,
+    model::Asker,
+    page::{Page, Rows, Style, out},
+    plain::catalog,
+    text::{PeerText, given, line},
+    words,
+};
+use serde::Serialize;
+
+use super::{answers, print_as_json};
 use crate::{
+    args::{self, Given},
     error::Error,
-    session::{Session, SessionArgs},
+    session::{Session, SessionArgs, failed},
 };
 
 /// List the tools, prompts, resources and resource templates of a server
@@ -17,13 +30,24 @@ use crate::{
 /// As JSON it is one object, with a list under `tools`, `prompts`, `resources` and
 /// `resourceTemplates` for each kind that was asked for. A server that has none of a kind has an
 /// empty list.
+///
+/// With --complete, what the server suggests is printed, one a line: askback list server.py
+/// --complete review language=py. Further words are arguments that are known already.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Example: askback list server.py tools")]
+#[command(
+    after_help = "Examples:\n  askback list server.py tools\n  askback list https://example.com/mcp --all"
+)]
 pub struct ListArgs {
     /// The server, unless an option names it: a URL, a name in mcp.json, or a file such as server.py; then
     /// the kinds to list, or else all: tools, prompts, resources, templates
     #[arg(value_name = "[SERVER] KIND")]
     words: Vec<String>,
+    /// Say first what the server is: its name, revision, capabilities and instructions
+    #[arg(long)]
+    all: bool,
+    /// Print what the server suggests for an argument of this prompt or URI template
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    complete: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -37,24 +61,236 @@ pub struct ListArgs {
 ///
 /// Fails with the error that ended it early.
 pub async fn run(mut args: ListArgs) -> Result<(), Error> {
-    if args
-        .words
-        .first()
-        .is_some_and(|word| Offer::read(word).is_err())
-    {
+    let is_server = args.words.first().is_some_and(|word| match args.complete {
+        Some(_) => !args::names_one(word),
+        None => Offer::read(word).is_err(),
+    });
+    if is_server {
         args.session.name_by(&mut args.words)?;
+    }
+    if let Some(owner) = &args.complete {
+        return complete(owner, &args).await;
     }
     let kinds = args.words.iter().map(|word| Offer::read(word));
     let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let offers = Offers::list(&mut session, &kinds).await;
+    let described = offers.map(|offers| Described::new(args.all, &session, offers));
+    let asker = session.host.desk().asker().clone();
     session.close().await;
-    let offers = offers?;
-    if args.json {
-        return print_as_json(&offers);
+    let described = described?;
+    match args.json {
+        true => print_as_json(&described),
+        false => Ok(out::print(&described.rows(&asker))?),
     }
-    let mut page = out::stdout_page();
-    offers.put(&mut page);
-    Ok(out::print(&page.take().alone())?)
+}
+
+async fn complete(owner: &str, args: &ListArgs) -> Result<(), Error> {
+    let mut known = args::parse(&args.words)?;
+    if known.is_empty() {
+        let error = Error::usage("--complete needs the argument to complete");
+        return Err(error.hint("Write its name and the beginning of its value: language=py."));
+    }
+    let argument = known.remove(0);
+    let start = match argument.given {
+        Given::Text(start) => start,
+        Given::Json(_) => {
+            return Err(Error::usage(
+                "the beginning of a value is a text: key=value",
+            ));
+        }
+    };
+    let known = args::for_prompt(known);
+    let target = args.session.target()?;
+    let mut session = Session::open(target, &args.session, answers(None)?).await?;
+    let Session { client, host, .. } = &mut session;
+    // A URI has a colon, and the names of prompts hardly have one.
+    let reference = match owner.contains(':') {
+        true => Reference::resource(owner),
+        false => Reference::prompt(owner),
+    };
+    let completing = client.complete(reference, (&argument.key, &start), known);
+    let completed = match host.attend(completing).await {
+        Ok(completed) => completed.map_err(failed),
+        Err(interrupted) => Err(interrupted.into()),
+    };
+    if let (Ok(completion), false) = (&completed, args.json) {
+        match (completion.values.is_empty(), completion.has_more) {
+            (true, _) => host.page().note(Style::Dim, "the server suggests nothing"),
+            (false, Some(true)) => host.page().note(Style::Dim, "the server has more"),
+            _ => {}
+        }
+    }
+    session.close().await;
+    let completion = completed?;
+    match args.json {
+        true => print_as_json(&completion),
+        false if completion.values.is_empty() => Ok(()),
+        false => Ok(out::print_text(lines(&completion))?),
+    }
+}
+
+/// A list that a server may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Offer {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources.
+    Resources,
+    /// The resource templates.
+    Templates,
+}
+
+impl Offer {
+    /// Reads the name of a kind.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if it is none.
+    fn read(word: &str) -> Result<Self, Error> {
+        clap::ValueEnum::from_str(word, false).map_err(|_| {
+            let error = Error::usage(words!("{} is no kind of list", given(word)));
+            error
+                .hint("The kinds are tools, prompts, resources and templates.")
+                .hint("A server is written before them: askback list server.py tools.")
+        })
+    }
+}
+
+/// The lists of a server, as far as they were wanted.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Offers {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<Tool>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts: Option<Vec<Prompt>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<Vec<Resource>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_templates: Option<Vec<ResourceTemplate>>,
+}
+
+impl Offers {
+    /// Lists the offers of these kinds; all of them where none is named.
+    async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
+        let Session { client, host, .. } = session;
+        let can = client.capabilities();
+        // Tools are what a server is mostly for. The rest is looked for if it is declared or wanted by name.
+        let can_prompt = can.prompts.is_some() || wanted.contains(&Offer::Prompts);
+        let can_read = can.resources.is_some() || !wanted.is_empty();
+        let wants = |offer| wanted.is_empty() || wanted.contains(&offer);
+        let mut offers = Self::default();
+        if wants(Offer::Tools) {
+            offers.tools = Some(list(host, true, client.tools()).await?);
+        }
+        if wants(Offer::Prompts) {
+            offers.prompts = Some(list(host, can_prompt, client.prompts()).await?);
+        }
+        if wants(Offer::Resources) {
+            offers.resources = Some(list(host, can_read, client.resources()).await?);
+        }
+        if wants(Offer::Templates) {
+            let templates = client.resource_templates();
+            offers.resource_templates = Some(list(host, can_read, templates).await?);
+        }
+        Ok(offers)
+    }
+
+    /// Puts the lists on a page.
+    fn put(&self, page: &mut Page) {
+        if let Some(tools) = &self.tools {
+            catalog::tools(page, tools);
+        }
+        if let Some(prompts) = &self.prompts {
+            catalog::prompts(page, prompts);
+        }
+        match (&self.resources, &self.resource_templates) {
+            (Some(resources), templates) => {
+                let templates = templates.as_deref().unwrap_or_default();
+                catalog::resources(page, resources, templates);
+            }
+            (None, Some(templates)) => catalog::templates(page, templates),
+            (None, None) => {}
+        }
+    }
+}
+
+/// A list, if it is to be looked for. One that the server does not know is empty.
+async fn list<T>(
+    host: &mut Host,
+    is_sought: bool,
+    list: impl Future<Output = Result<List<T>, ClientError>>,
+) -> Result<Vec<T>, Error> {
+    if !is_sought {
+        return Ok(Vec::new());
+    }
+    match host.attend(list).await? {
+        Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
+        listed => Ok(listed.map_err(failed)?.items),
+    }
+}
+
+/// What is known of a server, as far as it was wanted.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Described {
+    #[serde(flatten)]
+    greeting: Option<Greeting>,
+    #[serde(flatten)]
+    offers: Offers,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Greeting {
+    server_info: Option<Implementation>,
+    protocol_version: &'static str,
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+}
+
+impl Described {
+    fn new(is_all: bool, session: &Session, offers: Offers) -> Self {
+        let client = &session.client;
+        let greeting = is_all.then(|| Greeting {
+            server_info: client.server_info(),
+            protocol_version: client.revision().as_str(),
+            instructions: client.instructions(),
+            capabilities: client.capabilities(),
+        });
+        Self { greeting, offers }
+    }
+
+    fn rows(&self, asker: &Asker) -> Rows {
+        let mut page = out::stdout_page();
+        if let Some(greeting) = &self.greeting {
+            let Greeting {
+                protocol_version,
+                capabilities,
+                instructions,
+                ..
+            } = greeting;
+            let instructions = instructions.as_deref();
+            catalog::identity(
+                &mut page,
+                asker,
+                protocol_version,
+                capabilities,
+                instructions,
+            );
+        }
+        self.offers.put(&mut page);
+        page.take().alone()
+    }
+}
+
+/// The suggestions, each on a line of its own.
+fn lines(completion: &Completion) -> PeerText {
+    let values: Vec<_> = completion.values.iter().map(|value| line(value)).collect();
+    values.join("\n").into()
 }

@@ -1,26 +1,22 @@
 //! The subcommands, each in a file of its own.
 
 pub mod answer;
-pub mod auth;
 pub mod call;
 pub mod check;
-pub mod complete;
 #[cfg(feature = "connect")]
 pub mod connections;
 pub mod demo;
 pub mod doctor;
-pub mod inspect;
+pub mod get;
 pub mod list;
 pub mod new;
-mod offers;
 pub mod open;
 mod park;
-pub mod prompt;
 mod protect;
-pub mod read;
 mod retry;
 pub mod serve;
 pub mod servers;
+mod sign_ins;
 pub mod test;
 pub mod watch;
 

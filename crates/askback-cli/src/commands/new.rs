@@ -59,9 +59,10 @@ const KEYWORDS: [&str; 50] = [
     "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Make a server to begin with: a tool that asks, its tests, a suite, an answers file, and a CI file
+/// Make a server to begin with
 ///
-/// It is a Cargo project in a new folder, which builds and passes as it is.
+/// It is a Cargo project in a new folder, which builds and passes as it is: a tool that asks, its tests, a
+/// suite, an answers file, and a CI file.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Example: askback new my-server --path ../askback")]
 pub struct NewArgs {
@@ -111,7 +112,7 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     for line in [
         words!("cd {}", given(name)),
         "cargo test".into(),
-        "askback open -- cargo run --quiet".into(),
+        "askback -- cargo run --quiet".into(),
         "askback test suite.yaml".into(),
     ] {
         page.note(Style::Strong, line);

@@ -1,4 +1,4 @@
-//! `askback open`: a conversation with a server.
+//! `askback TARGET`: a conversation with a server.
 
 use std::path::PathBuf;
 
@@ -24,18 +24,18 @@ use crate::{
 /// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Example: askback open server.py")]
+#[command(after_help = "Example: askback server.py")]
 pub struct OpenArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
     target: Option<String>,
-    /// Write calls, their questions and what came of them into this new file, as a suite
+    /// Record calls and their questions in this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Open all servers of the file that are not disabled
     #[arg(long, conflicts_with_all = ["target", "server", "url", "command", "name"])]
     all: bool,
-    /// Start the server again when a file in its folder changes, and make the last call again
+    /// Start the server again when a file changes, and make the last call again
     #[arg(long)]
     watch: bool,
     /// Watch these files and folders instead
@@ -71,7 +71,9 @@ impl OpenArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
-    args.session = args.session.named(args.target.take())?.asking_in_known();
+    let named = args.session.named(args.target.take());
+    let named = named.map_err(|error| error.hint("`askback help` lists the commands."))?;
+    args.session = named.asking_in_known();
     let Meant {
         mut targets,
         unused,

@@ -227,7 +227,7 @@ async fn serve_http(
     note(words!("the travel agency is at {}", given(&url)));
     if let Some(key) = &key {
         note(words!(
-            "it is for you alone: `askback open --url {}` opens it",
+            "it is for you alone: `askback --url {}` opens it",
             given(&url)
         ));
         note(words!(

@@ -1,4 +1,4 @@
-//! `askback servers`: the servers that the files of this folder and of other clients name.
+//! `askback servers`: the servers that the files of this folder and of other clients name, and sign-ins.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use clap::ValueEnum as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::print_as_json;
+use super::{print_as_json, sign_ins};
 use crate::{
     error::Error,
     listed::Listed,
@@ -24,10 +24,11 @@ use crate::{
         Document, Folders, KnownClient, Layout, Source, Unreadable, add_to_json, anchor, conceal,
         conceal_args, read_at, settle, unseen, without_inputs, write,
     },
+    sign_in::SignInArgs,
     target::Reach,
 };
 
-/// List the servers of this folder and of other clients, and import them
+/// List the servers of this folder and of other clients, import them, and sign out
 ///
 /// Files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, Goose and VS Code are looked for,
 /// beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
@@ -57,6 +58,22 @@ enum ServersCommand {
         /// Write secrets, too
         #[arg(long)]
         with_secrets: bool,
+    },
+    /// List the servers you are signed in to
+    SignIns {
+        #[command(flatten)]
+        sign_in: SignInArgs,
+    },
+    /// Sign out: give tokens back if the authorization server takes them, and forget them
+    SignOut {
+        /// The address of the server
+        #[arg(value_name = "URL", required_unless_present = "all")]
+        url: Option<String>,
+        /// Sign out of every server
+        #[arg(long, conflicts_with = "url")]
+        all: bool,
+        #[command(flatten)]
+        sign_in: SignInArgs,
     },
 }
 
@@ -89,8 +106,8 @@ struct Row<'a> {
 ///
 /// # Errors
 ///
-/// Fails where a file cannot be read or written, or names no such server.
-pub fn run(args: ServersArgs) -> Result<(), Error> {
+/// Fails if a file cannot be read or written, or names no such server, or a sign-in cannot be ended.
+pub async fn run(args: ServersArgs) -> Result<(), Error> {
     let folders = folders()?;
     match args.command {
         None => list(&folders, args.json),
@@ -99,6 +116,10 @@ pub fn run(args: ServersArgs) -> Result<(), Error> {
             from,
             with_secrets,
         }) => import(&folders, &names, from, with_secrets),
+        Some(ServersCommand::SignIns { sign_in }) => sign_ins::list(&sign_in),
+        Some(ServersCommand::SignOut { url, sign_in, .. }) => {
+            sign_ins::sign_out(url, &sign_in).await
+        }
     }
 }
 

@@ -175,7 +175,7 @@ async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscripti
     }
     let Some(subscription) = subscription.filter(|_| !watched.is_empty()) else {
         return Err(Error::usage("there is nothing to watch")
-            .hint("askback inspect shows whose changes the server tells of."));
+            .hint("askback list --all shows whose changes the server tells of."));
     };
     let nouns = Words::join(watched.iter().map(Change::noun), ", ");
     page.note(Style::Dim, words!("Watching {}. Ctrl-C ends it.", nouns));

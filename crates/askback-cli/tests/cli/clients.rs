@@ -191,7 +191,7 @@ vscode: ROOT/settings/Code/User/mcp.json
 #[test]
 fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     let place = Place::with_files("from");
-    let words = ["inspect", "--server", "local", "--from", "claude"];
+    let words = ["list", "--all", "--server", "local", "--from", "claude"];
     let unagreed = "ROOT/user/.claude.json was found and not named, and nobody has agreed to what it says of local:";
     place.says(&words, 2, &[unagreed, "| start sh -c 'printf"]);
     let text = r#"{"local":{"args":["-c","printf %s \"$TOKEN\" > given"],"command":"sh","env":{"TOKEN":"hush"}},"notes":{"headers":{"Authorization":"Bearer hush"},"type":"http","url":"https://notes.test/mcp?key=hush"}}"#;
@@ -217,12 +217,15 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
 
     // A file that is named was chosen.
     let config = path.display().to_string();
-    place.run(&["inspect", "--server", "local", "--config", &config], 4);
+    place.run(
+        &["list", "--all", "--server", "local", "--config", &config],
+        4,
+    );
     let config = place
         .path("settings/goose/config.yaml")
         .display()
         .to_string();
-    let words = ["inspect", "--server", "memory", "--config", &config];
+    let words = ["list", "--all", "--server", "memory", "--config", &config];
     place.says(
         &words,
         2,
@@ -230,9 +233,9 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     );
 
     let unknown = "claude-code has no server called `files`";
-    let words = ["inspect", "--server", "files", "--from", "claude"];
+    let words = ["list", "--all", "--server", "files", "--from", "claude"];
     place.says(&words, 2, &[unknown, "| shared, local, notes"]);
-    let words = ["inspect", "--server", "x", "--from", "vscode"];
+    let words = ["list", "--all", "--server", "x", "--from", "vscode"];
     place.says(
         &words,
         2,
@@ -244,7 +247,7 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
 fn a_yes_to_a_server_of_another_client_is_kept() {
     let place = Place::with_files("yes");
     let words = [
-        "inspect", "--plain", "--server", "local", "--from", "claude",
+        "list", "--all", "--plain", "--server", "local", "--from", "claude",
     ];
     let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_askback"))
         .args(words)

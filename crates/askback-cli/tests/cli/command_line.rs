@@ -24,7 +24,7 @@ fn check(args: &[&str], exit: i32, says: &str) {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    check(&["frobnicate"], 2, "unrecognized subcommand");
+    check(&["frobnicate"], 2, "`askback help` lists the commands");
     check(&["call"], 2, "<TOOL>");
     check(&["call", "book"], 2, "no server is named\n  Name a URL");
     check(
@@ -50,7 +50,7 @@ fn what_makes_no_sense_is_refused() {
     check(&["open", "./server"], 2, "./server is no server");
     check(&["doctor", "zoo"], 2, "such as -- zoo.");
     check(
-        &["inspect", "zoo", "--url", "http://a.example"],
+        &["list", "--all", "zoo", "--url", "http://a.example"],
         2,
         "nothing can follow",
     );
@@ -106,7 +106,11 @@ fn what_makes_no_sense_is_refused() {
         2,
         "cannot be used with",
     );
-    check(&["inspect", "--url", "example.com/mcp"], 2, "is no URL");
+    check(
+        &["list", "--all", "--url", "example.com/mcp"],
+        2,
+        "is no URL",
+    );
     check(&["serve", "hotels"], 2, "unrecognized subcommand");
     check(&["serve", "travel", "--page-size", "0"], 2, "--page-size");
     let token = ["serve", "travel", "--development-token", "alice=a"];
@@ -172,7 +176,7 @@ fn a_server_is_looked_for_in_the_folders_above() {
     let run = |name: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_askback"));
         let output = command
-            .args(["inspect", "--server", name])
+            .args(["list", "--all", "--server", name])
             .current_dir(&below)
             .output();
         output.expect("the command was built")
@@ -192,11 +196,25 @@ fn help_names_every_command() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
     let commands = [
-        "open", "call", "prompt", "read", "list", "complete", "watch", "inspect", "auth", "serve",
+        "list", "call", "get", "watch", "answer", "check", "test", "new", "servers", "serve",
+        "help",
     ];
     for command in commands {
-        assert!(stdout.contains(&format!("\n  {command}")), "{stdout}");
+        assert!(stdout.contains(&format!("\n  {command} ")), "{stdout}");
     }
+    // What is not listed there is.
+    for (topic, says) in [
+        ("call", "--answers"),
+        ("sign-in", "--client-id"),
+        ("models", "--model-url"),
+        ("answers", "accept:"),
+        ("exit-codes", "interrupted"),
+    ] {
+        let output = askback(&["help", topic]);
+        let help = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(help.contains(says), "{topic}: {help}");
+    }
+    assert_eq!(askback(&["help", "nothing"]).status.code(), Some(2));
     for command in commands.into_iter().chain(["serve travel"]) {
         let mut args: Vec<_> = command.split(' ').collect();
         args.push("--help");
@@ -240,10 +258,10 @@ fn a_server_is_named_by_a_word() {
         "book_holiday",
     );
     check(&["list", "--timeout", "20s", "./agency"], 0, "book_holiday");
-    check(&["inspect", "./agency"], 0, "Travel agency");
+    check(&["list", "--all", "./agency"], 0, "Travel agency");
     check(&["doctor", "./agency"], 0, "protocol");
     check(
-        &["read", "./agency", "travel://destinations"],
+        &["get", "./agency", "travel://destinations"],
         0,
         "Barcelona",
     );

@@ -107,17 +107,11 @@ fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
     }
     let program = r#"{"command": "/nonexist/${SECRET_V}/x"}"#;
     let folder = r#"{"command": "sh", "cwd": "/nonexist/${SECRET_V}/x"}"#;
-    for (command, exit) in [("inspect", 4), ("list", 4), ("check", 4), ("doctor", 1)] {
+    for (command, exit) in [("list", 4), ("check", 4), ("doctor", 1)] {
         check(&[command], program, exit);
         check(&[command, "--json"], program, exit);
     }
-    for (command, exit) in [
-        ("inspect", 4),
-        ("list", 4),
-        ("open", 4),
-        ("check", 4),
-        ("doctor", 1),
-    ] {
+    for (command, exit) in [("list", 4), ("open", 4), ("check", 4), ("doctor", 1)] {
         check(&[command], folder, exit);
     }
     check(&["doctor", "--json"], folder, 1);
@@ -363,7 +357,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
     );
     let scratch = Scratch::new("no-tls");
     let suite = scratch.file("suite.yaml", "cases: [{name: it lists, list: tools}]");
-    for words in [&["inspect"][..], &["check"], &["test", &suite]] {
+    for words in [&["list", "--all"][..], &["check"], &["test", &suite]] {
         let ran = Run::new("inspect-tls", words).and(&["--url", &secure]);
         let ran = ran.run().expect(4);
         let said = format!("{}{}", ran.stdout, ran.stderr);
@@ -473,7 +467,7 @@ fn a_sign_in_is_looked_into_and_not_begun() {
         protocol["says"]
             .as_str()
             .expect("a text")
-            .contains("askback inspect --url")
+            .contains("askback list --url")
     );
     let ran = Run::new("check-sign-in", &["check"]).and(&at).run();
     ran.expect(5).says("the server requires a sign-in");

@@ -75,10 +75,12 @@ fn a_holiday_is_booked_over_http() {
         let run = book("http-mute", protocol).answers(BOOK);
         run.and(&["--url", &agency.url]).run().expect(1);
     }
-    let ran = Run::new("http-inspect", &["inspect", "--url", &agency.url]).run();
+    let ran = Run::new("http-inspect", &["list", "--all", "--url", &agency.url]).run();
     ran.expect(0).prints("book_holiday");
     let config = json!({"mcpServers": {"agency": {"type": "http", "url": agency.url}}});
-    let listed = ["inspect", "--server", "agency", "--config", "mcp.json"];
+    let listed = [
+        "list", "--all", "--server", "agency", "--config", "mcp.json",
+    ];
     let run = Run::new("http-listed", &listed);
     run.scratch.file("mcp.json", &config.to_string());
     run.run().expect(0).prints("book_holiday").says(&agency.url);
@@ -89,7 +91,7 @@ fn an_address_where_nobody_is_is_4() {
     // Nothing listens on port 1, and nothing is sent there.
     let run = Run::new(
         "http-nobody",
-        &["inspect", "--url", "http://127.0.0.1:1/mcp"],
+        &["list", "--all", "--url", "http://127.0.0.1:1/mcp"],
     );
     run.run().expect(4).says("the server cannot be reached");
 }
@@ -295,7 +297,7 @@ fn folders_come_from_the_command_line_or_the_file() {
 #[test]
 fn a_prompt_is_printed() {
     let words = [
-        "prompt",
+        "get",
         "plan_vacation",
         "destination=Barcelona",
         "days=7",
@@ -303,7 +305,7 @@ fn a_prompt_is_printed() {
     ];
     let ran = Run::new("prompt", &words).on_travel();
     ran.expect(0).prints("[user]\n").prints("Barcelona");
-    Run::new("prompt-missing", &["prompt", "plan_vacation"])
+    Run::new("prompt-missing", &["get", "plan_vacation"])
         .on_travel()
         .expect(2)
         .says("destination=…");
@@ -318,7 +320,7 @@ fn a_prompt_is_printed() {
         .on_travel()
         .expect(0)
         .says("sent, though the prompt has no argument | destnation");
-    Run::new("prompt-unknown", &["prompt", "plan"])
+    Run::new("prompt-unknown", &["get", "plan"])
         .on_travel()
         .expect(2)
         .says("plan_vacation");
@@ -329,14 +331,14 @@ fn a_server_is_inspected() {
     for protocol in ASKING.into_iter().chain(MUTE) {
         let run = Run::new(
             &format!("inspect-{protocol}"),
-            &["inspect", "--protocol", protocol],
+            &["list", "--all", "--protocol", protocol],
         );
         let ran = run.on_travel().expect(0);
         ran.prints("| book_holiday")
             .prints("| /plan_vacation")
             .prints("travel://destinations");
     }
-    let ran = Run::new("inspect-json", &["inspect", "--json"])
+    let ran = Run::new("inspect-json", &["list", "--all", "--json"])
         .on_travel()
         .expect(0);
     let inspected = ran.json();
@@ -349,7 +351,9 @@ fn a_server_is_inspected() {
 
 #[test]
 fn a_server_of_mcp_json_is_started() {
-    let listed = ["inspect", "--server", "agency", "--config", "mcp.json"];
+    let listed = [
+        "list", "--all", "--server", "agency", "--config", "mcp.json",
+    ];
     let run = Run::new("mcp-json", &listed);
     let servers = json!({"mcpServers": {"agency": {
         "command": ASKBACK, "args": ["serve", "travel", "--page-size", "2"],
@@ -412,7 +416,10 @@ fn a_server_that_is_none_is_a_failure() {
 
 #[test]
 fn a_revision_the_server_does_not_speak_is_a_failure() {
-    let run = Run::new("revision", &["inspect", "--protocol", "2025-06-18", "--"]);
+    let run = Run::new(
+        "revision",
+        &["list", "--all", "--protocol", "2025-06-18", "--"],
+    );
     run.and(&[ASKBACK, "serve", "travel", "--protocol", "2026-07-28"])
         .run()
         .expect(4);
@@ -483,7 +490,8 @@ fn a_model_that_calls_tools_is_played_by_a_rule() {
 #[test]
 fn a_question_nobody_answers_is_no_failure_of_inspect() {
     let words = [
-        "inspect",
+        "list",
+        "--all",
         "--protocol",
         "2025-06-18",
         "--",
@@ -502,7 +510,9 @@ fn a_question_nobody_answers_is_no_failure_of_inspect() {
 fn a_server_is_given_no_secret_of_ours() {
     let run = Run::new(
         "secrets",
-        &["inspect", "--server", "curious", "--config", "mcp.json"],
+        &[
+            "list", "--all", "--server", "curious", "--config", "mcp.json",
+        ],
     );
     let servers = json!({"mcpServers": {
         "curious": {

@@ -83,7 +83,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "/call login\n/call login user=ada\n",
     );
     check(
-        "prompt",
+        "get",
         "/enter",
         true,
         "Got | /enter user=ada",

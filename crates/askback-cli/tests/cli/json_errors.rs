@@ -45,7 +45,7 @@ fn an_error_is_one_object_in_place_of_the_result() {
     assert_eq!(told["hints"], json!(["Those are what the server has."]));
 
     let atlantis = "travel://destinations/Atlantis";
-    let read = ["read", atlantis, "--json", "--protocol", "2025-11-25"];
+    let read = ["get", atlantis, "--json", "--protocol", "2025-11-25"];
     let told = error(on_travel("server", &read), 1, "server");
     assert_eq!(told["server"]["code"], json!(-32002), "{told}");
     assert!(told["server"]["message"].is_string(), "{told}");
@@ -57,13 +57,13 @@ fn an_error_is_one_object_in_place_of_the_result() {
         "connection",
     );
     assert_eq!(told["message"], "the server cannot be reached");
-    let unspoken = ["inspect", "--json", "--protocol", "2025-06-18"];
+    let unspoken = ["list", "--all", "--json", "--protocol", "2025-06-18"];
     let newest = [ASKBACK, "serve", "travel", "--protocol", "2026-07-28"];
     error(on("unspoken", &unspoken, &newest), 4, "protocol");
-    let complete = ["complete", "prompt", "nobody", "x", "--json"];
+    let complete = ["list", "--complete", "nobody", "x=", "--json"];
     error(on_travel("complete", &complete), 1, "server");
     error(
-        on_travel("prompt", &["prompt", "plan_vacation", "--json"]),
+        on_travel("prompt", &["get", "plan_vacation", "--json"]),
         2,
         "usage",
     );

@@ -225,11 +225,11 @@ fn what_is_readable_of_a_prompt_and_a_resource_is_shown() {
         let run = Run::new("odd-parts", words);
         run.and(&["--", "sh", "-c", &script]).run()
     };
-    run(&["prompt", "p"])
+    run(&["get", "p"])
         .expect(4)
         .prints("fine")
         .says("breaks the protocol");
-    run(&["read", "a://b"])
+    run(&["get", "a://b"])
         .expect(4)
         .prints("fine")
         .says("breaks the protocol");

@@ -77,13 +77,13 @@ fn a_person_is_asked_for_what_is_missing() {
     // A call to which nothing is missing is made.
     check(&["call", "t", "nights=7", "city=Rome"], &[], 0, call);
     let got = r#"| given {"city":"Rome"}"#;
-    check(&["prompt", "p"], &["", "Rome", "", ""], 0, got);
-    check(&["prompt", "p", "city=Rome"], &[], 0, got);
+    check(&["get", "p"], &["", "Rome", "", ""], 0, got);
+    check(&["get", "p", "city=Rome"], &[], 0, got);
     let asked = r#"| given {"city":"Rome?"}"#;
-    check(&["prompt", "p"], &["", "Rome?", "", ""], 0, asked);
+    check(&["get", "p"], &["", "Rome?", "", ""], 0, asked);
     let cancelled = "askback: arguments are missing, and the question for them was cancelled";
     check(&["call", "t"], &["/cancel"], 3, cancelled);
-    check(&["prompt", "p"], &["/cancel"], 3, cancelled);
+    check(&["get", "p"], &["/cancel"], 3, cancelled);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn without_a_person_nothing_is_asked_for() {
     // What is missing is the server's affair, which knows its tool.
     let ran = alone("call", &["call", "t", "nights=7"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":7}\n");
-    let ran = alone("prompt", &["prompt", "p"]).expect(2);
+    let ran = alone("prompt", &["get", "p"]).expect(2);
     ran.says("the prompt needs more arguments: add these\n  | city=…");
 }
 

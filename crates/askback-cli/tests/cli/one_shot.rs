@@ -24,19 +24,16 @@ fn on_travel(name: &str, words: &[&str]) -> Ran {
 fn a_resource_is_read() {
     let uri = "travel://destinations";
     for revision in ALL {
-        let words = ["read", uri, "--protocol", revision];
+        let words = ["get", uri, "--protocol", revision];
         let ran = on_travel(&format!("read-{revision}"), &words).expect(0);
         let text = ran.stdout;
-        let json = on_travel(
-            "read-json",
-            &["read", uri, "--json", "--protocol", revision],
-        );
+        let json = on_travel("read-json", &["get", uri, "--json", "--protocol", revision]);
         let result = json.expect(0).json();
         // The text alone, so that it can go to a file.
         assert_eq!(result["contents"][0]["text"], json!(text.trim_end()));
     }
     let nowhere = "travel://destinations/Atlantis";
-    let ran = on_travel("read-nowhere", &["read", nowhere]);
+    let ran = on_travel("read-nowhere", &["get", nowhere]);
     ran.expect(1).says("the server answered with error");
 }
 
@@ -78,22 +75,28 @@ fn lists_are_those_that_were_asked_for() {
 
 #[test]
 fn an_argument_is_completed() {
-    let prompt = ["complete", "prompt", "plan_vacation", "destination"];
-    let ran = on_travel("complete", &[&prompt[..], &["ba"]].concat()).expect(0);
+    let prompt = ["list", "--complete", "plan_vacation"];
+    let ran = on_travel("complete", &[&prompt[..], &["destination=ba"]].concat()).expect(0);
     assert_eq!(ran.stdout, "Barcelona\n");
     let template = [
-        "complete",
-        "template",
+        "list",
+        "--complete",
         "travel://destinations/{name}",
-        "name",
-        "Ky",
+        "name=Ky",
         "--json",
     ];
     let ran = on_travel("complete-json", &template).expect(0);
     assert_eq!(ran.json()["values"], json!(["Kyoto"]));
-    let ran = on_travel("complete-none", &[&prompt[..], &["qq"]].concat()).expect(0);
+    let ran = on_travel(
+        "complete-none",
+        &[&prompt[..], &["destination=qq"]].concat(),
+    )
+    .expect(0);
     assert_eq!(ran.says("the server suggests nothing").stdout, "");
-    on_travel("complete-unknown", &["complete", "prompt", "nobody", "x"]).expect(1);
+    on_travel("complete-unknown", &["list", "--complete", "nobody", "x="]).expect(1);
+    on_travel("complete-nothing", &prompt)
+        .expect(2)
+        .says("needs the argument");
 }
 
 /// A server that tells of changes as soon as a resource is subscribed to. Its first argument are its
@@ -270,11 +273,14 @@ done
 
 #[test]
 fn a_command_that_cannot_be_done_says_what_is_missing() {
-    let ran = Run::new("one-shot-none", &["read", "a://b"]).run();
+    let ran = Run::new("one-shot-none", &["get", "a://b"]).run();
     ran.expect(2).says("no server is named");
-    let word = Run::new("one-shot-word", &["complete", "prompt", "p", "a", "b", "c"]);
-    word.and(&["--", ASKBACK])
-        .run()
-        .expect(2)
-        .says("`c` is no argument");
+    let words = ["list", "--complete", "p", "a=b", "c"];
+    let ran = Run::new("one-shot-word", &words)
+        .and(&["--", ASKBACK])
+        .run();
+    ran.expect(2).says("`c` is no argument");
+    let words = ["get", "a://b", "c=d"];
+    let ran = Run::new("one-shot-uri", &words).and(&["--", ASKBACK]).run();
+    ran.expect(2).says("a resource has no arguments");
 }

@@ -59,14 +59,16 @@ fn values_of_variables_are_given_and_not_shown() {
     let place = Place::new("variables", FILE);
     let config = ["--config", &place.file()];
     for server in ["variable", "argument"] {
-        let (exit, stderr) = place.run(&[&["inspect", "--server", server], &config[..]].concat());
+        let (exit, stderr) =
+            place.run(&[&["list", "--all", "--server", server], &config[..]].concat());
         assert_eq!(exit, Some(4), "{stderr}");
         let given = fs::read_to_string(place.given()).expect("it ran");
         assert_eq!(given, "hush", "{server}");
         fs::remove_file(place.given()).expect("it is ours");
         assert!(!stderr.contains("hush"), "{stderr}");
     }
-    let (exit, stderr) = place.run(&[&["inspect", "--server", "unset"], &config[..]].concat());
+    let (exit, stderr) =
+        place.run(&[&["list", "--all", "--server", "unset"], &config[..]].concat());
     assert_eq!(exit, Some(2), "{stderr}");
     for says in [
         "mcp.json: the file takes a value from this variable",
@@ -91,7 +93,7 @@ fn what_is_agreed_to_is_the_text_of_the_file() {
     #[track_caller]
     fn check(server: &str, says: &[&str]) {
         let place = Place::new(&format!("agreed-{server}"), FILE);
-        let (exit, stderr) = place.run(&["inspect", "--server", server]);
+        let (exit, stderr) = place.run(&["list", "--all", "--server", server]);
         assert_eq!(exit, Some(2), "{stderr}");
         assert!(!place.given().exists(), "{stderr}");
         assert!(!stderr.contains("hush"), "{stderr}");
@@ -127,7 +129,7 @@ fn what_is_agreed_to_is_the_text_of_the_file() {
 fn a_person_types_a_secret_unseen() {
     let place = Place::new("input", FILE);
     let config = place.file();
-    let words = ["inspect", "--server", "input", "--config", &config];
+    let words = ["list", "--all", "--server", "input", "--config", &config];
     let mut terminal = Terminal::open(&words, 80);
     terminal
         .until("| The key")

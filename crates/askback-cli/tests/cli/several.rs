@@ -202,7 +202,7 @@ fn what_is_done_with_one_server_takes_no_more() {
     }
     let two = ["--server", "a", "--server", "b"];
     check(
-        &[&["inspect"], &two[..]].concat(),
+        &[&["list", "--all"], &two[..]].concat(),
         "several servers are named, and this is done with one",
     );
     check(
@@ -330,7 +330,7 @@ fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
         assert!(is_in_wrapped(&words, listed), "{listed}");
     }
     assert!(told.contains("\n  Give it another name in the file."));
-    let words = ["inspect", "--server", "a ", "--config", &file];
+    let words = ["list", "--all", "--server", "a ", "--config", &file];
     Run::new("unseen-named", &words)
         .run()
         .expect(2)

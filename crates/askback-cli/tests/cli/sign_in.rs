@@ -233,7 +233,7 @@ fn a_person_signs_in_once_and_out_again() {
     // The next one needs nobody.
     let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
     assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{shown}");
-    let (code, listed, _) = desk.run(&["auth", "list"]);
+    let (code, listed, _) = desk.run(&["servers", "sign-ins"]);
     assert_eq!(code, Some(0));
     assert_eq!(
         listed,
@@ -246,16 +246,16 @@ fn a_person_signs_in_once_and_out_again() {
         assert!(!listed.contains(secret) && !screen.contains(secret));
     }
 
-    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     assert!(
         shown.contains("signed out; the tokens are good for nothing now."),
         "{shown}"
     );
     assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
-    let (_, listed, _) = desk.run(&["auth", "list"]);
+    let (_, listed, _) = desk.run(&["servers", "sign-ins"]);
     assert_eq!(listed, "You are signed in to no server.\n");
-    let (_, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    let (_, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert!(shown.contains("you were not signed in."), "{shown}");
 }
 
@@ -274,7 +274,7 @@ fn one_server_that_stays_keeps_no_other() {
     });
     desk.keep(&kept);
 
-    let (code, _, shown) = desk.run(&["auth", "logout", "--all"]);
+    let (code, _, shown) = desk.run(&["servers", "sign-out", "--all"]);
     assert_eq!(code, Some(5), "{shown}");
     assert!(shown.contains("you are still signed in"), "{shown}");
     assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
@@ -312,7 +312,7 @@ fn a_log_out_stays_while_another_process_runs() {
     desk.keep_tokens();
     let mut talk = desk.open(&[]);
     talk.until("MCP 2026-07-28");
-    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     // An authorization server that takes no notice of it.
     desk.issuer.rotate(0);
@@ -321,7 +321,7 @@ fn a_log_out_stays_while_another_process_runs() {
     let (code, _, screen) = talk.end();
     assert_eq!(code, Some(5), "{screen}");
     assert_eq!(desk.issuer.count("/token"), 0);
-    let (_, listed, _) = desk.run(&["auth", "list"]);
+    let (_, listed, _) = desk.run(&["servers", "sign-ins"]);
     assert_eq!(listed, "You are signed in to no server.\n");
 }
 
@@ -431,7 +431,7 @@ fn without_a_terminal_the_command_says_what_to_do() {
         let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
         assert_eq!((code, &*printed), (Some(5), ""), "{shown}");
         assert!(is_in_wrapped(why, &shown), "{shown}");
-        let advice = "Run askback inspect --url";
+        let advice = "Run askback list --url";
         assert_eq!(shown.contains(advice), is_sign_in_advised, "{shown}");
         assert!(shown.contains("--header 'Authorization"), "{shown}");
         // Nor does it leave traces.
@@ -493,7 +493,7 @@ fn a_person_names_the_client_where_none_can_register() {
     let (code, _, screen) = talk.end();
     assert_eq!(code, Some(0), "{screen}");
     // Signed out of, it is known all the same.
-    let (code, _, shown) = desk.run(&["auth", "logout", "--url", "URL"]);
+    let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     let mut talk = desk.open(&[]);
     talk.say("yes");
@@ -553,7 +553,7 @@ fn a_secret_of_the_environment_is_for_a_named_issuer() {
         "--client-issuer URL",
     ];
     assert!(says.iter().all(|words| shown.contains(words)), "{shown}");
-    let logout = ["auth", "logout", "--url", &server, "--client-id", "mine"];
+    let logout = ["servers", "sign-out", &server, "--client-id", "mine"];
     assert_eq!(run(&logout).0, Some(2));
     assert!(!shown.contains("hush") && desk.issuer.heard("/mcp").is_empty());
     // With an issuer it goes on, to where nobody can sign in; and so it does without a client.

@@ -45,7 +45,7 @@ impl Place {
     fn run(&self, words: &[&str]) -> (Option<i32>, String, bool) {
         let seen = self.path("seen");
         let output = Command::new(env!("CARGO_BIN_EXE_askback"))
-            .arg("inspect")
+            .args(["list", "--all"])
             .args(words)
             .current_dir(self.path("project/below"))
             .env("SEEN", &seen)
@@ -278,7 +278,7 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
     let place = Place::new("once");
     let talk = |says: &str, asks: bool| {
         let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_askback"))
-            .args(["inspect", "--plain", "--server", "one"])
+            .args(["list", "--all", "--plain", "--server", "one"])
             .current_dir(place.path("project"))
             .env("SEEN", place.path("seen"))
             .env("XDG_STATE_HOME", place.path("state"))

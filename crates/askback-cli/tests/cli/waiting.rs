@@ -26,7 +26,7 @@ fn a_server_that_does_not_answer_is_named_while_it_is_waited_for() {
         assert!(shown.ends_with(&end), "{shown}");
     }
     thread::scope(|scope| {
-        for words in [&["inspect"][..], &["call", "x"]] {
+        for words in [&["list", "--all"][..], &["call", "x"]] {
             scope.spawn(move || {
                 let words = [words, &SILENT].concat();
                 let ran = on_zoo(words[0], &words, "exec sleep 60");
@@ -34,7 +34,7 @@ fn a_server_that_does_not_answer_is_named_while_it_is_waited_for() {
             });
         }
         // The words of a file are not the person's.
-        let listed = ["inspect", "--server", "zoo", "--config", "mcp.json"];
+        let listed = ["list", "--all", "--server", "zoo", "--config", "mcp.json"];
         let run = Run::new("waiting-listed", &listed).and(&SILENT);
         let servers = r#"{"mcpServers": {"zoo": {"command": "sleep", "args": ["60"]}}}"#;
         run.scratch.file("mcp.json", servers);
@@ -44,7 +44,9 @@ fn a_server_that_does_not_answer_is_named_while_it_is_waited_for() {
 
 #[test]
 fn a_server_that_answers_at_once_is_not_waited_for_aloud() {
-    let ran = Run::new("waiting-not", &["inspect"]).on_travel().expect(0);
+    let ran = Run::new("waiting-not", &["list", "--all"])
+        .on_travel()
+        .expect(0);
     assert!(!ran.stderr.contains("Waiting"), "{}", ran.stderr);
 }
 
@@ -61,7 +63,7 @@ fn a_server_that_exits_is_told_with_its_code_and_its_last_lines() {
 #[test]
 fn the_last_lines_of_many_are_shown() {
     let many = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i. >&2; done; exit 7";
-    let ran = on_zoo("many", &["inspect", "--protocol", "2025-11-25"], many).expect(4);
+    let ran = on_zoo("many", &["list", "--all", "--protocol", "2025-11-25"], many).expect(4);
     let shown: Vec<_> = ran
         .stderr
         .lines()

@@ -6,7 +6,8 @@ use askback_core::{
     protocol::{
         CallToolResult, CompleteResult, CreateMessageParams, CreateMessageResult, DetailedTask,
         GetPromptResult, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, ReadResourceResult, ResultWithEntries, Task, TaskMetadata,
+        ListResourcesResult, ListToolsResult, ReadResourceResult, ResultWithEntries, Task,
+        TaskMetadata,
     },
 };
 use serde_json::{Value, json};

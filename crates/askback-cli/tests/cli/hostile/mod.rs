@@ -406,14 +406,14 @@ const SINGLE: [&[&str]; 14] = [
     &["call", "v0", "--json"],
     &["call", "u0"],
     &["call", "nobody"],
-    &["prompt", "p0"],
-    &["prompt", "w0"],
-    &["inspect"],
-    &["inspect", "--json"],
-    &["read", "travel://a"],
+    &["get", "p0"],
+    &["get", "w0"],
+    &["list", "--all"],
+    &["list", "--all", "--json"],
+    &["get", "travel://a"],
     &["list"],
     &["list", "tools", "templates", "--json"],
-    &["complete", "prompt", "p0", "to"],
+    &["list", "--complete", "p0", "to="],
     &["watch", "travel://a", "--lists", "--count", "4"],
     &["watch", "travel://a", "--count", "1", "--json"],
 ];
@@ -481,7 +481,7 @@ fn no_server_speaks_outside_its_gutter_where_nobody_is_asked() {
             let server = Server::start(&scratch, revision, Way::Readable);
             let file = scratch.file("answers.yaml", rules);
             let answers = ["--answers", &file];
-            let takes = matches!(words[0], "call" | "prompt" | "read") && index % 2 == 0;
+            let takes = matches!(words[0], "call" | "get") && index % 2 == 0;
             let output = Command::new(ASKBACK)
                 .args(words)
                 .args(if takes { &answers[..] } else { &[] })
@@ -585,7 +585,14 @@ fn no_site_speaks_outside_its_gutter() {
         let width = WIDTHS[index % WIDTHS.len()];
         let scratch = Scratch::new(&format!("hostile-site-{index}"));
         let site = Site::open(response);
-        let words = ["inspect", "--credentials", "nowhere", "--url", &site.url];
+        let words = [
+            "list",
+            "--all",
+            "--credentials",
+            "nowhere",
+            "--url",
+            &site.url,
+        ];
         let seat = Seat::at(&scratch, &words, width, true);
         let rows = seat.talk(&[], &[]);
         asked |= rows.iter().any(|row| row == "bank wants you to sign in");

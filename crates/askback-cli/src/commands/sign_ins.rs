@@ -1,4 +1,4 @@
-//! `askback auth`: what this user is signed in to.
+//! `askback servers sign-ins` and `sign-out`.
 
 use std::{
     io,
@@ -17,47 +17,12 @@ use crate::{
     sign_in::{Nobody, SignInArgs, SignInEntry},
 };
 
-/// See what you are signed in to, and sign out
-#[derive(Debug, Clone, clap::Args)]
-pub struct AuthArgs {
-    #[command(subcommand)]
-    command: AuthCommand,
-}
-
-#[derive(Debug, Clone, clap::Subcommand)]
-enum AuthCommand {
-    /// List the servers you are signed in to
-    List {
-        #[command(flatten)]
-        sign_in: SignInArgs,
-    },
-    /// Sign out: give tokens back where the authorization server takes them, and forget them
-    Logout {
-        /// The address of the server
-        #[arg(long, value_name = "URL", required_unless_present = "all")]
-        url: Option<String>,
-        /// Sign out of every server
-        #[arg(long, conflicts_with = "url")]
-        all: bool,
-        #[command(flatten)]
-        sign_in: SignInArgs,
-    },
-}
-
-/// Runs the command.
+/// Prints the servers that this user is signed in to.
 ///
 /// # Errors
 ///
-/// Fails where the stored credentials cannot be read or changed, or a server cannot be signed out
-/// of.
-pub async fn run(args: AuthArgs) -> Result<(), Error> {
-    match args.command {
-        AuthCommand::List { sign_in } => list(&sign_in),
-        AuthCommand::Logout { url, sign_in, .. } => log_out(url, &sign_in).await,
-    }
-}
-
-fn list(args: &SignInArgs) -> Result<(), Error> {
+/// Fails if the stored credentials cannot be read.
+pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
     let all = vault.signed_in().map_err(unkept)?;
     let mut page = out::stdout_page();
@@ -72,7 +37,12 @@ fn list(args: &SignInArgs) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-async fn log_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
+/// Signs out of a server, or of all.
+///
+/// # Errors
+///
+/// Fails if the stored credentials cannot be changed, or a server cannot be signed out of.
+pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
     let is_all = url.is_none();
     let servers = match url {

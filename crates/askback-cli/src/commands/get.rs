@@ -1,0 +1,138 @@
+//! `askback get`: one prompt or resource.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use askback::client::Client;
+use askback_core::protocol::{ReadResourceResult, ResourceContents};
+use askback_host::{content, model::Call, page::out, text::PeerText, words};
+
+use super::{answers, call::left_out, retry};
+use crate::{
+    args,
+    error::{Error, Outcome},
+    lookup, missing,
+    session::{Session, SessionArgs, failed},
+};
+
+/// Get a prompt or a resource and print it
+///
+/// Questions and notes go to the standard error, the result alone to the standard output: the messages
+/// of a prompt; the text of a resource, or the kind and size of what is no text, whose bytes --json has.
+/// At a terminal, missing arguments of a prompt and the variables of a URI template are asked for. Exit
+/// codes are those of `askback call`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = "Examples:\n  askback get server.py review code=main.rs\n  askback get server.py file:///notes.txt"
+)]
+pub struct GetArgs {
+    /// The prompt, or the URI of the resource: a word with a colon is a URI
+    #[arg(value_name = "NAME|URI")]
+    wanted: String,
+    /// The arguments of the prompt
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// A file of answers, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with the error that ended it early; the outcome so far is in `outcome`.
+pub async fn run(mut args: GetArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    args.session
+        .take_server(&mut args.wanted, &mut args.arguments)?;
+    let is_resource = args.wanted.contains(':');
+    if is_resource && !args.arguments.is_empty() {
+        let error = words!("a resource has no arguments, and a word with a colon is a URI");
+        return Err(Error::usage(error));
+    }
+    let arguments = args::parse(&args.arguments)?;
+    let target = args.session.target()?;
+    let answers = answers(args.answers.as_deref())?;
+    let mut session = Session::open(target, &args.session, answers).await?;
+    let got = match is_resource {
+        true => read(&mut session, &args, outcome).await,
+        false => get(&mut session, &args, arguments, outcome).await,
+    };
+    outcome.questions = session.host.ended();
+    session.close().await;
+    got
+}
+
+async fn get(
+    session: &mut Session,
+    args: &GetArgs,
+    arguments: Vec<args::Argument>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let Session { client, host, .. } = session;
+    let prompts = host.attend(client.prompts()).await?.map_err(failed)?;
+    let prompt = lookup::prompt(&prompts, &args.wanted)?;
+    let mut arguments = args::for_prompt(arguments);
+    missing::tell_unknown(host, prompt, &arguments);
+    let needed = prompt.arguments.iter().flatten();
+    let missing: Vec<_> = needed
+        .filter(|argument| argument.required == Some(true))
+        .filter(|argument| !arguments.contains_key(&argument.name))
+        .map(|argument| format!("{}=…", argument.name))
+        .collect();
+    if !missing.is_empty() && host.is_person() {
+        let filled = missing::for_prompt(client, host, prompt, arguments, false).await;
+        arguments = filled.ok_or_else(missing::cancelled)?;
+    } else if !missing.is_empty() {
+        return Err(
+            Error::usage("the prompt needs more arguments: add these").quoting(missing.join(" "))
+        );
+    }
+    let asked = Call::Prompt(prompt.name.clone());
+    let get = async |client: &Client| client.get_prompt(&prompt.name, arguments.clone()).await;
+    let result = retry::attended(session, asked, get).await?;
+    let result = result.map_err(failed)?;
+    let Session { host, .. } = session;
+    match args.json {
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(content::prompt(&result.value)))?,
+    }
+    left_out(host, &result.left_out, outcome);
+    Ok(())
+}
+
+async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    let Session { client, host, .. } = session;
+    let uri = match host.is_person() {
+        true => missing::for_uri(client, host, &args.wanted).await,
+        false => Some((args.wanted.clone(), BTreeMap::new())),
+    };
+    let (uri, _) = uri.ok_or_else(missing::cancelled)?;
+    let asked = Call::Resource(uri.clone());
+    let read = async |client: &Client| client.read_resource(&uri).await;
+    let result = retry::attended(session, asked, read)
+        .await?
+        .map_err(failed)?;
+    let Session { host, .. } = session;
+    match args.json {
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(text(&result.value)))?,
+    }
+    left_out(host, &result.left_out, outcome);
+    Ok(())
+}
+
+/// The text of a resource: alone where nothing else was sent, since it may go to a file.
+fn text(result: &ReadResourceResult) -> PeerText {
+    match &result.contents[..] {
+        // A line end is written behind it in any case.
+        [ResourceContents::Text(one)] if result.left_out.is_empty() => {
+            one.text.strip_suffix('\n').unwrap_or(&one.text).into()
+        }
+        _ => content::resource(result),
+    }
+}
