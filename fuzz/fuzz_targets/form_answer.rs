@@ -78,6 +78,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
         numbers: true,
         text_defaults: true,
         pattern: true,
+        empty_end: true,
     };
     assert_eq!(lower(form, &all).lift(answer.clone()), answer);
 
@@ -87,6 +88,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
         numbers: false,
         text_defaults: false,
         pattern: false,
+        empty_end: false,
     };
     let lowered = lower(form, &plain);
     let fits = lowered.schema.check(&answer, limits).is_ok();

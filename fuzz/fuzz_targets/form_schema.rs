@@ -62,11 +62,12 @@ fn words(form: &FormSchema) {
 }
 
 fn dialects() -> impl Iterator<Item = Dialect> {
-    (0..16).map(|bits| Dialect {
+    (0..32).map(|bits| Dialect {
         enum_names: bits & 1 != 0,
         multi_choice: bits & 2 != 0,
         numbers: bits & 4 != 0,
         text_defaults: bits & 4 != 0,
         pattern: bits & 8 != 0,
+        empty_end: bits & 16 != 0,
     })
 }

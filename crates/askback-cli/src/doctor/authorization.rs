@@ -54,7 +54,8 @@ pub(super) async fn look(
                 let advice = "Register one by hand, and name it with --client-id.";
                 diagnosis.warn(says, [issuer.issuer], advice);
             }
-            let why = "run askback list --url with the address at a terminal to sign in, then this again";
+            let why =
+                "run askback list --url with the address at a terminal to sign in, then this again";
             diagnosis.skip("protocol", why);
         }
         Err(useless) => {
