@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{Seat, join, serving};
+use crate::log::Log;
 
 /// A page that is done so long after it was first waited for.
 #[derive(Clone)]
@@ -284,4 +285,34 @@ async fn the_time_behind_a_link_is_that_at_which_its_page_was_done() {
         let run = trial.in_revision(revision).await;
         assert_eq!(run.text(), "23000 5000 true", "{revision}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_rounds_are_warned_of_if_they_ask_and_not_if_they_wait() {
+    async fn check(forms: usize, seconds: u64, is_warned: bool) {
+        let page = Page::new(seconds);
+        let handler = move |ctx: Ctx| {
+            let page = page.clone();
+            async move {
+                for _ in 0..forms {
+                    let _: Seat = ctx.elicit("Which?").await?.accepted()?;
+                }
+                pay(ctx, page).await
+            }
+        };
+        let person = (0..=forms).fold(Person::new().agree("link"), |person, _| {
+            person.answer_next(json!({"window": true}))
+        });
+        let log = Log::default();
+        let listening = log.listen();
+        let trial = testing::call(serving(handler), "tool", json!({})).with(person);
+        let run = trial.in_revision(V2026_07_28).await;
+        drop(listening);
+        assert_eq!(run.text(), "paid, by the window: true");
+        let log = log.text();
+        assert_eq!(log.contains("many rounds of questions"), is_warned, "{log}");
+    }
+    check(7, 0, true).await;
+    check(0, 200, false).await;
+    check(3, 200, false).await;
 }
