@@ -390,4 +390,42 @@ mod tests {
             assert!(!busy(now).await);
         }
     }
+
+    #[tokio::test]
+    async fn as_many_closed_intents_are_kept_as_the_settings_say() {
+        for closed in [1, 3] {
+            let settings = VaultSettings {
+                closed_intents: closed,
+                ..VaultSettings::default()
+            };
+            let store = Arc::new(MemoryVault::new());
+            let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&[7; 32]))));
+            let opened = Vault::open(Arc::clone(&store) as _, keys, settings).await;
+            let vault = opened.expect("a vault");
+            let holder = Holder {
+                tenant: None,
+                issuer: None,
+                subject: "ada".to_owned(),
+            };
+            let ids = (0..6).map(|number| IntentId([number; 16]));
+            for id in ids.clone() {
+                let page = Purpose::Page {
+                    name: "deposit".to_owned(),
+                    path: "/pay".to_owned(),
+                };
+                let intent = Intent::new(holder.clone(), None, page, vault.now());
+                assert!(Kept::add(&vault, id, &intent).await.expect("an intent"));
+                let found = Kept::find(&vault, id).await.expect("a store");
+                let mut found = found.expect("the intent");
+                let declined = found.step(&vault, AuditEvent::Declined, Intent::decline);
+                assert!(declined.await.expect("the intent is written"));
+            }
+            let mut kept = 0;
+            for id in ids {
+                kept += usize::from(store.intent(id.row()).await.expect("a store").is_some());
+            }
+            // The last one was closed after the last was added.
+            assert_eq!(kept, closed + 1);
+        }
+    }
 }

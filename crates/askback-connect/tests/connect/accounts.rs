@@ -1,13 +1,15 @@
 //! Accounts: whose they are, and how they are disconnected.
 
+use std::{sync::Arc, time::Duration};
+
 use askback_connect::vault::{
     AccountState, AuditEvent, Credential, Granted, Holder, TokenKind, Vault, VaultError,
-    VaultRecord, Wanted, Written,
+    VaultRecord, VaultSettings, Wanted, Written,
 };
 use askback_core::{ask::Principal, auth::Scopes};
 use askback_oauth::Secret;
 
-use crate::stage::{HOUR, NOW, Provider, Stage, ada, person, tokens, until, wanted};
+use crate::stage::{HOUR, NOW, Provider, Stage, ada, keys, person, tokens, until, wanted};
 
 fn scopes(written: &str) -> Scopes {
     Scopes::parse(written).unwrap()
@@ -418,6 +420,26 @@ async fn the_audit_tells_who_did_what() {
     assert_eq!(used.client.as_deref(), Some("editor"));
     assert_eq!(vault.purge_audit(stage_now(&stage)).await.unwrap(), 2);
     assert_eq!(events(&vault, Some("acme")).await, [Renewed, Used]);
+}
+
+#[tokio::test]
+async fn the_settings_say_how_much_of_the_audit_is_kept() {
+    use AuditEvent::{Granted, Used};
+    async fn check(set: fn(&mut VaultSettings), expected: &[AuditEvent]) {
+        let stage = Stage::in_memory();
+        let vault = stage.vault_within(Arc::new(keys(7)), set).await;
+        let renewer = Provider::new(&stage).renewer();
+        vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
+        for _ in 0..4 {
+            vault.get(&wanted(&ada()), &renewer).await.unwrap();
+            stage.clock.turn(HOUR);
+        }
+        assert_eq!(events(&vault, Some("acme")).await, expected);
+    }
+    check(|_| {}, &[Granted, Used, Used, Used, Used]).await;
+    check(|it| it.audit_lines = 2, &[Granted, Used, Used]).await;
+    let age = |it: &mut VaultSettings| it.audit_age = Duration::from_millis(HOUR * 3 / 2);
+    check(age, &[Used, Used]).await;
 }
 
 #[tokio::test]
