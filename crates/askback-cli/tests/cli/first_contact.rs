@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{
     full::{CTRL_D, ENTER, Terminal},
-    run::{Run, json_response, served},
+    run::{ASKBACK, Run, json_response, served},
     scratch::Scratch,
 };
 use serde_json::json;
@@ -78,7 +78,7 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_recognised_and_remembered() {
         .until("Ctrl-D leave");
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
-    let doctor = std::process::Command::new(crate::run::ASKBACK)
+    let doctor = std::process::Command::new(ASKBACK)
         .args(["doctor", "--", "sh", &server])
         .env("XDG_STATE_HOME", &state)
         .output()
@@ -99,6 +99,24 @@ fn a_server_that_dies_with_the_answers_leaves_the_outcome_unknown() {
     run(&[]).expect(4).says(said);
     let ran = run(&["--json"]).expect(4);
     assert_eq!(ran.json()["error"]["kind"], "outcome-unknown");
+}
+
+#[test]
+fn a_conversation_is_drawn_on_the_terminal_although_standard_error_leads_elsewhere() {
+    for (words, drawn) in [("open", "Ctrl-D leave"), ("open --plain", "zoo> ")] {
+        let scratch = Scratch::new("stderr-elsewhere");
+        let server = scratch.file("server.sh", SERVER);
+        let script = format!("exec \"$PROGRAM\" {words} --name zoo -- sh \"$SERVER\" 2>/dev/null");
+        let state = scratch.path("state").display().to_string();
+        let variables = [
+            ("PROGRAM", ASKBACK),
+            ("SERVER", &server),
+            ("XDG_STATE_HOME", &state),
+        ];
+        let mut terminal = Terminal::run("sh", &["-c", &script], 80, &variables);
+        terminal.until(drawn).press(CTRL_D);
+        assert_eq!(terminal.end(), Some(0), "{words}");
+    }
 }
 
 #[test]
