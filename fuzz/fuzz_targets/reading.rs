@@ -7,7 +7,8 @@ use std::fmt::Debug;
 
 use askback_core::{
     engine::client::ServerMessage,
-    jsonrpc::{Message, Payload, RequestId, message_text},
+    json::message_text,
+    jsonrpc::{Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{
         CallToolResult, CompleteResult, GetPromptResult, InitializeResult, LeftOutEntry,

@@ -4,6 +4,8 @@
 //! mean the same, and [`document`] is the one reader that says so. [`explain`] puts the errors of
 //! the parser into words for a person.
 
+mod text;
+
 use alloc::{
     borrow::ToOwned,
     format,
@@ -14,15 +16,18 @@ use alloc::{
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, error::Category};
 
-/// Parses JSON, which may begin with a byte order mark.
+pub(crate) use self::text::has_halves;
+pub use self::text::message_text;
+
+/// Parses a JSON document. As in messages, it may begin with a byte order mark, and half of a surrogate pair is
+/// read as U+FFFD ([`message_text`]).
 ///
 /// # Errors
 ///
 /// In the words of [`explain`].
-pub fn parse(json: &[u8]) -> Result<Value, String> {
-    const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-    let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
-    serde_json::from_slice(json).map_err(|error| explain(&error))
+pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    let text = message_text(json).map_err(|_| "it is not UTF-8".to_owned())?;
+    serde_json::from_str(&text).map_err(|error| explain(&error))
 }
 
 /// Reads a document in which a member that is `null` or `""` counts as absent.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askback_core::{
     http::params::HeaderAnnotations,
-    jsonrpc,
+    json,
     protocol::{RawObject, Schema},
 };
 use serde_json::{Map, Value, json, value::RawValue};
@@ -271,7 +271,7 @@ impl Reply {
     pub(super) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
         // As a client reads it.
-        let message = jsonrpc::message_text(bytes).unwrap_or_default();
+        let message = json::message_text(bytes).unwrap_or_default();
         let taken = match serde_json::from_str::<Value>(&message) {
             Ok(Value::Array(batch)) => {
                 // It is JSON, so that its parts can be read.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use askback_core::json;
 use askback_oauth::{FetchError, Fetched, Fetcher, Secret, Tokens};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{
@@ -295,7 +296,7 @@ fn named(value: Option<&Value>) -> Result<String, Unnamed> {
 fn claims(token: &Secret) -> Option<Value> {
     let claims = token.expose().split('.').nth(1)?;
     let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
-    serde_json::from_slice(&claims).ok()
+    json::parse(&claims).ok()
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ mod long;
 mod read;
 #[cfg(feature = "client")]
 mod recover;
-mod text;
 mod walk;
 mod write;
 mod written;
@@ -36,7 +35,6 @@ pub use read::{ReadParams, parse, parse_request};
 pub(crate) use read::{is_short, text_within};
 #[cfg(feature = "client")]
 pub(crate) use recover::recover;
-pub use text::message_text;
 pub(crate) use walk::Walk;
 #[cfg(feature = "client")]
 pub(crate) use write::write_request_of;

@@ -20,9 +20,11 @@ use serde_json::{error::Category, value::RawValue};
 use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
     RequestId, Response, VERSION, Walk, long,
-    text::{has_halves, message_text},
 };
-use crate::{json::explain, limits::WireLimits};
+use crate::{
+    json::{explain, has_halves, message_text},
+    limits::WireLimits,
+};
 
 /// Reads one message or one batch.
 ///

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 
 use super::{
     ErrorObject, KEPT_ENDS, Malformed, Message, PARSE_ERROR, Payload, is_short, long,
-    read::parse_single, text::message_text,
+    read::parse_single,
 };
-use crate::limits::WireLimits;
+use crate::{json::message_text, limits::WireLimits};
 
 /// Looks again at what could not be read: the request that waits for it is not to wait in vain.
 ///

@@ -2,7 +2,7 @@
 
 use askback_core::json::{self, document, explain, parse, reworded};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -143,6 +143,18 @@ fn other_parsers_keep_the_place() {
 }
 
 #[test]
-fn a_byte_order_mark_is_skipped() {
-    assert_eq!(parse(b"\xEF\xBB\xBF{}"), Ok(json!({})));
+fn a_document_is_read_as_messages_are() {
+    #[track_caller]
+    fn check(written: &[u8], expected: Result<Value, &str>) {
+        assert_eq!(parse(written), expected.map_err(str::to_owned));
+    }
+    check(b"\xEF\xBB\xBF{}", Ok(json!({})));
+    // Texts that were cut within an emoji.
+    check(
+        br#"{"client_name": "cut \ud83d"}"#,
+        Ok(json!({"client_name": "cut \u{fffd}"})),
+    );
+    check(br#"{"\uDE00": 1}"#, Ok(json!({"\u{fffd}": 1})));
+    check(br#"["\ud83d\ude00"]"#, Ok(json!(["\u{1f600}"])));
+    check(b"\"\xff\"", Err("it is not UTF-8"));
 }

@@ -1,7 +1,8 @@
 //! The messages of Anthropic.
 
-use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode,
+use askback_core::{
+    json,
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -89,8 +90,7 @@ impl Wire for Anthropic {
             #[serde(other)]
             Other,
         }
-        let body: Body =
-            serde_json::from_slice(body).map_err(|error| askback_core::json::explain(&error))?;
+        let body: Body = json::parse(body)?;
         let blocks = body.content.into_iter().filter_map(|block| match block {
             Block::Text { text } => Some(Ok(SamplingBlock::text(text))),
             Block::ToolUse { id, name, input } => Some(used(id, name, &input.to_string())),

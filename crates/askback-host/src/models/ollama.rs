@@ -109,7 +109,7 @@ impl Wire for Ollama {
             #[serde(default)]
             arguments: Value,
         }
-        let body: Body = serde_json::from_slice(body).map_err(|error| json::explain(&error))?;
+        let body: Body = json::parse(body)?;
         let calls = body.message.tool_calls;
         let uses_tools = !calls.is_empty();
         let text = Some(body.message.content).filter(|text| !text.is_empty() || !uses_tools);

@@ -1,7 +1,8 @@
 //! Chat completions, as OpenAI has them and many others speak them.
 
-use askback_core::protocol::{
-    CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode,
+use askback_core::{
+    json,
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -126,8 +127,7 @@ impl Wire for OpenAi {
             name: String,
             arguments: String,
         }
-        let body: Body =
-            serde_json::from_slice(body).map_err(|error| askback_core::json::explain(&error))?;
+        let body: Body = json::parse(body)?;
         let choice = body
             .choices
             .into_iter()

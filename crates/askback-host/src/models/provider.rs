@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 use askback_core::{
     address::is_loopback_host,
     future::BoxFuture,
+    json,
     limits::Limits,
     protocol::{CreateMessageParams, CreateMessageResult},
 };
@@ -369,7 +370,7 @@ fn refusal(name: Given, status: u16) -> Words {
 /// Returns the message of a provider's error, or else its text as it is.
 fn said(body: &[u8]) -> Option<PeerText> {
     let text = String::from_utf8_lossy(body);
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let json: Value = json::parse(body).unwrap_or_default();
     let message = [&json["error"]["message"], &json["error"], &json["message"]];
     let message = message.into_iter().find_map(Value::as_str);
     let said = message.unwrap_or(&text).trim();

@@ -1,4 +1,4 @@
-//! The text of a message: without a byte order mark, and without halves of surrogate pairs.
+//! The text of JSON as it is read: without a byte order mark, and without halves of surrogate pairs.
 
 use alloc::{borrow::Cow, vec::Vec};
 use core::str::Utf8Error;
@@ -11,7 +11,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How long an escape such as `\ud83d` is.
 const ESCAPE: usize = 6;
 
-/// Returns the text of a message as it is read.
+/// Returns the text of a message or document as it is read.
 ///
 /// A text that was cut within an emoji holds half of a surrogate pair, which the grammar of JSON allows and UTF-8
 /// cannot say. Each becomes U+FFFD, written as `\ufffd`: the message stays as long as it was.
@@ -25,7 +25,7 @@ pub fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
 }
 
 /// Whether an escape stands in a text that is half of a surrogate pair without the other half.
-pub(super) fn has_halves(text: &str) -> bool {
+pub(crate) fn has_halves(text: &str) -> bool {
     first_half(text.as_bytes()).is_some()
 }
 
