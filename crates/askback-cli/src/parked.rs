@@ -16,7 +16,7 @@ use askback::keys::state_dir;
 use askback_core::protocol::{CallToolResult, InputRequests, Outcome};
 use askback_host::{
     page::{Style, out},
-    text::given,
+    text::{Words, given},
     words,
 };
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub struct Parked {
     pub asked: Box<RawValue>,
     /// The answers so far, by the keys of their questions.
     pub answers: BTreeMap<String, Value>,
+    /// Whether the answers were sent. The server may have taken them, even if no result came.
+    #[serde(default)]
+    pub sent: bool,
     /// Whether a question of an earlier round got a no.
     #[serde(default)]
     pub refused: bool,
@@ -98,9 +101,22 @@ impl Parked {
         Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
     }
 
-    /// The action of the answer to a question, which was not delivered yet.
+    /// The action of the answer to a question.
     pub fn answer(&self, key: &str) -> Option<&str> {
         self.answers.get(key)?["action"].as_str()
+    }
+
+    /// What is known of the answer to a question, in words.
+    pub fn delivery(&self, key: &str) -> Option<Words> {
+        let delivery = match self.sent {
+            true => "sent, but no result came",
+            false => "not sent yet",
+        };
+        Some(words!(
+            "answered: {}, {}",
+            given(self.answer(key)?),
+            delivery
+        ))
     }
 
     /// Whether an answer is no yes, of this round or an earlier one.
@@ -322,6 +338,7 @@ mod tests {
             arguments: Map::new(),
             asked: RawValue::from_string(asked.to_owned()).expect("it is JSON"),
             answers: BTreeMap::new(),
+            sent: false,
             refused: false,
             since: 7,
         };

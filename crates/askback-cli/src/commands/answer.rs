@@ -41,7 +41,7 @@ askback call TOOL … --park prints a question with its id and ends with 8. This
 with it, and prints the result, or the next question with an id of its own.
 
 Without an ID, it lists what waits; with an ID alone, it prints the question again, or sends again an \
-answer that was not delivered. Any other answer replaces that one. A field that is not given has its \
+answer to which no result came. Any other answer replaces that one. A field that is not given has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
 Exit codes: those of askback call, and 8 where a question waits.";
@@ -129,12 +129,12 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
         }
         Said::Nothing | Said::Key => return park::print(&turn.id, &turn.call, args.json, outcome),
         said => {
-            // One that was not delivered is replaced.
             let (key, question) = args.question(&turn.call)?;
             let answer = said.answer(question)?;
             let answer =
                 serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
             turn.call.answers.insert(key, answer);
+            turn.call.sent = false;
             turn.keep()?;
             if !turn.call.is_answered()? {
                 return park::print(&turn.id, &turn.call, args.json, outcome);
@@ -371,13 +371,12 @@ fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-/// Puts on the page which questions have an answer that was not delivered.
+/// Puts on the page which questions have an answer, and whether it was sent.
 fn tell_answered(page: &mut Page, call: &Parked) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, _) in questions.iter() {
-        if let Some(action) = call.answer(key) {
-            let words = words!("  answered: {}, not delivered yet ", given(action));
-            page.quote_line(words, key);
+        if let Some(delivery) = call.delivery(key) {
+            page.quote_line(words!("  {} ", delivery), key);
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use askback::client::Received;
 use askback_core::{
     forms::FormSchema,
     jsonrpc::INVALID_PARAMS,
@@ -75,9 +76,12 @@ struct Asked {
     /// Why the link is never opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// The action of an answer that was not delivered yet.
+    /// The action of an answer to which no result came.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<String>,
+    /// Whether that answer was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<bool>,
 }
 
 impl<'a> Shown<'a> {
@@ -109,8 +113,10 @@ impl<'a> Shown<'a> {
 
 impl Asked {
     fn of(call: &Parked, key: String, request: InputRequest) -> Self {
+        let answered = call.answer(&key).map(str::to_owned);
         let mut asked = Self {
-            answered: call.answer(&key).map(str::to_owned),
+            sent: answered.is_some().then_some(call.sent),
+            answered,
             key,
             kind: request.method(),
             message: String::new(),
@@ -179,14 +185,15 @@ pub(super) async fn begin(
         arguments,
         asked: Box::default(),
         answers: BTreeMap::new(),
+        sent: false,
         refused: false,
         since: now(),
     };
     // Before the server does anything, it is known that the question can be kept.
     let parking = Parking::of_user()?;
     parking.find_room()?;
-    match round(session, &call, None, is_json, outcome).await? {
-        Some(asked) => {
+    match round(session, &call, None).await? {
+        RoundEnd::Asks(asked) => {
             let id = parking.keep(&asking(&call, asked)?)?;
             let turn = parking.take(&id)?;
             match waits(&turn.call)? {
@@ -194,7 +201,7 @@ pub(super) async fn begin(
                 false => deliver(session, turn, is_json, outcome).await,
             }
         }
-        None => Ok(()),
+        RoundEnd::Result(result) => show(session, &result, is_json, outcome),
     }
 }
 
@@ -227,10 +234,16 @@ async fn deliver(
         }
         let (_, state) = turn.call.asks()?;
         let has_state = state.is_some();
-        let sent = round(session, &turn.call, state, is_json, outcome).await;
-        match sent {
-            Ok(None) => return turn.end(),
-            Ok(Some(asked)) => {
+        turn.call.sent = true;
+        turn.keep()?;
+        match round(session, &turn.call, state).await {
+            // Even if the result cannot be printed, the server has the answer.
+            Ok(RoundEnd::Result(result)) => {
+                let ended = turn.end();
+                show(session, &result, is_json, outcome)?;
+                return ended;
+            }
+            Ok(RoundEnd::Asks(asked)) => {
                 let next = asking(&turn.call, asked)?;
                 let id = parking.keep(&next)?;
                 turn.end()?;
@@ -256,7 +269,7 @@ async fn deliver(
     Err(Error::new(Kind::Protocol, error))
 }
 
-/// The advice for an answer that is kept and was not delivered.
+/// The advice for an answer that is kept, to which no result came.
 pub(super) fn tries_again(id: &str) -> Words {
     words!("askback answer {} tries again.", given(id))
 }
@@ -274,6 +287,7 @@ fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
     let mut next = Parked {
         asked,
         answers: BTreeMap::new(),
+        sent: false,
         refused: call.refuses(),
         since: now(),
         ..call.clone()
@@ -311,14 +325,18 @@ pub(super) fn print(
     Ok(out::print(&page.take())?)
 }
 
-/// Sends a round. Prints the result, or returns the one that asks.
+/// The result of a round.
+enum RoundEnd {
+    Asks(Box<RawValue>),
+    Result(Received<CallToolResult>),
+}
+
+/// Sends a round.
 async fn round(
     session: &mut Session,
     call: &Parked,
     state: Option<String>,
-    is_json: bool,
-    outcome: &mut Outcome,
-) -> Result<Option<Box<RawValue>>, Error> {
+) -> Result<RoundEnd, Error> {
     let unwritten = |error: serde_json::Error| Error::usage(given(error));
     let answers = call.answers.iter();
     let answers = answers.map(|(key, answer)| Ok((key.as_str(), RawJson::new(answer)?)));
@@ -334,21 +352,34 @@ async fn round(
         .attend(client.call_round(params))
         .await?
         .map_err(failed)?;
-    let result: CallToolResult = match received.value {
-        Came::Done(result) => result,
-        Came::NeedInput(_) => return Ok(Some(received.raw)),
+    match received.value {
+        Came::Done(value) => Ok(RoundEnd::Result(Received {
+            value,
+            raw: received.raw,
+        })),
+        Came::NeedInput(_) => Ok(RoundEnd::Asks(received.raw)),
         Came::Task(_) | Came::CoreTask(_) => {
             let error = "the result is a task, which was not asked for";
-            return Err(Error::new(Kind::Protocol, error));
+            Err(Error::new(Kind::Protocol, error))
         }
-    };
-    outcome.tool_error = result.failed();
-    match is_json {
-        true => host.print(out::of_json(&received.raw))?,
-        false => host.print(out::of_text(content::tool_result(&result)))?,
     }
-    left_out(host, &result.left_out, outcome);
-    Ok(None)
+}
+
+/// Prints the result of a call.
+fn show(
+    session: &mut Session,
+    result: &Received<CallToolResult>,
+    is_json: bool,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let host = &mut session.host;
+    outcome.tool_error = result.value.failed();
+    match is_json {
+        true => host.print(out::of_json(&result.raw))?,
+        false => host.print(out::of_text(content::tool_result(&result.value)))?,
+    }
+    left_out(host, &result.value.left_out, outcome);
+    Ok(())
 }
 
 /// The schema of a form, in which the fields that seem to ask for a secret say so.

@@ -232,7 +232,7 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
         let failed = user.run(&["answer", id, "--accept"]);
         failed.expect(4, &format!("askback answer {id} tries again."));
         user.run(&["answer"])
-            .expect(0, "answered: accept, not delivered yet | k\n");
+            .expect(0, "answered: accept, sent, but no result came | k\n");
         fs::remove_file(user.0.path("down")).expect("it is ours");
         let again = user.run(&[&["answer", id], words].concat());
         again.expect(exit, told);
@@ -243,7 +243,7 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
         "same-told",
         &[],
         0,
-        "answered: accept, not delivered yet | k",
+        "answered: accept, sent, but no result came | k",
     );
     check(
         "decline",
@@ -271,6 +271,26 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
     check("no-key", &["--key", "x", "--accept"], 2, "with --key:");
     check("as-a-person-says", &["sure=no"], 0, no);
     check("unfit", &["sure=perhaps"], 2, "sure: must be yes or no");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_answer_is_not_called_sent_before_it_is() {
+    let user = User::new("unsent");
+    let parked = user.call(&format!(r#"{{"k":{SURE},"l":{SURE}}}"#)).parked();
+    let id = id(&parked);
+    let answer = ["answer", id, "--key", "k", "--accept"];
+    let waits = user.run(&answer).parked();
+    assert_eq!(waits["questions"][0]["sent"], false, "{waits:#}");
+    let not_sent = "answered: accept, not sent yet | k\n";
+    user.run(&["answer"]).expect(0, not_sent);
+    // The server takes both, and its result cannot be printed.
+    let mut last = user.command(&["answer", id, "--key", "l", "--accept"]);
+    let full = File::options().write(true).open("/dev/full");
+    let Ok(full) = full else { return };
+    let ended = last.stdout(full).stderr(Stdio::null()).status();
+    assert!(!ended.expect("it was built").success());
+    user.run(&["answer"]).expect(0, "Nothing waits.");
 }
 
 /// A form with a field of each kind that is read otherwise than as JSON.

@@ -35,7 +35,7 @@ pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error>
 }
 
 fn put_question(page: &mut Page, id: &str, call: &Parked, key: String, request: InputRequest) {
-    let answered = call.answer(&key).map(str::to_owned);
+    let delivery = call.delivery(&key);
     page.say(
         Style::Strong,
         words!("{} asks", given(&call.server).short()),
@@ -77,8 +77,7 @@ fn put_question(page: &mut Page, id: &str, call: &Parked, key: String, request: 
     if let Some(Ok(link)) = url.as_deref().map(link::judge) {
         question::destination(page, &link);
     }
-    if let Some(action) = answered {
-        let words = words!("answered: {}, not delivered yet", given(action));
-        page.note(Style::Plain, words);
+    if let Some(delivery) = delivery {
+        page.note(Style::Plain, delivery);
     }
 }
