@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     locate::TargetArgs,
     older::AskingRevision,
-    role::Role,
+    role::{Ability, Role},
     stderr::{self, StderrFile},
     target::Reach,
     wire::Observer,
@@ -56,8 +56,9 @@ impl Opener {
     /// Has the front end answer questions, those that the client that is played can be asked and shows.
     fn answering(&self, client: ClientBuilder) -> ClientBuilder {
         let role = self.role;
-        let client = self.relay.answering(client, role.abilities);
-        if !role.abilities.forms || role.numbers && role.lists {
+        let client = self.relay.answering(client, role.abilities());
+        let draws_all = role.can(Ability::Numbers) && role.can(Ability::Lists);
+        if !role.can(Ability::Forms) || draws_all {
             return client;
         }
         let relay = self.relay.clone();
@@ -86,7 +87,7 @@ impl Opener {
         let stderr = self.stderr.clone();
         let client = self
             .answering(client)
-            .tasks(self.role.tasks)
+            .tasks(self.role.can(Ability::Tasks))
             .on_event(move |event| {
                 if let (Event::ServerStderr(line), Some(file)) = (&event, &stderr) {
                     stderr::add(file, line);
@@ -107,7 +108,7 @@ impl Opener {
             }
             None => client,
         };
-        let client = match self.calls_tools && self.role.model_tools {
+        let client = match self.calls_tools && self.role.client.is_none() {
             true => client.samples_with_tools(),
             false => client,
         };

@@ -45,7 +45,7 @@ use crate::{
     opener::Opener,
     permissions::Permissions,
     probe::{Bounds, Way},
-    role::Role,
+    role::{Ability, Role},
     seconds::seconds,
     sign_in::SignInArgs,
     size,
@@ -287,10 +287,9 @@ impl SessionArgs {
     /// Has the server ask a person alone, and make no task of a call.
     #[must_use]
     pub fn asked_by_elicitation_alone(mut self) -> Self {
-        let role = self.role.get_or_insert_default();
-        role.abilities.sampling = false;
-        role.abilities.roots = false;
-        role.tasks = false;
+        let less = [Ability::Sampling, Ability::Roots, Ability::Tasks];
+        let role = self.role.unwrap_or_default();
+        self.role = Some(less.into_iter().fold(role, Role::without));
         self
     }
 

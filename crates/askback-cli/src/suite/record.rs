@@ -35,7 +35,6 @@ use super::observe::{Asked, AskedMode, Replied};
 use crate::{
     error::Error,
     private_file,
-    role::Role,
     secret::{holds, is_in, is_name, is_setting},
     servers::conceal_args,
     session::Session,
@@ -179,10 +178,8 @@ impl Recorder {
 
     /// Takes note of what is asked from now on.
     pub fn attach(&mut self, session: &mut Session) {
-        let role = Role {
-            named: None,
-            ..session.role()
-        };
+        let mut role = session.role();
+        role.named = None;
         self.played = role.played();
         let Session { client, host, .. } = session;
         self.speak(client.revision());

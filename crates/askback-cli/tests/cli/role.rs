@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use askback_cli::role::{Asked, KnownClient};
+use askback_cli::role::{Ability, KnownClient};
 use serde_json::{Value, json};
 
 use crate::{
@@ -85,8 +85,8 @@ fn one_revision_is_spoken() {
         both,
     );
     check(
-        &["--as", "codex,vscode"],
-        "codex and vscode are two clients; name one",
+        &["--as", "codex,cline"],
+        "codex and cline are two clients; name one",
     );
     let lines = "/as 2025-11-25,no-url\n/as\n/as 2025-06-18\n";
     let run = Run::new("as-two-in-turn", &["open"])
@@ -143,9 +143,10 @@ fn the_client_of_the_command_line_is_played_until_the_person_is_themselves_again
 #[test]
 fn a_conversation_says_which_client_is_played_from_now_on() {
     for words in [&["open"][..], &["open", "--plain"]] {
-        let run = Run::new("as-told", words).input("/as vscode\n/as no-url,2025-06-18\n/as me\n");
+        let run =
+            Run::new("as-told", words).input("/as qwen-code\n/as no-url,2025-06-18\n/as me\n");
         let ran = run.on_travel().expect(0);
-        ran.says("  Played: vscode.\n  It speaks 2025-11-25. A server can ask it for forms, links, sampling, roots.\n")
+        ran.says("  Played: qwen-code.\n  It speaks 2025-11-25. A server can ask it for roots.\n")
             // The second one takes the place of the first.
             .says("  Played: 2025-06-18,no-url.\n  It speaks 2025-06-18. A server can ask it for forms, sampling, roots.\n")
             .says("  No other client is played.\n");
@@ -196,17 +197,12 @@ fn the_guide_has_a_row_for_each_known_client() {
     );
     let page = fs::read_to_string(page).expect("the guide is there");
     for known in KnownClient::all() {
-        let kinds = known.asked.iter().map(|asked| match asked {
-            Asked::Forms => "forms",
-            Asked::Links => "links",
-            Asked::Sampling => "sampling",
-            Asked::Roots => "roots",
-        });
+        let names = |kinds: &[Ability]| kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>();
         let asked = match known.asked.is_empty() {
             true => "nothing".to_owned(),
-            false => kinds.collect::<Vec<_>>().join(", "),
+            false => names(&known.asked).join(", "),
         };
-        let undrawn: Vec<_> = known.undrawn.iter().map(|kind| kind.as_str()).collect();
+        let undrawn = names(&known.undrawn);
         let asked = match undrawn.is_empty() {
             true => asked,
             false => {
@@ -214,9 +210,15 @@ fn the_guide_has_a_row_for_each_known_client() {
                 asked.replace("forms", &forms)
             }
         };
-        let revision = known.revision.unwrap_or("any");
-        let (name, source) = (known.name, known.source);
-        let row = format!("| `{name}` | {revision} | {asked} | {source} |\n");
+        let KnownClient {
+            name,
+            version,
+            seen,
+            source,
+            revision,
+            ..
+        } = known;
+        let row = format!("| `{name}` {version} | {revision} | {asked} | {seen}: {source} |\n");
         assert!(page.contains(&row), "{row}");
     }
 }

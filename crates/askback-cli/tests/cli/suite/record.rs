@@ -119,7 +119,7 @@ fn a_recording_names_the_client_that_was_played() {
         run.run().expect(0);
     }
     check("no-forms", Some("no-forms"));
-    check("vscode,2025-06-18", Some("vscode"));
+    check("codex,2025-11-25", Some("codex"));
     check("2025-06-18", None);
 }
 
