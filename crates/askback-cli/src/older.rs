@@ -3,11 +3,15 @@
 //! The SDKs of Python answer in 2026-07-28, in which a server asks by its answer, and their tools ask by a
 //! request, which fails there.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use askback::keys::state_dir;
+use askback::{client::Client, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_host::{text::Words, words};
+use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, private_file, target::Target};
 
@@ -48,51 +52,96 @@ pub fn hinted(error: Error, message: &str) -> Error {
     }
 }
 
+/// How long it is remembered of a server, in seconds: a week. Its library may be newer then.
+const REMEMBERED: u64 = 7 * 86_400;
+
+/// The servers that are known to ask in [`REVISION`] only, by the digests of their targets.
+type Servers = BTreeMap<String, OlderServer>;
+
+/// A server that is known to ask in [`REVISION`] only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OlderServer {
+    /// The name and version in its greeting, if it gave one.
+    claims: Option<String>,
+    /// When that was found out, in seconds since 1970.
+    since: u64,
+}
+
+/// The name and version in the greeting of a server.
+pub fn claims(client: &Client) -> Option<String> {
+    let server = client.server_info()?;
+    Some(format!("{} {}", server.name, server.version))
+}
+
 /// What is remembered of a server.
 #[derive(Debug, Clone)]
 pub struct AskingRevision {
     server: String,
+    path: Option<PathBuf>,
 }
 
 impl AskingRevision {
     /// What is remembered of this server.
     pub fn of(target: &Target) -> Self {
+        let state = state_dir();
         Self {
             server: target.digest(),
+            path: state.map(|state| state.join("askback").join("asks-in-handshakes.json")),
         }
     }
 
     /// Whether the server is known to ask in [`REVISION`] only.
-    pub fn is_older(&self) -> bool {
-        read().is_some_and(|all| all.contains(&self.server))
+    pub fn is_older(&self, now: u64) -> bool {
+        let known = self.path.as_deref().map(read).unwrap_or_default();
+        known
+            .get(&self.server)
+            .is_some_and(|known| now < known.since.saturating_add(REMEMBERED))
     }
 
-    /// Remembers it. If that cannot be written, the next conversation finds it out again.
-    pub fn keep(&self) {
-        let Some(path) = path() else { return };
-        let Ok(_turn) = private_file::lock(&path) else {
+    /// Forgets the server if the name and version in its greeting have changed: it may ask in the newest revision now.
+    pub fn greeted(&self, claims: Option<String>) {
+        let known = self.path.as_deref().map(read).unwrap_or_default();
+        let (Some(claims), Some(known)) = (claims, known.get(&self.server)) else {
             return;
         };
-        let mut all = read().unwrap_or_default();
-        if all.insert(self.server.clone()) {
+        match &known.claims {
+            // The greeting of 2026-07-28 need not have them.
+            None => self.keep(Some(claims), known.since),
+            Some(known) if *known != claims => self.change(|all| _ = all.remove(&self.server)),
+            Some(_) => {}
+        }
+    }
+
+    /// Remembers the server by the name and version in its greeting.
+    pub fn keep(&self, claims: Option<String>, since: u64) {
+        self.change(|all| {
+            all.retain(|_, known| since < known.since.saturating_add(REMEMBERED));
+            all.insert(self.server.clone(), OlderServer { claims, since });
             while all.len() > MAX_SERVERS {
                 all.pop_first();
             }
-            if let Ok(text) = serde_json::to_string_pretty(&all) {
-                let _ = private_file::write(&path, &text);
-            }
+        });
+    }
+
+    /// Changes what is remembered. If that cannot be written, the next conversation finds it out again.
+    fn change(&self, change: impl FnOnce(&mut Servers)) {
+        let Some(path) = &self.path else { return };
+        let Ok(_turn) = private_file::lock(path) else {
+            return;
+        };
+        let mut all = read(path);
+        change(&mut all);
+        if let Ok(text) = serde_json::to_string_pretty(&all) {
+            let _ = private_file::write(path, &text);
         }
     }
 }
 
-fn path() -> Option<std::path::PathBuf> {
-    state_dir().map(|state| state.join("askback").join("asks-in-handshakes.json"))
-}
-
-fn read() -> Option<BTreeSet<String>> {
-    let path = path()?;
-    let text = private_file::read(&path).ok()??;
-    private_file::parse(&path, &text).ok()
+/// What is remembered. A file that cannot be read holds nothing.
+fn read(path: &Path) -> Servers {
+    let text = private_file::read(path).ok().flatten();
+    let read = text.and_then(|text| private_file::parse(path, &text).ok());
+    read.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -110,5 +159,33 @@ mod tests {
         for other in ["no pizza left", "the server is overloaded"] {
             assert!(!is_meant(other) && !is_meant_by_error(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_server_is_forgotten_once_it_may_be_another_one() {
+        let folder = std::env::temp_dir().join(format!("askback-older-{}", std::process::id()));
+        let path = folder.join("asks.json");
+        let older = |server: &str| AskingRevision {
+            server: server.to_owned(),
+            path: Some(path.clone()),
+        };
+        let (pizza, other) = (older("pizza"), older("other"));
+        let claims = |claims: &str| Some(claims.to_owned());
+        // What an earlier askback wrote is not read.
+        private_file::make_folder(&folder).expect("the temporary folder can be written");
+        private_file::write(&path, r#"["pizza"]"#).expect("it is ours");
+        assert!(!pizza.is_older(0));
+        pizza.keep(None, 0);
+        pizza.greeted(claims("pizza 1"));
+        pizza.greeted(claims("pizza 1"));
+        pizza.greeted(None);
+        assert!(pizza.is_older(REMEMBERED - 1) && !pizza.is_older(REMEMBERED));
+        other.keep(claims("other 1"), 9);
+        other.greeted(claims("other 2"));
+        let left = (pizza.is_older(9), other.is_older(9));
+        pizza.greeted(claims("pizza 2"));
+        let then = pizza.is_older(9);
+        let _ = std::fs::remove_dir_all(folder);
+        assert_eq!((left, then), ((true, false), false));
     }
 }

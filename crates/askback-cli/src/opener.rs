@@ -12,7 +12,7 @@ use askback_host::{relay::Relay, text::Words};
 use crate::{
     error::Error,
     locate::TargetArgs,
-    older::AskingRevision,
+    older::{self, AskingRevision},
     role::{Ability, Role},
     stderr::{self, StderrFile},
     target::Reach,
@@ -112,7 +112,7 @@ impl Opener {
             true => client.samples_with_tools(),
             false => client,
         };
-        Ok(match &self.reach {
+        let opening: BoxFuture<'static, _> = match &self.reach {
             Reach::Start(command) => Box::pin(client.connect(command.clone().child())),
             Reach::Address(address) => {
                 let mut http = address.http()?;
@@ -121,6 +121,12 @@ impl Opener {
                 }
                 Box::pin(client.connect(http))
             }
-        })
+        };
+        let older = self.older.clone();
+        Ok(Box::pin(async move {
+            let client = opening.await?;
+            older.greeted(older::claims(&client));
+            Ok(client)
+        }))
     }
 }

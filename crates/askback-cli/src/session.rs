@@ -43,6 +43,7 @@ use crate::{
     models::ModelArgs,
     older,
     opener::Opener,
+    parked::now,
     permissions::Permissions,
     probe::{Bounds, Way},
     role::{Ability, Role},
@@ -459,7 +460,7 @@ impl Session {
         if !is_newest || !may_choose || !older::is_meant(said) {
             return None;
         }
-        self.opener.older.keep();
+        self.opener.older.keep(older::claims(&self.client), now());
         Some(older::REVISION)
     }
 

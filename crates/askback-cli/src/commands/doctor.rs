@@ -14,8 +14,8 @@ use super::print_as_json;
 use crate::{
     doctor,
     error::{Error, Kind, Outcome},
-    older,
-    older::AskingRevision,
+    older::{self, AskingRevision},
+    parked::now,
     probe::ProbeArgs,
 };
 
@@ -74,7 +74,9 @@ pub async fn run(mut args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Erro
         Error::new(Kind::Connection, words).hint("Wait less for each answer with --timeout.")
     })?;
     let mut diagnosis = diagnosis;
-    if AskingRevision::of(&target).is_older() {
+    let asking = AskingRevision::of(&target);
+    asking.greeted(diagnosis.claims.take());
+    if asking.is_older(now()) {
         let revision = older::REVISION.as_str();
         diagnosis.warnings.push(doctor::Warning {
             says: words!("this server can ask in {} only", revision),

@@ -74,7 +74,9 @@ pub(super) async fn greet(
     }
     let result = reply.result().cloned().unwrap_or_default();
     diagnosis.ok("protocol", (!is_started).then_some(reply.took), found);
-    diagnosis.quote(claims(&result));
+    let claims = claims(&result);
+    diagnosis.quote(claims.clone());
+    diagnosis.claims = Some(claims).filter(|claims| !claims.trim().is_empty());
     Some(Greeted { talk, result })
 }
 

@@ -13,6 +13,8 @@ pub struct Diagnosis {
     pub warnings: Vec<Warning>,
     /// Whether it could be looked at no further without a sign-in.
     pub wants_sign_in: bool,
+    /// The name and version in the greeting of the server.
+    pub claims: Option<String>,
 }
 
 /// A step that a client takes, too.

@@ -21,6 +21,7 @@ use crate::{
     error::{Error, Kind},
     older::{self, AskingRevision},
     opener::{Opener, Take},
+    parked::now,
     permissions::Permissions,
     stderr::StderrTo,
     target::{Reach, Target},
@@ -153,7 +154,7 @@ impl<'a> Room<'a> {
         let older = AskingRevision::of(&target);
         let mut protocol = args.protocol.0;
         let is_free = protocol == Protocol::Auto && role.revision().is_none();
-        if args.asks_in_known && is_free && older.is_older() {
+        if args.asks_in_known && is_free && older.is_older(now()) {
             protocol = Protocol::Only(older::REVISION);
             let words = words!(
                 "{} is spoken to in {}, since it can ask in that only; --protocol {} tries the newest.",
