@@ -157,7 +157,10 @@ fn list<T: ResultWithEntries + Clone + PartialEq + Debug>(
     let entries = tree[member].as_array();
     for (place, entry) in entries.into_iter().flatten().enumerate() {
         let ends = format!(" {}", place + 1);
-        if let Some(left) = left_out.iter().find(|left| left.place.ends_with(&ends)) {
+        if let Some(left) = left_out
+            .iter()
+            .find(|left| !left.is_hint && left.place.ends_with(&ends))
+        {
             // A tree holds only one of two members of a name.
             let is_twice = left.why.ends_with("is given twice");
             assert!(is_twice || !is_strict(member, entry), "{entry}: {left}");

@@ -218,7 +218,8 @@ pub(super) async fn lists(
             }
             let read = reply.result().map(|page| unusable(member, page));
             if let Some(Ok(entries)) = &read {
-                left_out.extend(entries.iter().map(ToString::to_string));
+                let unusable = entries.iter().filter(|entry| !entry.is_hint);
+                left_out.extend(unusable.map(ToString::to_string));
             }
             let page = reply.result().map(|page| &page[member]);
             // `null` is an empty list: it is how Go writes one.

@@ -69,8 +69,17 @@ pub(super) fn warnings(lists: &Lists) -> Vec<Warning> {
             advice: "Clients take them for destructive, and ask each time; set `readOnlyHint` or `destructiveHint`.",
             places: places(tools, |tool| {
                 let hints = &tool["annotations"];
-                !hints["readOnlyHint"].is_boolean() && !hints["destructiveHint"].is_boolean()
+                hints["readOnlyHint"].is_null() && hints["destructiveHint"].is_null()
             }),
+        },
+        Lint {
+            says: "members of a wrong type",
+            advice: "Clients read the rest as if these were not there, or give up on the whole list.",
+            places: [tools, prompts, resources, templates]
+                .into_iter()
+                .flatten()
+                .flat_map(wrong_members)
+                .collect(),
         },
         Lint {
             says: "prompts without a description",
@@ -131,8 +140,34 @@ fn name(item: &Value) -> String {
     name.unwrap_or("(no name)").to_owned()
 }
 
+/// Whether there is no text. What is no text is among the [`wrong_members`].
 fn is_blank(text: &Value) -> bool {
-    text.as_str().is_none_or(|text| text.trim().is_empty())
+    text.is_null() || text.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// The members that only describe an entry, so that a client uses the entry without them if their type is wrong.
+const DESCRIBING: [(&str, fn(&Value) -> bool); 13] = [
+    ("title", Value::is_string),
+    ("description", Value::is_string),
+    ("icons", Value::is_array),
+    ("_meta", Value::is_object),
+    ("mimeType", Value::is_string),
+    ("size", Value::is_number),
+    ("outputSchema", Value::is_object),
+    ("annotations", Value::is_object),
+    ("annotations/title", Value::is_string),
+    ("annotations/readOnlyHint", Value::is_boolean),
+    ("annotations/destructiveHint", Value::is_boolean),
+    ("annotations/idempotentHint", Value::is_boolean),
+    ("annotations/openWorldHint", Value::is_boolean),
+];
+
+fn wrong_members(item: &Value) -> impl Iterator<Item = String> {
+    let wrong = DESCRIBING.into_iter().filter(|(member, is_right)| {
+        let member = item.pointer(&format!("/{member}"));
+        member.is_some_and(|value| !value.is_null() && !is_right(value))
+    });
+    wrong.map(|(member, _)| format!("{}: {}", name(item), member.replace('/', ".")))
 }
 
 fn is_accepted(name: &Value) -> bool {
@@ -215,6 +250,17 @@ mod tests {
             "",
             "",
         );
+        for (member, value, place) in [
+            (
+                "annotations",
+                json!({"readOnlyHint": "yes"}),
+                "book: annotations.readOnlyHint",
+            ),
+            ("title", json!(5), "book: title"),
+            ("icons", json!("b.png"), "book: icons"),
+        ] {
+            check(&with(member, value), "members of a wrong type", place);
+        }
         check(
             &with("annotations", json!({})),
             "tools that do not say whether they change something",

@@ -65,7 +65,7 @@ fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
             "hints",
             tools(r#"{"name":"b","inputSchema":{},"annotations":{"readOnlyHint":"yes"}}"#),
             (0, 0),
-            "",
+            "`readOnlyHint` of tool 1 (`b`)",
         ),
         (
             "icons",

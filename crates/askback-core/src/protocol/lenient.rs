@@ -37,6 +37,8 @@ pub struct LeftOutEntry {
     pub name: Option<String>,
     /// The fault.
     pub why: String,
+    /// Whether this is a hint of an entry, which is used without it.
+    pub is_hint: bool,
 }
 
 impl LeftOutEntry {
@@ -48,6 +50,7 @@ impl LeftOutEntry {
             place: format!("`{name}`"),
             name: None,
             why: why.to_owned(),
+            is_hint: false,
         }
     }
 
@@ -56,13 +59,16 @@ impl LeftOutEntry {
             place: format!("block {place}"),
             name: None,
             why,
+            is_hint: false,
         }
     }
 }
 
 impl fmt::Display for LeftOutEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, name, why } = self;
+        let Self {
+            place, name, why, ..
+        } = self;
         match name {
             Some(name) => write!(f, "{place} ({}): {why}", Quoted(name)),
             None => write!(f, "{place}: {why}"),
@@ -246,6 +252,11 @@ pub(super) fn required_scalars<'de, D: Deserializer<'de>, T: FromScalar>(
 pub(super) trait ListEntry: DeserializeOwned {
     /// The kind, in words.
     const KIND: &'static str;
+
+    /// The hints of the entry that are not true or false.
+    fn wrong_hints(&self) -> &[&'static str] {
+        &[]
+    }
 }
 
 /// A result with entries.
@@ -263,14 +274,16 @@ pub trait ResultWithEntries: DeserializeOwned {
 
 /// Implements reading for a result by the type of its members, which is generic over the list of its entries.
 macro_rules! with_entries {
-    ($result:ident, $members:ident<$($lifetime:lifetime,)? _>, $item:ident, $kind:literal) => {
+    ($result:ident, $members:ident<$($lifetime:lifetime,)? _>, $item:ident, $kind:literal $(, $wrong_hints:item)?) => {
         impl $crate::protocol::lenient::ListEntry for $item {
             const KIND: &'static str = $kind;
+
+            $($wrong_hints)?
         }
 
         impl $crate::protocol::lenient::ResultWithEntries for $result {
             fn from_text(text: &str) -> Result<Self, serde_json::Error> {
-                serde_json::from_str::<$members<$($lifetime,)? alloc::vec::Vec<$item>>>(text)
+                serde_json::from_str::<$members<$($lifetime,)? $crate::protocol::lenient::RightEntries<$item>>>(text)
                     .map(Self::from)
                     .or_else(|_| serde_json::from_str(text))
             }
@@ -292,8 +305,21 @@ pub(super) struct Entries<T> {
     pub(super) left_out: Vec<LeftOutEntry>,
 }
 
-impl<T> From<Vec<T>> for Entries<T> {
-    fn from(items: Vec<T>) -> Self {
+/// Entries of which nothing is to be left out; anything else is an error.
+pub(super) struct RightEntries<T>(Vec<T>);
+
+impl<'de, T: ListEntry> Deserialize<'de> for RightEntries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = Vec::<T>::deserialize(deserializer)?;
+        if items.iter().any(|item| !item.wrong_hints().is_empty()) {
+            return Err(de::Error::custom("a hint is wrong"));
+        }
+        Ok(Self(items))
+    }
+}
+
+impl<T> From<RightEntries<T>> for Entries<T> {
+    fn from(RightEntries(items): RightEntries<T>) -> Self {
         Self {
             items,
             left_out: Vec::new(),
@@ -309,12 +335,24 @@ impl<'de, T: ListEntry> Deserialize<'de> for Entries<T> {
             left_out: Vec::new(),
         };
         for (index, entry) in entries.into_iter().flatten().enumerate() {
-            match serde_json::from_str(entry.get()) {
-                Ok(item) => read.items.push(item),
+            let place = || format!("{} {}", T::KIND, index + 1);
+            match serde_json::from_str::<T>(entry.get()) {
+                Ok(item) => {
+                    for hint in item.wrong_hints() {
+                        read.left_out.push(LeftOutEntry {
+                            place: format!("`{hint}` of {}", place()),
+                            name: name(&entry),
+                            why: "expected true or false".to_owned(),
+                            is_hint: true,
+                        });
+                    }
+                    read.items.push(item);
+                }
                 Err(error) => read.left_out.push(LeftOutEntry {
-                    place: format!("{} {}", T::KIND, index + 1),
+                    place: place(),
                     name: name(&entry),
                     why: reason(&error),
+                    is_hint: false,
                 }),
             }
         }
@@ -489,7 +527,7 @@ pub(super) fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 
 /// Reads a result that is a page of a list.
 macro_rules! page {
-    ($result:ident, $members:ident, $field:ident: $item:ident, $kind:literal) => {
+    ($result:ident, $members:ident, $field:ident: $item:ident, $kind:literal $(, $wrong_hints:item)?) => {
         #[derive(serde::Deserialize)]
         #[serde(
             rename_all = "camelCase",
@@ -531,7 +569,7 @@ macro_rules! page {
             }
         }
 
-        $crate::protocol::lenient::with_entries!($result, $members<'_, _>, $item, $kind);
+        $crate::protocol::lenient::with_entries!($result, $members<'_, _>, $item, $kind $(, $wrong_hints)?);
     };
 }
 pub(super) use page;

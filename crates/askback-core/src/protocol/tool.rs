@@ -15,10 +15,10 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
-    TaskMetadata,
+    CacheScope, ContentBlock, Icon, InputResponses, Keyed, LeftOutEntry, Meta, RawJson, RawObject,
+    Schema, TaskMetadata,
     content::{Blocks, joined},
-    lenient::{self, Scalar},
+    lenient::{self, FromScalar, Scalar},
     meta::{self, HasMeta, has_meta},
     meta_key::key,
     raw,
@@ -86,44 +86,50 @@ pub struct Tool {
 
 /// Hints about what a tool does. They come from the server and are not to be trusted unless the
 /// server is.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// Its name for people, where [`Tool::title`] says none.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// It changes nothing.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
     /// Its changes may destroy data.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
     /// Calling it twice is the same as once.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
     /// It deals with the world outside.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
+    /// The names of hints that were read and are not true or false. They count as absent.
+    #[serde(skip)]
+    pub wrong: Vec<&'static str>,
+}
+
+impl<'de> Deserialize<'de> for ToolAnnotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = Keyed::<Scalar<'de>>::deserialize(deserializer)?;
+        let mut wrong = Vec::new();
+        let mut hint = |name| {
+            let scalar = members.get(name)?;
+            let hint = bool::from_scalar(scalar.clone());
+            if hint.is_none() && *scalar != Scalar::Absent {
+                wrong.push(name);
+            }
+            hint
+        };
+        Ok(Self {
+            read_only_hint: hint("readOnlyHint"),
+            destructive_hint: hint("destructiveHint"),
+            idempotent_hint: hint("idempotentHint"),
+            open_world_hint: hint("openWorldHint"),
+            title: members.get("title").cloned().and_then(String::from_scalar),
+            wrong,
+        })
+    }
 }
 
 /// How a tool may be called (2025-11-25).
@@ -174,7 +180,16 @@ pub struct ListToolsResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
-lenient::page!(ListToolsResult, ToolsPage, tools: Tool, "tool");
+lenient::page!(
+    ListToolsResult,
+    ToolsPage,
+    tools: Tool,
+    "tool",
+    fn wrong_hints(&self) -> &[&'static str] {
+        let hints = self.annotations.as_ref();
+        hints.map_or(&[], |hints| &hints.wrong)
+    }
+);
 
 /// The parameters of `tools/call`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

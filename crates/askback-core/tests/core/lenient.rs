@@ -63,6 +63,31 @@ fn an_entry_that_cannot_be_used_is_left_out_alone() {
 }
 
 #[test]
+fn wrong_hints_of_a_tool_are_named() {
+    #[track_caller]
+    fn check(hints: Value, read_only: Option<bool>, named: &[&str]) {
+        let tool = json!({"name": "a", "inputSchema": {}, "annotations": hints});
+        let page = json!({"tools": [tool]}).to_string();
+        let list: ListToolsResult = serde_json::from_str(&page).unwrap();
+        let hints = list.tools[0].annotations.as_ref().unwrap();
+        assert_eq!(hints.read_only_hint, read_only, "{page}");
+        let left_out: Vec<_> = list.left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(left_out, named, "{page}");
+        assert!(list.left_out.iter().all(|entry| entry.is_hint));
+    }
+    check(json!({"readOnlyHint": true, "more": "x"}), Some(true), &[]);
+    check(json!({"readOnlyHint": null, "title": 5}), None, &[]);
+    check(
+        json!({"readOnlyHint": "true", "openWorldHint": 0, "idempotentHint": false}),
+        None,
+        &[
+            "`readOnlyHint` of tool 1 (`a`): expected true or false",
+            "`openWorldHint` of tool 1 (`a`): expected true or false",
+        ],
+    );
+}
+
+#[test]
 fn what_only_describes_never_decides() {
     // Each value in place of each member that describes.
     for wrong in [

@@ -26,7 +26,8 @@ pub struct List<T> {
     /// The entries.
     pub items: Vec<T>,
     /// The entries that cannot be used, each with the reason. One that only has a wrong title, hint or icon is among the
-    /// [`items`](Self::items), without it.
+    /// [`items`](Self::items), without it. Of those, wrong hints of tools are named here, too
+    /// ([`is_hint`](LeftOutEntry::is_hint)).
     pub left_out: Vec<LeftOutEntry>,
 }
 
