@@ -52,6 +52,8 @@ pub enum Ended {
         text: PeerText,
         /// Whether the tool reported an error.
         failed: bool,
+        /// The parts of the result that break the protocol.
+        broken: Vec<String>,
     },
     /// An error of the server, of the client about the server, or a refused question.
     Error(Error),

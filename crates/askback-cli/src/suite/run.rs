@@ -2,9 +2,9 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
-use askback::client::{Client, ClientError};
+use askback::client::{Client, ClientError, List};
 use askback_core::{
-    protocol::{LoggingLevel, Reference, Tool},
+    protocol::{LeftOutEntry, LoggingLevel, Reference, Tool},
     revision::Revision,
 };
 use askback_host::{
@@ -440,15 +440,18 @@ async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
                 json: json(&result.raw),
                 text: content::tool_result(&result.value),
                 failed: result.failed(),
+                broken: named(&result.left_out),
             }
         }
         Action::Prompt(name, arguments) => {
             let result = client.get_prompt(name, texts(arguments)).await?;
-            good(json(&result.raw), content::prompt(&result.value))
+            let text = content::prompt(&result.value);
+            read(json(&result.raw), text, &result.left_out)
         }
         Action::Read(uri) => {
             let result = client.read_resource(uri).await?;
-            good(json(&result.raw), content::resource(&result.value))
+            let text = content::resource(&result.value);
+            read(json(&result.raw), text, &result.left_out)
         }
         Action::Complete(complete, known) => {
             let Complete {
@@ -463,7 +466,7 @@ async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
             let completing = client.complete(reference, (argument, start), texts(known));
             let completion = completing.await?;
             let text = completion.values.join("\n");
-            good(json(&completion), text.into())
+            read(json(&completion), text.into(), &[])
         }
         Action::List(listed) => list(client, *listed).await?,
     })
@@ -480,29 +483,41 @@ async fn tool_of_tasks(client: &Client, name: &str) -> Result<Option<Tool>, Clie
 }
 
 async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {
-    fn named<T: Serialize>(member: &str, all: &[T], name: impl Fn(&T) -> &str) -> Ended {
+    fn entries<T: Serialize>(member: &str, all: &List<T>, name: impl Fn(&T) -> &str) -> Ended {
         let mut object = Map::new();
-        object.insert(member.to_owned(), json(all));
+        object.insert(member.to_owned(), json(&**all));
         let names: Vec<_> = all.iter().map(name).collect();
-        good(Value::Object(object), names.join("\n").into())
+        read(
+            Value::Object(object),
+            names.join("\n").into(),
+            &all.left_out,
+        )
     }
     Ok(match listed {
-        Listed::Tools => named("tools", &client.tools().await?, |tool| &tool.name),
-        Listed::Prompts => named("prompts", &client.prompts().await?, |prompt| &prompt.name),
-        Listed::Resources => named("resources", &client.resources().await?, |one| &one.uri),
+        Listed::Tools => entries("tools", &client.tools().await?, |tool| &tool.name),
+        Listed::Prompts => entries("prompts", &client.prompts().await?, |prompt| &prompt.name),
+        Listed::Resources => entries("resources", &client.resources().await?, |one| &one.uri),
         Listed::Templates => {
             let templates = client.resource_templates().await?;
-            named("resourceTemplates", &templates, |one| &one.uri_template)
+            entries("resourceTemplates", &templates, |one| &one.uri_template)
         }
     })
 }
 
-fn good(json: Value, text: PeerText) -> Ended {
+/// A result that is not of a tool.
+fn read(json: Value, text: PeerText, left_out: &[LeftOutEntry]) -> Ended {
     Ended::Result {
         json,
         text,
         failed: false,
+        broken: named(left_out),
     }
+}
+
+/// The parts of a result that break the protocol. A hint only describes.
+fn named(left_out: &[LeftOutEntry]) -> Vec<String> {
+    let entries = left_out.iter().filter(|entry| !entry.is_hint);
+    entries.map(ToString::to_string).collect()
 }
 
 /// A value that was read from JSON, as JSON.

@@ -1,5 +1,7 @@
 //! Servers that write something in a wrong way: what is well formed is used, and what is not is named.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::run::Run;
@@ -242,4 +244,32 @@ fn what_is_readable_of_a_prompt_and_a_resource_is_shown() {
         .prints("a://b")
         .says("resource 2");
     run(&["doctor"]).expect(1);
+}
+
+#[test]
+fn a_result_that_breaks_the_protocol_fails_the_case_that_was_recorded_of_it() {
+    const HALF_READABLE: &str = r#"{"content":[{"type":"text","text":"done"},{"type":"video"}]}"#;
+    for (name, result, exit, says) in [
+        ("whole", DONE, 0, ""),
+        ("block", HALF_READABLE, 1, "block 2"),
+        (
+            "flag",
+            r#"{"content":[{"type":"text","text":"done"}],"isError":0}"#,
+            1,
+            "`isError`",
+        ),
+    ] {
+        let list = format!(r#"{{"tools":[{GOOD}]}}"#);
+        let script = server(&[("tools/list", &list), ("tools/call", result)]);
+        let words = ["call", "good", "--record", "recorded.yaml", "--"];
+        let run = Run::new(&format!("broken-{name}"), &words);
+        let ran = run.and(&["sh", "-c", &script]).run();
+        let suite = fs::read_to_string(ran.scratch.path("recorded.yaml"));
+        let run = Run::new(&format!("broken-{name}-again"), &["test", "recorded.yaml"]);
+        let suite = suite.expect("it was written");
+        run.scratch.file("recorded.yaml", &suite);
+        let again = run.run().expect(exit).prints(says);
+        let is_told = again.stdout.contains("a result that keeps to the protocol");
+        assert_eq!(is_told, exit == 1, "{}", again.stdout);
+    }
 }

@@ -134,7 +134,18 @@ impl Expect {
             }
             (Ended::Error(error), None) => judged.expected("a result", in_words(error)),
             (Ended::Result { text, .. }, Some(_)) => judged.expected("an error", text.clone()),
-            (Ended::Result { json, text, failed }, None) => {
+            (
+                Ended::Result {
+                    json,
+                    text,
+                    failed,
+                    broken,
+                },
+                None,
+            ) => {
+                if !broken.is_empty() {
+                    judged.expected("a result that keeps to the protocol", lines(broken));
+                }
                 let fits = match self.failed {
                     None => !failed || may_fail,
                     Some(wanted) => *failed == wanted,
@@ -427,6 +438,7 @@ mod tests {
             json: json!({"content": [], "structuredContent": {"total": 3000, "tags": ["a"]}}),
             text: "Booked.".into(),
             failed,
+            broken: Vec::new(),
         }
     }
 
@@ -526,6 +538,7 @@ mod tests {
                 json: json!({"content": []}),
                 text: "Booked.".into(),
                 failed: false,
+                broken: Vec::new(),
             },
             &[("structured /x: a value", "there is no structured content")],
         );
@@ -589,6 +602,7 @@ mod tests {
             json: json!({}),
             text: "Booked.".into(),
             failed: false,
+            broken: Vec::new(),
         };
         check("{schema: true}", bare, &[(expected, "nothing is there")]);
     }
