@@ -283,6 +283,7 @@ fn import(
     let mut added: BTreeMap<String, Value> = BTreeMap::new();
     let mut seen: Vec<String> = Vec::new();
     let mut passed_over: Vec<PathBuf> = Vec::new();
+    let mut unusable: Vec<String> = Vec::new();
     let files = FoundFile::all(folders).into_iter();
     for file in
         files.filter(|file| file.client.is_some() && (from.is_none() || file.client == from))
@@ -301,7 +302,7 @@ fn import(
             .filter(|name| names.is_empty() || names.iter().any(|it| it == name))
         {
             seen.push(name.to_owned());
-            let Some(server) = document.server(name).filter(|server| server.is_object()) else {
+            let Some(server) = document.server(name) else {
                 continue;
             };
             if there.server(name).is_some() || added.contains_key(name) {
@@ -319,24 +320,39 @@ fn import(
             }
             let mut server = server.clone();
             // One of a project alone is started there already.
-            if !document.is_of_project(name) && file.folder != folders.here {
+            let moves = !document.is_of_project(name) && file.folder != folders.here;
+            if moves && server.is_object() {
                 settle(&mut server, &file.folder, true);
                 anchor(&mut server, &file.folder, &folders.here);
             }
+            let inputs = without_inputs(&mut server);
+            let secrets = match with_secrets {
+                true => Vec::new(),
+                false => conceal(name, &mut server),
+            };
+            if let Err(error) = check(name, &server, &path) {
+                page.line(words!(
+                    "Not taken from {}, as it cannot be used:",
+                    file.client()
+                ));
+                page.quote_line("  ", format!("{}: {}", line(name), line(&error.reason())));
+                if !names.is_empty() {
+                    unusable.push(name.to_owned());
+                }
+                continue;
+            }
             page.line(words!("From {}:", file.client()));
             page.quote_line("  ", line(name));
-            for variable in without_inputs(&mut server) {
+            for variable in inputs {
                 page.line("  A variable took the place of an input:");
                 page.quote_line("    ", variable);
             }
-            if !with_secrets {
-                for secret in conceal(name, &mut server) {
-                    page.line(words!(
-                        "  A variable took the place of what may be a secret in its {}:",
-                        secret.member
-                    ));
-                    page.quote_line("    ", secret.variable);
-                }
+            for secret in secrets {
+                page.line(words!(
+                    "  A variable took the place of what may be a secret in its {}:",
+                    secret.member
+                ));
+                page.quote_line("    ", secret.variable);
             }
             added.insert(name.to_owned(), server);
         }
@@ -352,6 +368,7 @@ fn import(
         });
     }
     let servers: Vec<_> = added.into_iter().collect();
+    let is_added = |name: &String| servers.iter().any(|(added, _)| added == name);
     match servers.is_empty() {
         true => page.say(Style::Plain, "There is nothing to write."),
         false => {
@@ -360,6 +377,10 @@ fn import(
         }
     }
     out::print(&page.take())?;
+    if let Some(name) = unusable.iter().find(|name| !is_added(name)) {
+        let error = words!("the server `{}` cannot be used", given(name));
+        return Err(Error::usage(error).hint("The reason is above."));
+    }
     // Servers that were named have all been found.
     if passed_over.is_empty() || !names.is_empty() {
         return Ok(());
@@ -373,6 +394,16 @@ fn import(
     };
     Err(Error::usage(error)
         .hint("Import again afterwards: servers that are there stay as they are."))
+}
+
+/// Fails if an entry could not be used in this file.
+fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
+    let text = json!({"mcpServers": {name: server}}).to_string();
+    let document =
+        Document::read(&text, Layout::Plain, None).map_err(|error| malformed(path, error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let listed = Listed::find(document, name, path, folder, None);
+    listed.and_then(|listed| listed.written()).map(drop)
 }
 
 /// Writes a file, and says so.

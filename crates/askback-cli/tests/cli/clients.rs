@@ -388,6 +388,27 @@ fn a_file_that_cannot_be_read_ends_an_import_with_an_error() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_server_that_cannot_be_used_is_named_and_not_imported() {
+    let place = Place::new("import-unusable");
+    let servers =
+        r#"{"mcpServers": {"good": {"command": "x"}, "neither": {"args": ["x"]}, "text": "y"}}"#;
+    place.write("user/.cursor/mcp.json", servers);
+    let told = "Not taken from cursor, as it cannot be used:\n  | ";
+    let neither = format!("{told}neither: ");
+    let text = format!("{told}text: ");
+    place.says(
+        &["servers", "import"],
+        0,
+        &["From cursor:\n  | good\n", &neither, &text],
+    );
+    let written = place.read("project/mcp.json");
+    assert!(written.contains("good") && !written.contains("neither"));
+    let says = ["askback: the server `neither` cannot be used\n"];
+    place.says(&["servers", "import", "neither"], 2, &says);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_server_whose_name_is_not_seen_whole_is_not_imported() {
     let place = Place::new("import-unseen");
     let servers = r#"{"mcpServers": {"mine": {"command": "x"}, "mine\u200b": {"command": "y"}}}"#;
