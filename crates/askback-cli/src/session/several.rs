@@ -60,7 +60,6 @@ pub(super) struct Room<'a> {
     args: &'a SessionArgs,
     relay: Relay,
     limits: Limits,
-    offer: Option<Root>,
     shared: Option<Vec<Root>>,
     is_attended: bool,
     calls_tools: bool,
@@ -85,7 +84,6 @@ impl<'a> Room<'a> {
         let room = Self {
             args,
             relay,
-            offer: offer(&answers),
             shared: args.shared()?,
             is_attended: matches!(answers, Answers::Person),
             calls_tools: model.is_some()
@@ -117,8 +115,8 @@ impl<'a> Room<'a> {
             },
             claims: None,
         };
-        let (offer, shared) = (self.offer.clone(), self.shared.clone());
-        let desk = Desk::new(asker, offer, shared, self.limits.clone());
+        let offer = self.is_attended.then(|| offer(target)).flatten();
+        let desk = Desk::new(asker, offer, self.shared.clone(), self.limits.clone());
         desk.with_clock(Clock::of_this_machine())
     }
 
