@@ -2,7 +2,7 @@
 
 use askback_host::{
     page::{Page, Style, out},
-    plain::forget_begun,
+    plain::forget_early,
     text::given,
     words,
 };
@@ -72,8 +72,7 @@ impl Input {
             .hint("Run the command at a terminal, or write a variable such as ${MY_KEY} in its place."));
         }
         let mut page = out::stderr_page();
-        // A value that was typed before is none.
-        forget_begun();
+        forget_early(&mut page);
         loop {
             self.put(&mut page);
             let typing = match self.password {

@@ -18,7 +18,7 @@ pub use agreements::{Agreement, Agreements};
 
 use askback_host::{
     page::{Page, Style, out},
-    plain::forget_begun,
+    plain::forget_early,
     settings_file,
     text::{self, PeerText, given},
     words,
@@ -128,8 +128,7 @@ impl Found {
         }
         let mut page = out::stderr_page();
         self.question(target, names, &mut page);
-        // A yes that was typed before is none.
-        forget_begun();
+        forget_early(&mut page);
         if !ask(page, &mut io::stdin().lock(), &mut out::stderr()) {
             return Err(Error::usage(words!("{} is not used", shown)));
         }

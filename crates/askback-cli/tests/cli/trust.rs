@@ -296,3 +296,30 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
     talk("mcp.json was found here", true);
     talk("mcp.json says to use for one:", false);
 }
+
+#[test]
+fn a_yes_that_was_typed_before_the_question_is_said_not_to_count() {
+    let place = Place::new("early");
+    place.scratch.pipe("go");
+    let script = "echo begin; read -r go < \"$GO\"; exec \"$PROGRAM\" inspect --server one";
+    let command = pty_process::blocking::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(place.path("project"))
+        .env("GO", place.path("go"))
+        .env("PROGRAM", env!("CARGO_BIN_EXE_askback"))
+        .env("SEEN", place.path("seen"))
+        .env("XDG_STATE_HOME", place.path("state"))
+        .env("TERM", "xterm-256color")
+        .env_remove("SUDO_UID");
+    let mut terminal = Terminal::start(command, 200);
+    terminal
+        .until("begin")
+        .press("yes")
+        .press(ENTER)
+        .until("yes");
+    fs::write(place.path("go"), "go\n").expect("it is ours");
+    terminal.until("What you typed came before you can have read this; it was not taken.");
+    terminal.until("yes or no").press("no").press(ENTER);
+    assert_eq!(terminal.ended(), Some(2));
+    assert!(!place.path("seen").exists());
+}

@@ -15,6 +15,10 @@ use crate::{
 /// The end of a text of several lines.
 const END: &str = ".";
 
+/// What is said of lines that were typed too early.
+pub(super) const EARLY: &str =
+    "What you typed came before you can have read this; it was not taken.";
+
 /// How the rest of a message is seen.
 const REST: &str = "; /more shows the whole";
 
@@ -113,8 +117,7 @@ impl Dialog {
 
     /// Says that what was typed was not taken for an answer to the question in front.
     pub fn was_early(&mut self) {
-        let words = "What you typed came before you can have read this; it was not taken.";
-        self.page.note(Style::Warning, words);
+        self.page.note(Style::Warning, EARLY);
     }
 
     /// Says that a line came cut from the terminal, and was not taken. A question takes longer texts in another way.

@@ -17,9 +17,10 @@ use rustix::{
 };
 use tokio::sync::mpsc;
 
-use super::unseen;
+use super::{dialog::EARLY, unseen};
 use crate::{
     host::Input,
+    page::{Page, Style},
     signals::{self, Interrupts},
 };
 
@@ -171,7 +172,7 @@ impl Lines {
             // A line is on its way.
             Err(_) => true,
         };
-        forget_begun();
+        flush();
         was_any |= !mem::take(&mut self.begun).is_empty();
         while self.pasted.pop_front().is_some() || self.lines.try_recv().is_ok() {
             was_any = true;
@@ -212,9 +213,17 @@ impl Drop for Lines {
     }
 }
 
-/// Has the terminal forget what was typed and not read yet. One that cannot be told to has nothing
-/// that was begun.
-pub fn forget_begun() {
+/// Forgets what was typed before a question that no front end asks, and says so on its page, as a front end would: a yes
+/// that was typed before is no answer.
+pub fn forget_early(page: &mut Page) {
+    if io::stdin().is_terminal() && !take_begun().is_empty() {
+        page.note(Style::Warning, EARLY);
+    }
+    flush();
+}
+
+/// Has the terminal forget what was typed and not read yet. One that cannot be told to has nothing that was begun.
+fn flush() {
     #[cfg(unix)]
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }

@@ -12,4 +12,4 @@ pub(crate) use unseen::leave;
 
 pub use dialog::Dialog;
 pub use leaf::Plain;
-pub use lines::forget_begun;
+pub use lines::forget_early;
