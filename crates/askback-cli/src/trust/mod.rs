@@ -281,9 +281,6 @@ fn does(target: &Target, names: &Names) -> PeerText {
     PeerText::from(lines.join("\n"))
 }
 
-/// The fewest characters of a hidden value whose first ones are shown, and how many these are.
-const BEGINNING: (usize, usize) = (12, 4);
-
 /// The value of a variable, as it is shown. The file may be anybody's, and says by names and forms alone what a secret is:
 /// a value that may be a path, an option, an address or more than a word is shown, for it may decide what runs. Of a URL
 /// only the password is hidden.
@@ -295,40 +292,16 @@ fn value_of(name: &str, value: &str) -> String {
     {
         return text::line(value);
     }
-    let is_part = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?/:".contains(c);
-    let is_word = !value.is_empty() && !value.starts_with('-') && value.chars().all(is_part);
-    let seems = secret::is_setting(name) || secret::is_in(value, secret::is_setting);
-    if is_word && seems {
+    if let Some(beginning) = secret::hidden(name, value) {
         let count = value.chars().count();
-        let (fewest, shown) = BEGINNING;
-        return match count >= fewest {
-            true => {
-                let beginning: String = value.chars().take(shown).collect();
-                format!("what may be a secret ({beginning}…, {count} characters)")
-            }
-            false => format!("what may be a secret ({count} characters)"),
+        let beginning = match beginning.as_str() {
+            "…" => String::new(),
+            beginning => format!("{beginning}, "),
         };
+        return format!("what may be a secret ({beginning}{count} characters)");
     }
-    let words: Vec<_> = value.split(' ').map(without_password).collect();
+    let words: Vec<_> = value.split(' ').map(secret::without_password).collect();
     text::line(&words.join(" "))
-}
-
-/// A URL with its host and path, and without the password of its user.
-fn without_password(url: &str) -> String {
-    // What could end the user for one reader and not for another is no password.
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._~%!+=,".contains(c);
-    let parts = url.split_once("://").and_then(|(scheme, rest)| {
-        let authority = rest.split(['/', '\\', '?', '#']).next()?;
-        let (user, host) = authority.rsplit_once('@')?;
-        let (user, password) = user.split_once(':')?;
-        let is_scheme = scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-        let is_password = !password.is_empty() && password.chars().all(is_part);
-        let path = rest.strip_prefix(authority)?;
-        (is_scheme && is_password).then(|| format!("{scheme}://{user}:***@{host}{path}"))
-    });
-    parts.unwrap_or_else(|| url.to_owned())
 }
 
 /// Asks for a yes or a no, until there is one. The end of the input is a no.
