@@ -136,7 +136,7 @@ impl Connections {
     /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first. Other users
     /// of the machine can be first where they see it, such as in the arguments of the browser: their requests are refused
     /// where the system tells whose they are, behind [`Endpoint::beside`](askback::http::Endpoint::beside). Other servers
-    /// refuse their connections with [`PeerUser`](crate::PeerUser).
+    /// refuse their connections with [`PeerUser`](askback::http::PeerUser).
     ///
     /// A caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
     /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates

@@ -12,7 +12,6 @@ mod ctx;
 mod hidden;
 mod intents;
 mod pages;
-mod peer;
 pub mod providers;
 #[cfg(feature = "testing")]
 mod script;
@@ -26,4 +25,3 @@ pub use connection::Connection;
 pub use connections::{BadConnections, Connections, ConnectionsBuilder};
 pub use ctx::{AskPage, AskSecret, ConnectAccount, ConnectExt};
 pub use pages::{PageClaim, PageRefused, PageVisit, Pages};
-pub use peer::PeerUser;

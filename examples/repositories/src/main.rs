@@ -5,9 +5,9 @@
 
 use std::{env, error::Error, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use askback::{Ctx, Error as ToolError, Limits, Result, Server, tool};
+use askback::{Ctx, Error as ToolError, Limits, Result, Server, http::PeerUser, tool};
 use askback_connect::{
-    Brand, ConnectExt, Connections, PeerUser,
+    Brand, ConnectExt, Connections,
     providers::Providers,
     vault::{LocalKeys, SqliteVault, Vault, VaultSettings},
 };

@@ -32,7 +32,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback::http::ConnectionEnds;
+use askback::http::{ConnectionEnds, PeerUser};
 use bytes::{Buf, Bytes, BytesMut};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
@@ -50,7 +50,6 @@ use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, SaidPage, page};
 use crate::connections::{Connections, Kit};
 use crate::intents::{IntentId, Unkept};
-use crate::peer::PeerUser;
 use crate::vault::VaultError;
 
 /// The longest form that is read, in bytes.

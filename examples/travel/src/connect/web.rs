@@ -2,8 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use askback::http::ConnectionPlaces;
-use askback_connect::PeerUser;
+use askback::http::{ConnectionPlaces, PeerUser};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode,

@@ -23,6 +23,7 @@ mod heads;
 mod known;
 mod listening;
 mod pages;
+mod peer_user;
 mod protected;
 mod read;
 mod reading;
@@ -44,6 +45,7 @@ use http::{Request, Response};
 pub use askback_core::http::guard::{BadName, Guard};
 pub use beside::{ConnectionEnds, RequestBody};
 pub use body::Body;
+pub use peer_user::PeerUser;
 pub use service::Service;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 #[doc(hidden)]

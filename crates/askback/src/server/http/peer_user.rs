@@ -20,12 +20,11 @@ const ROOT: u32 = 0;
 
 /// The user at the other end of a connection within this machine, as far as the system tells.
 ///
-/// Where pages are for the one user of a machine ([`Connections::on_this_machine`](crate::Connections::on_this_machine)),
-/// close connections of others when they are accepted. The pages do so themselves behind
-/// [`Endpoint::beside`](askback::http::Endpoint::beside).
+/// If pages are for the one user of a machine, close the connections of other users when you accept them. A service
+/// behind [`Endpoint::beside`](super::Endpoint::beside) gets the addresses as [`ConnectionEnds`](super::ConnectionEnds).
 ///
 /// ```no_run
-/// # use askback_connect::PeerUser;
+/// # use askback::http::PeerUser;
 /// # async fn serve(listener: tokio::net::TcpListener) -> std::io::Result<()> {
 /// loop {
 ///     let (stream, remote) = listener.accept().await?;
