@@ -3,7 +3,16 @@
 //! Its folder has `providers.toml` and `vault.keys`; the vault is made there. The guide's chapter on connections says
 //! how to begin.
 
-use std::{env, error::Error, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    env,
+    error::Error,
+    future,
+    io::{self, Write},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use askback::{Ctx, Error as ToolError, Limits, Result, Server, http::PeerUser, tool};
 use askback_connect::{
@@ -18,7 +27,7 @@ use tokio::{
     time,
 };
 
-const USAGE: &str = "usage: repositories FOLDER [ADDRESS]";
+const USAGE: &str = "usage: repositories FOLDER [ADDRESS]\n       repositories FOLDER accounts";
 
 /// Where the pages are, if no other address is given. GitHub sends the browser back there.
 const ADDRESS: &str = "127.0.0.1:4000";
@@ -84,11 +93,18 @@ async fn main() -> Result<(), String> {
     serve().await.map_err(|error| error.to_string())
 }
 
-/// Serves the pages, and the tool to the program that starts it.
+/// Serves the pages, and the tool to the program that starts it; or shows the user which accounts are connected.
 async fn serve() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let folder = arguments.next().ok_or(USAGE)?;
-    let address = arguments.next().unwrap_or_else(|| ADDRESS.to_owned());
+    let argument = arguments.next();
+    let shows_accounts = argument.as_deref() == Some("accounts");
+    let address = match argument {
+        // The server may run, and have its port.
+        Some(_) if shows_accounts => "127.0.0.1:0".to_owned(),
+        Some(address) => address,
+        None => ADDRESS.to_owned(),
+    };
     let listener = TcpListener::bind(&address).await;
     let listener =
         listener.map_err(|error| format!("nothing can be served at {address}: {error}"))?;
@@ -107,6 +123,15 @@ async fn serve() -> Result<(), Box<dyn Error>> {
             }
         }
     });
+    if shows_accounts {
+        if let Some(link) = connections.accounts_link().await? {
+            writeln!(
+                io::stdout(),
+                "Open within two minutes: {link}\nCtrl-C ends this."
+            )?;
+        }
+        return future::pending().await;
+    }
     let server = Server::new("repositories", "1.0").state(connections);
     Ok(server.tool(repositories).run_stdio().await?)
 }

@@ -2,10 +2,10 @@
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
     sync::{Arc, Mutex},
 };
 
@@ -139,6 +139,28 @@ async fn a_person_is_led_to_github() {
     assert_eq!(text, "Nothing was done: the person declined.");
     client.close().await;
     assert_eq!(opened.lock().expect("no panic").len(), 1);
+}
+
+#[test]
+fn the_user_sees_what_is_connected() {
+    let folder = folder();
+    let mut program = Command::new(PROGRAM)
+        .arg(folder.path())
+        .arg("accounts")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program was built");
+    let stdout = program.stdout.take().expect("it was asked for");
+    let mut line = String::new();
+    let read = BufReader::new(stdout).read_line(&mut line);
+    read.expect("it writes a line");
+    let link = line.trim_end().strip_prefix("Open within two minutes: ");
+    let link = link.unwrap_or_else(|| panic!("{line}"));
+    let (head, page) = answer(link, None, "");
+    program.kill().expect("it runs");
+    program.wait().expect("it ends");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert!(page.contains("My repositories"), "{page}");
 }
 
 #[test]
