@@ -13,8 +13,6 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-#[cfg(feature = "connect")]
-use crate::commands::connections;
 use crate::{
     commands::{
         answer, call, check, demo, doctor, get, list, new, open, serve, servers, test, watch,
@@ -66,8 +64,6 @@ enum Command {
         topic: Option<String>,
     },
     Doctor(doctor::DoctorArgs),
-    #[cfg(feature = "connect")]
-    Connections(connections::ConnectionsArgs),
 }
 
 /// The command line. Its help says the same for `-h` and `--help`.
@@ -246,8 +242,6 @@ impl Command {
             Self::Doctor(args) => args.json,
             Self::Test(args) => args.is_json(),
             Self::Servers(args) => args.json,
-            #[cfg(feature = "connect")]
-            Self::Connections(args) => args.json,
             Self::Open(_) | Self::New(_) | Self::Serve(_) | Self::Help { .. } => false,
         }
     }
@@ -270,8 +264,6 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Help { topic }) => print_help(topic.as_deref()),
-        #[cfg(feature = "connect")]
-        Some(Command::Connections(args)) => connections::run(args).await,
     }
 }
 

@@ -12,8 +12,6 @@ pub mod app;
 pub mod args;
 pub mod check;
 pub mod commands;
-#[cfg(feature = "connect")]
-pub mod connections;
 pub mod credentials;
 pub mod doctor;
 pub mod environment;
@@ -32,7 +30,6 @@ pub mod name;
 pub mod older;
 pub mod opener;
 pub mod own_files;
-pub mod own_key;
 pub mod parked;
 pub mod permissions;
 pub mod private_file;

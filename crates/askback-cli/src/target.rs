@@ -6,20 +6,16 @@ use std::{
     path::{self, Path, PathBuf},
 };
 
-use askback::{
-    authorization::Secret,
-    transport::{Child, Http},
-};
+use askback::transport::{Child, Http};
 use askback_host::{
     text::{self, given},
     words,
 };
 use sha2::{Digest, Sha256};
 use url::Url;
-use zeroize::Zeroizing;
 
 use crate::{
-    environment, error::Error, misplaced, name, own_key, private_file, secret, sign_in::SignInEntry,
+    environment, error::Error, misplaced, name, private_file, secret, sign_in::SignInEntry,
 };
 
 /// A server.
@@ -223,28 +219,10 @@ impl Address {
         text::line(&format!("{before}?{}", pairs.join("&")))
     }
 
-    /// Whether what is sent along says already who asks, so that nobody is to sign in.
+    /// Whether its headers say who asks, so that the user need not sign in.
     pub fn is_authorized(&self) -> bool {
-        self.has_authorization() || matches!(own_key::of(&self.url), Ok(Some(_)))
-    }
-
-    fn has_authorization(&self) -> bool {
         let mut names = self.headers.keys();
         names.any(|name| name.eq_ignore_ascii_case("authorization"))
-    }
-
-    /// Returns the key of a server of this user's own, where nothing else says who asks.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where its file cannot be used.
-    pub fn own_key(&self) -> Result<Option<Secret>, Error> {
-        if self.has_authorization() {
-            return Ok(None);
-        }
-        own_key::of(&self.url).map_err(|error| {
-            Error::usage("the key of the server cannot be used:").quoting(error.to_string())
-        })
     }
 
     /// The way there.
@@ -266,16 +244,7 @@ impl Address {
                 Error::usage("a header for the server cannot be sent:").quoting(error.to_string())
             })?;
         }
-        match self.own_key()? {
-            None => Ok(http),
-            Some(key) => {
-                let bearer = Zeroizing::new(format!("Bearer {}", key.expose()));
-                let http = http.header("authorization", &bearer).map_err(|error| {
-                    Error::usage("the key of the server cannot be sent:").quoting(error.to_string())
-                })?;
-                Ok(http.direct())
-            }
-        }
+        Ok(http)
     }
 }
 

@@ -13,7 +13,8 @@
 //! | `prompts.rs` | prompts with typed arguments, pictures and resources |
 //! | `completion.rs` | completion of their arguments, while they are typed |
 //! | `resources.rs` | resources, templates, and a list that changes |
-//! | `connect/tools.rs` | an account of the person at a third party, and a page of one's own (feature `connect`) |
+//! | `connect/tools.rs` | the person's account and API key at a third party, and a page of one's own (feature `connect`) |
+//! | `main.rs` | a program that serves the agency with them |
 
 mod bookings;
 mod completion;
@@ -63,9 +64,6 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// Where itineraries are saved.
     pub itineraries: Itineraries,
-    /// Accounts of the customers at an airline. Without them there is no tool that uses one.
-    #[cfg(feature = "connect")]
-    pub accounts: Option<Accounts>,
 }
 
 /// Where itineraries are saved, and so whether there is a tool that saves them.
@@ -90,10 +88,6 @@ pub enum Itineraries {
 pub fn server(options: Options) -> Result<Server> {
     let builder = builder(options.directory.as_deref(), options.itineraries)?;
     let mut builder = builder.page_size(options.page_size.unwrap_or(PAGE_SIZE));
-    #[cfg(feature = "connect")]
-    if let Some(accounts) = &options.accounts {
-        builder = accounts.offered_by(builder);
-    }
     if let Some(revisions) = options.revisions {
         builder = builder.revisions(revisions);
     }

@@ -51,7 +51,6 @@ const FLOORS: &[(&str, &[&str])] = &[
         "askback-cli",
         &[
             "askback",
-            "askback-connect",
             "askback-core",
             "askback-host",
             "askback-oauth",

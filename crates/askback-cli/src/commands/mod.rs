@@ -3,8 +3,6 @@
 pub mod answer;
 pub mod call;
 pub mod check;
-#[cfg(feature = "connect")]
-pub mod connections;
 pub mod demo;
 pub mod doctor;
 pub mod get;

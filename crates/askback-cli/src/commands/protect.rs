@@ -2,13 +2,9 @@
 
 use askback::{
     Principal,
-    authorization::{
-        Secret,
-        server::{DevelopmentTokens, JwtVerifier, Protection},
-    },
+    authorization::server::{DevelopmentTokens, JwtVerifier, Protection},
 };
 use askback_host::{text::given, words};
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::error::Error;
 
@@ -66,25 +62,6 @@ impl Protecting {
             .and_then(|protection| protection.implies("travel:save", [READ]));
         let protection = protection.map_err(|bad| wrong("--http", &bad))?;
         Ok((Some(protection.name("Travel agency")), drawn))
-    }
-
-    /// Returns the protection of a server at this URL that only this user may call, and the key that lets them in.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where no key can be drawn.
-    pub(super) fn of_this_user(
-        user: Principal,
-        resource: &str,
-    ) -> Result<(Protection, Secret), Error> {
-        // They warn of tokens that stand on a command line; this one is in a file of this user's.
-        let _quiet = tracing_subscriber::registry().set_default();
-        let scopes = [READ, "travel:book", "travel:save"];
-        let drawn = DevelopmentTokens::new().draw(user, scopes);
-        let (tokens, token) = drawn.map_err(|bad| wrong("--connect", &bad))?;
-        let protection = Protection::new(resource, tokens);
-        let protection = protection.map_err(|bad| wrong("--http", &bad))?;
-        Ok((protection.name("Travel agency"), Secret::new(token)))
     }
 
     /// Whether those who are let in have tokens for development.

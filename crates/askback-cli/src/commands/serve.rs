@@ -1,10 +1,8 @@
 //! `askback serve`: the servers this program carries.
 
-#[cfg(feature = "connect")]
-use std::path::Path;
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use askback::{Principal, Server, keys::state_dir};
+use askback::{Server, keys::state_dir};
 use askback_core::revision::Revision;
 use askback_host::{
     page::out,
@@ -12,18 +10,13 @@ use askback_host::{
     text::{Words, given},
     words,
 };
-#[cfg(feature = "connect")]
-use askback_travel::Accounts;
 use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::protect::Protecting;
-#[cfg(feature = "connect")]
-use crate::connections;
 use crate::{
     error::{Error, Kind},
-    own_key::KeyFile,
     private_file,
     session::revision,
 };
@@ -62,12 +55,6 @@ enum Served {
         /// Also serve clients that know only the transport of 2024-11-05 (HTTP+SSE), at the same path
         #[arg(long, requires = "http")]
         sse: bool,
-        /// Also offer tools that use your account at an airline, which is made up and served along, and
-        /// the pages on which you connect it; for you alone: over HTTP, callers send a key that is in a file
-        /// of yours, which this command finds by itself
-        #[cfg(feature = "connect")]
-        #[arg(long, conflicts_with_all = ["development_token", "authorization_server"])]
-        connect: bool,
         #[command(flatten)]
         protecting: Protecting,
     },
@@ -86,8 +73,6 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         directory,
         itineraries,
         sse,
-        #[cfg(feature = "connect")]
-        connect,
         protecting,
     } = args.server;
     log_to_stderr();
@@ -107,19 +92,10 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Some(folder) => words!("bookings are kept in {}", given(folder.display())),
         None => "bookings are kept until this server ends".into(),
     };
-    #[cfg(feature = "connect")]
-    let user = connect.then(connections::user);
-    #[cfg(not(feature = "connect"))]
-    let user = None;
     let options = Options {
         page_size: page_size.map(|size| size as usize),
         revisions: protocol.map(|revision| vec![revision]),
         itineraries,
-        #[cfg(feature = "connect")]
-        accounts: match connect {
-            true => Some(accounts(directory.as_deref()).await?),
-            false => None,
-        },
         directory,
     };
     // It looks at the disk.
@@ -130,24 +106,9 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         Err(error) => return Err(failed(error)),
     };
     match listener {
-        Some(listener) => serve_http(&server, listener, sse, &protecting, user, kept).await,
+        Some(listener) => serve_http(&server, listener, sse, &protecting, kept).await,
         None => server.serve_stdio().await.map_err(broken),
     }
-}
-
-/// Serves the pages on which accounts are connected, and the airline; where is said on the standard error.
-#[cfg(feature = "connect")]
-async fn accounts(directory: Option<&Path>) -> Result<Accounts, Error> {
-    let vault = connections::open().await?;
-    let book = directory.map(|directory| directory.join("airline.json"));
-    let accounts = Accounts::on_this_machine(vault, book).await;
-    let accounts = accounts.map_err(failed)?;
-    note(words!(
-        "accounts are connected on pages at {}; the airline is at {}",
-        given(accounts.pages_url()),
-        given(accounts.airline_url())
-    ));
-    Ok(accounts)
 }
 
 /// Writes warnings and errors to the standard error: clients are not told what failed under a
@@ -195,28 +156,17 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     })
 }
 
-/// Serves until interrupted, for the user alone where there is one; where, and to whom, is said on the standard error.
+/// Serves until interrupted. The address is written to standard error.
 async fn serve_http(
     server: &Server,
     listener: TcpListener,
     sse: bool,
     protecting: &Protecting,
-    user: Option<Principal>,
     kept: Words,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(broken)?;
     let url = format!("http://{address}/mcp");
-    let (protection, drawn, key) = match user {
-        None => {
-            let (protection, drawn) = protecting.protection(&url)?;
-            (protection, drawn, None)
-        }
-        Some(user) => {
-            let (protection, key) = Protecting::of_this_user(user, &url)?;
-            let key = KeyFile::write(address, &key).map_err(broken)?;
-            (Some(protection), Vec::new(), Some(key))
-        }
-    };
+    let (protection, drawn) = protecting.protection(&url)?;
     let mut endpoint = server.http();
     if sse {
         endpoint = endpoint.allow_http_sse();
@@ -225,16 +175,6 @@ async fn serve_http(
         endpoint = endpoint.protect(protection);
     }
     note(words!("the travel agency is at {}", given(&url)));
-    if let Some(key) = &key {
-        note(words!(
-            "it is for you alone: `askback --url {}` opens it",
-            given(&url)
-        ));
-        note(words!(
-            "other clients of yours send the header in {}",
-            given(key.path().display())
-        ));
-    }
     for (name, token) in drawn {
         note(words!(
             "the development token of {} is {}",

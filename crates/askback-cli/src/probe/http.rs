@@ -68,18 +68,13 @@ impl Address {
     ) -> Result<Self, Error> {
         // What makes it unusable is found out there, in words.
         address.http()?;
-        let own_key = address.own_key()?;
         let unusable = |why: String| Error::usage("the address cannot be used:").quoting(why);
         let url = Url::parse(&address.url).map_err(|error| unusable(error.to_string()))?;
         let uri: Uri = url
             .as_str()
             .parse()
             .map_err(|error: http::uri::InvalidUri| unusable(error.to_string()))?;
-        let route = match own_key {
-            Some(_) => Route::Direct,
-            None => Route::Environment,
-        };
-        let requests = Requests::new(&route, Names::system(), &limits.http);
+        let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
         let requests = requests.map_err(|error| {
             Error::new(Kind::Connection, "HTTP cannot be spoken here:").quoting(error.to_string())
         })?;
@@ -88,12 +83,6 @@ impl Address {
             if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
                 headers.insert(name, value);
             }
-        }
-        if let Some(key) = own_key
-            && let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", key.expose()))
-        {
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
         }
         headers.extend(requests.proxy_headers(&uri));
         headers.entry(USER_AGENT).or_insert(NAME);

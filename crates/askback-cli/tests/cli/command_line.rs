@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    net::TcpListener,
     process::{Command, Output},
 };
 
@@ -139,6 +140,12 @@ fn what_makes_no_sense_is_refused() {
         "a",
     ];
     serve(&both, "cannot be used with");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
+    let taken = taken.local_addr().map(|at| (at.to_string(), taken));
+    let (address, _taken) = taken.expect("it is bound");
+    let served = ["serve", "travel", "--http", &address];
+    check(&served, 4, &format!("nothing can be served at {address}"));
+    check(&served, 4, "choose another port");
 }
 
 #[test]

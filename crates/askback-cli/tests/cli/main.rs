@@ -10,8 +10,6 @@ mod ci_log;
 #[cfg(unix)]
 mod clients;
 mod command_line;
-#[cfg(all(unix, feature = "connect"))]
-mod connections;
 #[cfg(unix)]
 mod conversation;
 mod crashed;

@@ -1,20 +1,19 @@
-//! Accounts of the customers at an airline, for an agency that runs on the machine of its one user.
+//! The customer's account at an airline, for an agency that runs on the machine of its one user.
 //!
-//! [`Accounts`] serves the pages on which an account is connected, and an airline that is made up. Tools of an agency
-//! that has them use the airline in the person's name; no token of it passes through the client.
+//! [`Accounts`] serves the pages on which the account is connected, and an airline that is made up. Tools use the airline
+//! in the customer's name. No token and no API key passes through the client.
 
 mod airline;
 mod deposit;
-mod ports;
 mod tools;
 mod web;
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{io, net::Ipv4Addr, time::Duration};
 
 use askback::ServerBuilder;
 use askback_connect::{
     Brand, Connections,
-    providers::{AccountSource, Providers, ThirdParty},
+    providers::{AccountSource, ApiKey, Providers, ThirdParty},
     vault::Vault,
 };
 use askback_core::{auth::Scopes, limits::Limits};
@@ -25,12 +24,15 @@ use tokio::{net::TcpListener, time};
 
 use self::{
     airline::{Airline, Desk},
-    tools::{connect_airline, my_miles, pay_deposit},
+    tools::{connect_airline, flight_times, my_miles, pay_deposit},
 };
 use crate::Result;
 
 /// The name of the airline among the third parties.
 const AIRLINE: &str = "airline";
+
+/// The name of its flight times among the third parties: they take an API key.
+const FLIGHTS: &str = "flights";
 
 /// How often the airline is told of accounts that were disconnected.
 const REVOCATIONS: Duration = Duration::from_secs(60);
@@ -46,25 +48,22 @@ pub struct Accounts {
 impl Accounts {
     /// Serves the pages and the airline, each at a port of this machine, until the runtime ends.
     ///
-    /// Over HTTP, the endpoint of the agency is to be protected: it is used by
-    /// [`Connections::user_of_this_machine`] alone.
-    ///
-    /// Accounts are kept in the vault, and what the airline gave out in the file `airline`, so that agencies that
-    /// run one after the other know it; without one, it lasts as long as the process. The file holds no token, only
-    /// digests. The ports are kept beside it, as `airline.ports`.
+    /// Serve the agency over standard streams. Over HTTP, protect its endpoint, so that
+    /// [`Connections::user_of_this_machine`] alone uses it.
     ///
     /// # Errors
     ///
     /// Fails where no port is to be had.
-    pub async fn on_this_machine(vault: Vault, airline: Option<PathBuf>) -> Result<Self> {
-        let ports = airline.as_ref().map(|file| file.with_extension("ports"));
-        let [pages, counter] = ports::listeners(ports.as_deref()).await?;
-        let (url, airline_url) = (url_of(&pages)?, url_of(&counter)?);
+    pub async fn on_this_machine(vault: Vault) -> Result<Self> {
+        let (pages, url) = listen().await?;
+        let (counter, airline_url) = listen().await?;
         let redirect = format!("{url}/cb/{AIRLINE}");
-        let desk = Desk::new(&airline_url, &redirect, airline);
+        let desk = Desk::new(&airline_url, &redirect);
         let airline = Airline::at(airline_url);
         let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default())?;
-        let providers = Providers::new(fetcher).with(third_party(&airline)?)?;
+        let providers = Providers::new(fetcher)
+            .with(third_party(&airline)?)?
+            .with(flights(&airline)?)?;
         let connections = Connections::on_this_machine(&url, vault, providers)
             .user(Connections::user_of_this_machine())
             .brand(Brand::new("Travel agency"))
@@ -96,6 +95,7 @@ impl Accounts {
         agency
             .tool(connect_airline)
             .tool(my_miles)
+            .tool(flight_times)
             .tool(pay_deposit)
             .state(self.connections.clone())
             .state(self.airline.clone())
@@ -114,6 +114,16 @@ fn third_party(airline: &Airline) -> Result<ThirdParty> {
         .scope_words(airline::SCOPE, "Read how many miles you have")
         .account(AccountSource::document(&airline.miles_url(), "/account")?)
         .api([airline.url()])?)
+}
+
+/// The flight times of the airline, as the agency knows them.
+fn flights(airline: &Airline) -> Result<ThirdParty> {
+    let key = ApiKey::new()
+        .hint("Fake Airline shows the key to its customers.")
+        .page(&airline.key_url())?
+        .check(&airline.flights_url(), airline::KEY_HEADER, "")?;
+    let party = ThirdParty::api_key(FLIGHTS, "Fake Airline flight times", key)?;
+    Ok(party.api([airline.url()])?)
 }
 
 async fn serve_airline(listener: TcpListener, desk: Desk) {
@@ -149,6 +159,9 @@ async fn revoke(connections: Connections) {
     }
 }
 
-fn url_of(listener: &TcpListener) -> io::Result<String> {
-    Ok(format!("http://{}", listener.local_addr()?))
+/// Listens at a free port of this machine. Returns its URL, too.
+async fn listen() -> io::Result<(TcpListener, String)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    Ok((listener, url))
 }

@@ -3,7 +3,7 @@
 use askback::{Ctx, Error, Form, Result, State, tool};
 use askback_connect::{ConnectExt, Connection};
 
-use super::{AIRLINE, airline::Airline, deposit};
+use super::{AIRLINE, FLIGHTS, airline::Airline, deposit};
 use crate::bookings::{Bookings, Owner};
 
 /// Connects the person's account at the airline.
@@ -41,6 +41,21 @@ async fn miles(airline: &Connection, site: &Airline) -> Result<u64> {
             "the airline did not give the miles (status {status}): try again in a minute"
         ))),
     }
+}
+
+/// Says which flights of today are late.
+#[tool(title = "Flight times", read_only, open_world)]
+pub(crate) async fn flight_times(ctx: Ctx, State(site): State<Airline>) -> Result<String> {
+    let flights = ctx
+        .connect(FLIGHTS)
+        .message("Enter your Fake Airline API key on a page.");
+    let answer = flights.await?.get(&site.flights_url()).await?;
+    if answer.status != 200 {
+        return Err(Error::new(
+            "the airline did not give the flight times: try again in a minute",
+        ));
+    }
+    Ok(String::from_utf8_lossy(&answer.body).into_owned())
 }
 
 /// The tool's arguments.

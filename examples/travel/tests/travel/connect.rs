@@ -32,7 +32,7 @@ async fn accounts() -> Accounts {
         VaultSettings::default(),
     );
     let vault = vault.await.unwrap();
-    Accounts::on_this_machine(vault, None).await.unwrap()
+    Accounts::on_this_machine(vault).await.unwrap()
 }
 
 /// A customer, who agrees to open each link.
@@ -277,6 +277,33 @@ async fn a_no_at_the_airline_is_one() {
 }
 
 #[tokio::test]
+async fn flight_times_are_read_once_the_customer_has_entered_a_key() {
+    for revision in LINKS {
+        let accounts = accounts().await;
+        let mut customer = Customer::of(&accounts, revision).await;
+        let client = customer.client.clone();
+        let call = tokio::spawn(async move { client.call_tool("flight_times", json!({})).await });
+        let mut browser = Browser::default();
+        let page = browser.open(&customer.link().await).await;
+        let airline = accounts.airline_url();
+        page.says(200, &format!("You get one at <a href=\"{airline}/key\""));
+        let shown = browser.open(&format!("{airline}/key")).await;
+        shown.says(200, "FA-KEY-5127");
+        let wrong = browser.send(&page, "answer", "yes&secret=FA-KEY-1").await;
+        wrong.says(422, "The provider does not take this key.");
+        let saved = browser
+            .send(&wrong, "answer", "yes&secret=FA-KEY-5127")
+            .await;
+        saved.says(200, "Saved");
+        let text = call.await.unwrap().unwrap().text().unwrap();
+        assert!(text.contains(r#""FA 12":"on time""#), "{revision}: {text}");
+        // The key is kept: the next call asks for nothing.
+        customer.says("flight_times", json!({})).await;
+        assert!(customer.links.try_recv().is_err());
+    }
+}
+
+#[tokio::test]
 async fn a_deposit_is_paid_on_a_page_of_the_agency() {
     for revision in LINKS {
         let accounts = accounts().await;
@@ -323,10 +350,14 @@ async fn a_client_that_opens_no_links_is_told_so() {
     for revision in Revision::ALL.into_iter().filter(|it| !LINKS.contains(it)) {
         let accounts = accounts().await;
         let customer = Customer::of(&accounts, revision).await;
-        for tool in ["connect_airline", "my_miles"] {
+        for (tool, needed) in [
+            ("connect_airline", "Fake Airline account"),
+            ("my_miles", "Fake Airline account"),
+            ("flight_times", "Fake Airline flight times account"),
+        ] {
             let (is_error, text) = customer.result(tool, json!({})).await;
             assert!(
-                is_error && text.contains("it needs your Fake Airline account"),
+                is_error && text.contains(&format!("it needs your {needed}")),
                 "{text}"
             );
         }
@@ -353,7 +384,7 @@ async fn an_agency_without_accounts_has_no_such_tools() {
         .await
         .unwrap();
     let without = client.tools().await.unwrap();
-    for tool in ["connect_airline", "my_miles", "pay_deposit"] {
+    for tool in ["connect_airline", "my_miles", "flight_times", "pay_deposit"] {
         assert!(with.iter().any(|it| it == tool), "{with:?}");
         assert!(without.iter().all(|it| it.name != tool));
     }

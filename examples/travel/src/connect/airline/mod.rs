@@ -1,5 +1,5 @@
-//! A made-up airline: an authorization server, and the miles that it guards. It is for this machine and for trying
-//! things out: it has one passenger, who does not sign in.
+//! A made-up airline: an authorization server with the miles that it guards, and flight times for API keys. It is for
+//! this machine and for trying things out: it has one passenger, who does not sign in.
 
 mod book;
 #[cfg(test)]
@@ -7,7 +7,6 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -34,6 +33,11 @@ pub(super) const SCOPE: &str = "miles.read";
 const ACCOUNT: &str = "FA-190317";
 /// The miles that they have.
 const MILES: u64 = 48_210;
+
+/// The passenger's API key for flight times.
+pub(super) const KEY: &str = "FA-KEY-5127";
+/// The header in which an API key is sent.
+pub(super) const KEY_HEADER: &str = "x-api-key";
 
 /// How long a code is good.
 const CODE: Duration = Duration::from_secs(60);
@@ -93,19 +97,28 @@ impl Airline {
     pub(super) fn miles_url(&self) -> String {
         format!("{}/miles", self.url)
     }
+
+    /// The page that shows the API key.
+    pub(super) fn key_url(&self) -> String {
+        format!("{}/key", self.url)
+    }
+
+    pub(super) fn flights_url(&self) -> String {
+        format!("{}/flights", self.url)
+    }
 }
 
 impl Desk {
     /// The desk of the airline at `url`. It sends browsers back to `redirect` and to nowhere else.
-    pub(super) fn new(url: &str, redirect: &str, book: Option<PathBuf>) -> Self {
-        Self::with_clock(url, redirect, book, Arc::new(SystemClock))
+    pub(super) fn new(url: &str, redirect: &str) -> Self {
+        Self::with_clock(url, redirect, Arc::new(SystemClock))
     }
 
-    fn with_clock(url: &str, redirect: &str, book: Option<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+    fn with_clock(url: &str, redirect: &str, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
             url: url.to_owned(),
             redirect: redirect.to_owned(),
-            book: Book::new(book, Arc::clone(&clock)),
+            book: Book::new(Arc::clone(&clock)),
             clock,
             asked: Mutex::default(),
             codes: Mutex::default(),
@@ -128,15 +141,20 @@ impl Desk {
                 let query = Fields::of_query(parts.uri.query().unwrap_or_default());
                 self.0.ask(&query)
             }
-            (Method::GET, "/miles") => self.0.miles(headers).await,
+            (Method::GET, "/miles") => self.0.miles(headers),
+            (Method::GET, "/key") => {
+                let body = format!("<p><code>{KEY}</code></p>\n<p>This is a demonstration.</p>");
+                page(StatusCode::OK, "Your API key", &body, "")
+            }
+            (Method::GET, "/flights") => flights(headers),
             (Method::POST, "/authorize" | "/token" | "/revoke") => {
                 let Some(form) = Fields::of_form(headers, body).await else {
                     return empty(StatusCode::UNSUPPORTED_MEDIA_TYPE);
                 };
                 match path {
                     "/authorize" => self.0.take_answer(headers, &form),
-                    "/token" => self.0.tokens(&form).await,
-                    _ => self.0.revoke(&form).await,
+                    "/token" => self.0.tokens(&form),
+                    _ => self.0.revoke(&form),
                 }
             }
             _ => empty(StatusCode::NOT_FOUND),
@@ -243,11 +261,11 @@ impl Inner {
     }
 
     /// The token endpoint.
-    async fn tokens(&self, form: &Fields) -> Answer {
+    fn tokens(&self, form: &Fields) -> Answer {
         let granted = match form.text("grant_type") {
             _ if form.get("client_id") != Some(CLIENT) => Err("invalid_client"),
-            "authorization_code" => self.exchange(form).await,
-            "refresh_token" => self.book.renew(form.text("refresh_token")).await,
+            "authorization_code" => self.exchange(form),
+            "refresh_token" => self.book.renew(form.text("refresh_token")),
             _ => Err("unsupported_grant_type"),
         };
         match granted {
@@ -268,7 +286,7 @@ impl Inner {
     }
 
     /// Gives tokens for a code, once. Whoever brings it again has taken it from somebody: then nobody has tokens.
-    async fn exchange(&self, form: &Fields) -> Result<Granted, Refusal> {
+    fn exchange(&self, form: &Fields) -> Result<Granted, Refusal> {
         const REFUSED: Refusal = "invalid_grant";
         let name = form.text("code");
         let taken = {
@@ -294,29 +312,26 @@ impl Inner {
             }
         };
         match taken {
-            Ok(family) => self.book.grant(family).await,
+            Ok(family) => self.book.grant(family),
             Err(family) => {
-                self.book.revoke(&family).await?;
+                self.book.revoke(&family);
                 Err(REFUSED)
             }
         }
     }
 
     /// The revocation endpoint (RFC 7009): a token that is not known is one that is revoked.
-    async fn revoke(&self, form: &Fields) -> Answer {
-        let Some(family) = book::family(form.text("token")) else {
-            return empty(StatusCode::OK);
-        };
-        match self.book.revoke(family).await {
-            Ok(()) => empty(StatusCode::OK),
-            Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
+    fn revoke(&self, form: &Fields) -> Answer {
+        if let Some(family) = book::family(form.text("token")) {
+            self.book.revoke(family);
         }
+        empty(StatusCode::OK)
     }
 
-    async fn miles(&self, headers: &HeaderMap) -> Answer {
+    fn miles(&self, headers: &HeaderMap) -> Answer {
         let bearer = headers.get(header::AUTHORIZATION);
         let bearer = bearer.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "));
-        if self.book.knows(bearer.unwrap_or_default()).await {
+        if self.book.knows(bearer.unwrap_or_default()) {
             let miles = json!({"account": ACCOUNT, "miles": MILES});
             return json(StatusCode::OK, &miles);
         }
@@ -326,6 +341,18 @@ impl Inner {
             .headers_mut()
             .insert(header::WWW_AUTHENTICATE, challenge);
         answer
+    }
+}
+
+/// The flight times of today, for an API key.
+fn flights(headers: &HeaderMap) -> Answer {
+    let key = headers.get(KEY_HEADER).map(|key| key.as_bytes());
+    match key == Some(KEY.as_bytes()) {
+        true => json(
+            StatusCode::OK,
+            &json!({"FA 12": "on time", "FA 34": "30 minutes late"}),
+        ),
+        false => empty(StatusCode::UNAUTHORIZED),
     }
 }
 
