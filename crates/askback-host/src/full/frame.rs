@@ -53,7 +53,11 @@ pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<
     let mut row = begun;
     for part in text::wrapped(words.into().as_str(), row.room().max(1)) {
         rows.push(row.ours(style, given(part.trim_end())));
-        row = Row::new(columns).to(at);
+        row = Row {
+            columns,
+            ..Row::new(0)
+        }
+        .to(at);
     }
     rows
 }
