@@ -14,8 +14,8 @@ pub use link::{destination, warnings};
 use crate::{
     folder,
     model::{
-        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Sampling, Stance, Step,
-        Suggestions, Wants, Why, link::Refusal,
+        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Stance, Step, Suggestions,
+        Wants, Why, link::Refusal,
     },
     page::{Excerpt, Page, Style},
     text::{self, Given, PeerText, Words, given},
@@ -143,12 +143,7 @@ fn retry(page: &mut Page, written: bool, secret: bool) {
 pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
     match front.step {
         Step::Secret(_) => secret(page, &front.question.ask),
-        Step::Filling(draft) => {
-            if let (Some(tool), 0) = (front.called, at) {
-                tools::head(page, tool);
-            }
-            form::field(page, &front.question.ask, draft, at);
-        }
+        Step::Filling(draft) => form::field(page, &front.question.ask, draft, at),
         Step::Review(draft) => form::review(page, asker, front.question, draft),
         Step::Consent(link) => {
             destination(page, link);
@@ -178,12 +173,11 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
                 words!("Offered: {}", folder::shown(&root.uri)),
             );
         }
-        Step::Request(_)
-        | Step::Running(_)
-        | Step::Replied(_)
-        | Step::Rewrite(..)
-        | Step::Pick(_) => {
+        Step::Request(_) | Step::Running(_) | Step::Replied(_) | Step::Rewrite(..) => {
             sampling::step(page, name(asker), front);
+        }
+        Step::Write(sampling) if sampling.must_call() => {
+            page.say(Style::Warning, sampling::NEEDS_CALL);
         }
         Step::Write(_) if front.model.is_some() => {}
         Step::Write(_) => {
@@ -220,13 +214,10 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
         Step::Returning(_) => "an address · /open opens the browser again".into(),
         Step::Request(_) => "Enter runs it once · /session, /always run without asking again · /edit · /system · /write · /never".into(),
         Step::Running(_) => "/back stops it".into(),
-        Step::Replied(sampling) => replied_hint(sampling, front),
+        Step::Replied(_) if front.model.is_none() => "Enter sends · /edit".into(),
+        Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back".into(),
         Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back".into(),
-        Step::Write(sampling) if !sampling.offered().is_empty() => {
-            "write the text; a line with only a dot ends it · /call calls a tool".into()
-        }
         Step::Write(_) => "write the text; a line with only a dot ends it".into(),
-        Step::Pick(_) => "the number of a tool, or a part of its name · /back".into(),
         Step::Reread(_) => "Enter sends · /edit writes it anew".into(),
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
         Step::Folders(None) => "the path of a folder allows it".into(),
@@ -240,21 +231,6 @@ pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
     };
     page.say(Style::Dim, words!("{} · {}", hint, ways_out));
     page.prompt("");
-}
-
-/// The words on what can be typed before a reply is sent.
-fn replied_hint(sampling: &Sampling, front: &Front<'_>) -> Words {
-    let all = [
-        (true, "Enter sends"),
-        (true, "/edit"),
-        (!sampling.offered().is_empty(), "/call adds a call"),
-        (sampling.calls().next().is_some(), "/change 1"),
-        (sampling.calls().next().is_some(), "/remove 1"),
-        (front.model.is_some(), "/again runs it once more"),
-        (front.model.is_some(), "/back"),
-    ];
-    let all = all.into_iter().filter(|(is_there, _)| *is_there);
-    Words::join(all.map(|(_, words)| words.into()), " · ")
 }
 
 /// Puts on the page which values are suggested for a field.

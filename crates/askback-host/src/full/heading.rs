@@ -7,7 +7,7 @@ use super::{
 use crate::{
     model::{Ask, Call, Desk, Front, Question},
     page::{Look, Page, Style},
-    question::{self, tools},
+    question,
     text::{self, Given, PeerText, Words, given},
     words,
 };
@@ -56,10 +56,6 @@ pub(super) fn head(desk: &Desk, front: &Front<'_>, look: Look, shown: usize, row
             frame.put(&why.first(kept));
             frame.push(more("more rows"));
         }
-    }
-    if let Some(tool) = front.called {
-        tools::head(&mut page, tool);
-        frame.put(&page.take());
     }
     frame
 }

@@ -77,13 +77,7 @@ fn here(front: &Front<'_>) -> Vec<Does> {
                 keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }
             keys.extend([
-                (
-                    "Ctrl-S",
-                    match front.called {
-                        Some(_) => "take the call into the reply",
-                        None => "look the form over",
-                    },
-                ),
+                ("Ctrl-S", "look the form over"),
                 (
                     "Ctrl-G, Alt-Enter",
                     "write a text in your editor; break a line of it",
@@ -94,11 +88,6 @@ fn here(front: &Front<'_>) -> Vec<Does> {
                 && draft.has_nested()
             {
                 keys.push(FOLD);
-            } else if front.called.is_some() {
-                keys.push(("Ctrl-T, /json", "write all arguments as JSON"));
-            }
-            if front.called.is_some() {
-                keys.push(("Ctrl-B", "leave the call"));
             }
             keys.extend(reveal(front));
             keys
@@ -143,15 +132,8 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             ROWS,
         ],
         Step::Running(_) => vec![("b", "stop the model")],
-        Step::Replied(sampling) => {
+        Step::Replied(_) => {
             let mut keys = vec![("Enter", "send it"), ("e", "change the text of the reply")];
-            if !sampling.offered().is_empty() {
-                keys.push(("t", "call a tool in the reply"));
-            }
-            if sampling.calls().next().is_some() {
-                keys.push(("Tab", "the next call"));
-                keys.push(("c, x", "change the arguments of the call, take it out"));
-            }
             if front.model.is_some() {
                 keys.push(("r", "have the model reply again"));
                 keys.push(("b", "back to the request"));
@@ -164,22 +146,13 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             ("Ctrl-B", "leave it as it was"),
             BREAK,
         ],
-        Step::Write(sampling) => {
+        Step::Write(_) => {
             let mut keys = vec![("Ctrl-S", "look the text over"), EDITOR, BREAK];
-            if !sampling.offered().is_empty() {
-                keys.insert(1, ("Ctrl-T", "call a tool in the reply"));
-            }
             if front.model.is_some() {
                 keys.push(("Ctrl-B", "back to the request"));
             }
             keys
         }
-        Step::Pick(_) => vec![
-            ("↓ ↑", "the next tool, the one before"),
-            ("Enter", "call the tool"),
-            ("Tab", "complete its name"),
-            ("Ctrl-B", "call none of them"),
-        ],
         Step::Folders(Some(_)) => vec![
             ("y", "allow the folder that is offered"),
             ("Enter", "allow the folder that is typed"),
@@ -237,7 +210,6 @@ pub(super) fn is_typed(step: &Step<'_>) -> bool {
         Step::Filling(_)
             | Step::Rewrite(..)
             | Step::Write(_)
-            | Step::Pick(_)
             | Step::Folders(_)
             | Step::Returning(_)
             | Step::Reason

@@ -21,7 +21,6 @@ mod leaf;
 mod link_code;
 mod meant;
 mod pager;
-mod pick;
 mod question;
 mod reading;
 mod region;

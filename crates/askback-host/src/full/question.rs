@@ -9,12 +9,10 @@ use super::{
 };
 use crate::{
     folder,
-    model::{
-        self, Ask, Asker, Desk, Draft, Effect, Front, Happened, Reply, Sampling, Step, Why, link,
-    },
+    model::{Ask, Asker, Desk, Draft, Effect, Front, Happened, Reply, Sampling, Step, Why, link},
     page::{Excerpt, Look, Page, Style},
-    question::{self, tools},
-    text::{self, Given, PeerText, Words, given},
+    question::{self, sampling::NEEDS_CALL},
+    text::{self, PeerText, Words, given},
     words,
 };
 use askback_core::{forms::Field, protocol::CreateMessageResult};
@@ -101,8 +99,7 @@ pub(super) fn body(
                 _ => {}
             }
         }
-        Step::Pick(_) | Step::Replied(_) => {}
-        Step::Request(_) | Step::Running(_) => {
+        Step::Request(_) | Step::Running(_) | Step::Replied(_) => {
             if is_read(&front.step) {
                 rows.extend(why(front, look, shown));
             }
@@ -113,19 +110,14 @@ pub(super) fn body(
             rows.extend(frame.into_rows());
         }
         Step::Rewrite(part, _) => {
-            if let Some(tool) = front.called {
-                let mut page = Page::new(look);
-                tools::about(&mut page, tool, tools::ABOUT);
-                let mut frame = Frame::default();
-                frame.put(&page.take());
-                rows.extend(frame.into_rows());
-            }
             let words = words!("You change {}:", question::sampling::part(part));
             rows.push(row().ours(Style::Strong, words));
             rows.extend(lines(written, &row().gutter()));
         }
         Step::Write(sampling) => {
-            if front.model.is_none() {
+            if sampling.must_call() {
+                rows.extend(wrapped(row(), Style::Warning, NEEDS_CALL));
+            } else if front.model.is_none() {
                 let words = "No model is set up here: the text is yours to write.";
                 rows.extend(wrapped(row(), Style::Dim, words));
             }
@@ -182,15 +174,6 @@ fn offered(sampling: &Sampling, columns: usize) -> Option<Row> {
     let names = PeerText::from(names.join(", "));
     let row = Row::new(columns).ours(Style::Dim, label);
     Some(row.peer(Style::Plain, &names, columns))
-}
-
-/// The rows of a reply that is ready to be sent, where the person is at one of its calls.
-pub(super) fn replied(asker: &Asker, sampling: &Sampling, call: usize, look: Look) -> Vec<Row> {
-    let mut page = Page::new(look);
-    question::sampling::ready(&mut page, given(&asker.name).short(), sampling, Some(call));
-    let mut frame = Frame::default();
-    frame.put(&page.take());
-    frame.into_rows()
 }
 
 /// The rows of what was wrong with the last key.
@@ -307,10 +290,6 @@ pub(super) fn keys(
         Step::Sure(_) if has_code => "[y] Open all the same  [b] Back  [q] Hide the code".into(),
         Step::Opened(_) if has_code => "[Enter] I have opened it  [q] Hide the code".into(),
         Step::Secret(_) => "[y] Go on all the same".into(),
-        Step::Filling(draft) if front.called.is_some() => match draft.left() {
-            0 => "Tab next  ^S take it  ^T as JSON  ^B back".into(),
-            left => words!("{} left  Tab next  ^S take it  ^T as JSON  ^B back", left),
-        },
         Step::Filling(draft) => match draft.left() {
             0 => "Tab next  ^S review".into(),
             left => words!("{} left  Tab next  ^S review", left),
@@ -337,17 +316,14 @@ pub(super) fn keys(
         }
         Step::Opened(_) => "[Enter] I have finished  [o] Open again  [c] Copy  [q] QR code".into(),
         Step::Returning(_) => "^O open again".into(),
-        Step::Write(sampling) if !sampling.offered().is_empty() => {
-            "^S look it over  ^T call a tool".into()
-        }
         Step::Write(_) => "^S look it over".into(),
-        Step::Pick(_) => "[Enter] Call it  ↓ ↑ others  Tab complete  ^B back".into(),
         Step::Reread(_) => "[Enter] Send  [e] Edit".into(),
         Step::Request(_) => {
             "[Enter] Run once  [e] Edit  [y] System prompt  [w] Write it myself".into()
         }
         Step::Running(_) => "[b] Stop".into(),
-        Step::Replied(sampling) => replied_keys(sampling, front),
+        Step::Replied(_) if front.model.is_none() => "[Enter] Send  [e] Edit".into(),
+        Step::Replied(_) => "[Enter] Send  [e] Edit  [r] Run again  [b] Back".into(),
         Step::Rewrite(..) => "^S take it  ^B leave it as it was".into(),
         Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
         Step::Folders(None) => "[Enter] Allow what is typed".into(),
@@ -379,24 +355,6 @@ pub(super) fn keys(
     rows
 }
 
-/// The keys that work before a reply is sent.
-fn replied_keys(sampling: &Sampling, front: &Front<'_>) -> Words {
-    let calls = sampling.calls().count();
-    let has_model = front.model.is_some();
-    let all = [
-        (true, "[Enter] Send"),
-        (true, "[e] Edit"),
-        (!sampling.offered().is_empty(), "[t] Call a tool"),
-        (calls > 1, "Tab next call"),
-        (calls > 0, "[c] Change call"),
-        (calls > 0, "[x] Take it out"),
-        (has_model, "[r] Run again"),
-        (has_model, "[b] Back"),
-    ];
-    let all = all.into_iter().filter(|(is_there, _)| *is_there);
-    Words::join(all.map(|(_, words)| words.into()), "  ")
-}
-
 /// The rows of keys, which stand two blanks apart: as many in a row as fit it.
 fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let room = Row::new(columns).room();
@@ -417,22 +375,6 @@ fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let rows = rows.into_iter();
     rows.map(|row| Row::new(columns).ours(Style::Dim, given(row)))
         .collect()
-}
-
-/// The words on a reply that was sent in place of a model, or is the model's, which replied so at first.
-fn sent(reply: &CreateMessageResult, replied: Option<&CreateMessageResult>, name: Given) -> Words {
-    match (
-        model::is_by_hand(reply),
-        model::calls(reply.content.blocks()).count(),
-    ) {
-        (false, _) if replied.is_some_and(|replied| replied.content != reply.content) => {
-            words!("{} · sent the model's reply as you changed it ", name)
-        }
-        (false, _) => words!("{} · sent what the model replied ", name),
-        (true, 0) => words!("{} · sent a text ", name),
-        (true, 1) => words!("{} · sent a call of a tool ", name),
-        (true, calls) => words!("{} · sent {} calls of tools ", name, calls),
-    }
 }
 
 /// Puts on the page what the scrollback keeps of an event: a line for each thing that happened. A model that was asked
@@ -458,7 +400,12 @@ pub(super) fn kept(
                         words!("{} · sent {} fields ", name(), content.len())
                     }
                     Reply::Link => words!("{} · agreed to the link ", name()),
-                    Reply::Sampled(reply) => sent(reply, replied, name()),
+                    Reply::Sampled(reply)
+                        if replied.is_some_and(|replied| replied.content != reply.content) =>
+                    {
+                        words!("{} · sent the model's reply as you changed it ", name())
+                    }
+                    Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
                     Reply::Declined { .. } => words!("{} · declined, with why ", name()),

@@ -6,14 +6,13 @@ use askback_core::protocol::CreateMessageResult;
 use jiff::civil::Date;
 
 use super::{
-    checkpoint::Checkpoint,
+    checkpoint,
     editor::Editor,
     form::{FormView, Pressed},
     help,
     home::{Home, Homed, entered, one_row},
     key::Key,
     link_code::LinkCode,
-    pick::PickView,
     question,
     reading::{Reading, agrees},
 };
@@ -50,8 +49,6 @@ pub struct Screen {
     /// A text that is no field's: a reason, an address, a folder, what a model would say.
     text: Editor,
     /// The choice of a tool to call.
-    pick: PickView,
-    checkpoint: Checkpoint,
     /// The reply of a model that the person was shown, as it came.
     replied: Option<CreateMessageResult>,
     home: Home,
@@ -103,8 +100,6 @@ impl Screen {
             seen: None,
             form: FormView::new(today),
             text: Editor::default(),
-            pick: PickView::default(),
-            checkpoint: Checkpoint::default(),
             replied: None,
             home: Home::default(),
             is_stray: false,
@@ -288,18 +283,16 @@ impl Screen {
             Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),
             _ => Reading::default(),
         };
-        let is_calling = desk.front().is_some_and(|front| front.called.is_some());
-        if is_new || is_calling {
+        if is_new {
             self.form = FormView::new(self.today);
         }
         if now.is_some() {
             self.home.interrupt();
         }
         if is_new {
-            (self.text, self.checkpoint) = (Editor::default(), Checkpoint::default());
+            self.text = Editor::default();
             self.replied = None;
         }
-        self.pick = PickView::default();
         match desk.front().map(|front| front.step) {
             Some(Step::Replied(sampling)) if self.replied.is_none() => {
                 self.replied = sampling.reply.clone();
@@ -364,11 +357,6 @@ impl Screen {
             _ => {}
         }
         if let Step::Filling(draft) = front.step {
-            match key {
-                Key::Ctrl('b') if front.called.is_some() => return vec![Said::Back],
-                Key::Ctrl('t') if front.called.is_some() => return self.form.fold(draft),
-                _ => {}
-            }
             match self.form.press(front, draft, key) {
                 Pressed::Said(said) => return said,
                 Pressed::Command(command) => return self.command(&front.step, &command),
@@ -402,14 +390,7 @@ impl Screen {
                 one(Said::Back)
             }
             (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
-                self.checkpoint.press(&front.step, key)
-            }
-            (Step::Pick(sampling), key) => self.pick.press(sampling, key),
-            (Step::Write(_), Key::Ctrl('t')) => {
-                // What was written so far stands before the call.
-                let text = self.text.take();
-                let written = (!text.is_empty()).then_some(Said::Fill(text));
-                Some(written.into_iter().chain([Said::Pick]).collect())
+                checkpoint::said(&front.step, key).map(|said| vec![said])
             }
             (Step::Write(_), Key::Ctrl('b')) => one(Said::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Said::Fill(self.text.take())),

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, mem, time::Duration};
 
 use askback_core::{
     limits::Limits,
-    protocol::{CreateMessageResult, Root, Tool},
+    protocol::{CreateMessageResult, Root},
 };
 
 use self::stopped::Stopped;
@@ -135,8 +135,6 @@ pub struct Front<'a> {
     pub issue: Option<&'a Words>,
     /// The model that can be asked, as the person named it.
     pub model: Option<&'a str>,
-    /// The tool whose arguments are written, for a call in place of a model.
-    pub called: Option<&'a Tool>,
     /// The values that are suggested for the text that the person wrote last.
     pub suggested: Option<&'a Suggestions>,
 }
@@ -236,7 +234,6 @@ impl Desk {
             step: open.stage.step(self.offer.as_ref()),
             turn: open.turn,
             issue: open.issue.as_ref(),
-            called: open.stage.called(),
             suggested: open.suggested.as_ref(),
             model: self.model.as_deref(),
         })

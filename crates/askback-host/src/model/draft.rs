@@ -496,26 +496,11 @@ impl Draft {
 
     /// Returns the content to send.
     pub fn content(&self) -> Content {
-        self.content_with(false)
-    }
-
-    /// The content with all that was written, also what is no value of its field yet.
-    pub(super) fn content_as_written(&self) -> Content {
-        self.content_with(true)
-    }
-
-    fn content_with(&self, all: bool) -> Content {
         let fields = self.whole.iter().filter_map(|field| {
-            let value = self.value_at(&[Key::Member(field.name.clone())], all)?;
+            let value = self.value_at(&[Key::Member(field.name.clone())], false)?;
             Some((field.name.clone(), value))
         });
         fields.collect()
-    }
-
-    /// Whether a field is an object or a list, or a member or an item of one.
-    pub(super) fn is_nested(&self, index: usize) -> bool {
-        let is_json = |field: &Field| matches!(field.kind, FieldKind::Json(_));
-        self.is_inner(index) || self.fields.get(index).is_some_and(is_json)
     }
 }
 

@@ -47,11 +47,7 @@ fn written(ask: &Ask, stage: Stage, limits: &Limits) -> Option<Stage> {
         }
         (
             Ask::Sample(_),
-            stage @ (Stage::Replied(_)
-            | Stage::Rewriting(..)
-            | Stage::Reread(..)
-            | Stage::Pick(_)
-            | Stage::Calling(_)),
+            stage @ (Stage::Replied(_) | Stage::Rewriting(..) | Stage::Reread(..)),
         ) => Some(stage),
         _ => None,
     }

@@ -5,7 +5,6 @@
 //! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Said`], and carry out
 //! each [`Effect`]; they decide nothing.
 
-mod calling;
 mod catalog;
 mod conversation;
 mod desk;
@@ -40,7 +39,7 @@ pub use folders::Folders;
 pub use history::History;
 pub use offers::{Completions, Offers};
 pub use options::{having, marks, options};
-pub(crate) use sampling::{PERSON, calls, is_by_hand, mode};
+pub(crate) use sampling::{PERSON, calls, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Presence, Server};
 pub use stance::Stance;

@@ -4,7 +4,7 @@ use std::mem;
 
 use askback_core::forms::Content;
 
-use super::{Ask, Question, Reply, sampling::is_by_hand};
+use super::{Ask, Question, Reply};
 
 /// The answers that the person gave in a call. When the call is repeated, the same questions are
 /// answered with them. Those to a form that asks for secrets are not kept, and nor is a yes to a link.
@@ -38,7 +38,6 @@ impl Repeats {
         let is_kept = match (&question.ask, reply) {
             (Ask::Form { .. }, Reply::Form(_)) => !question.ask.asks_for_secrets(),
             (Ask::Sample(_), Reply::Text(_)) => true,
-            (Ask::Sample(_), Reply::Sampled(reply)) => is_by_hand(reply),
             _ => false,
         };
         if is_kept && self.given.len() < KEPT {

@@ -5,17 +5,14 @@ mod models;
 use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema, TextField},
     limits::Limits,
-    protocol::{Root, Tool},
+    protocol::Root,
 };
 use serde_json::Map;
 
-use self::models::{
-    calling_said, pick_said, replied_said, request_said, rewriting_said, running_said, write_said,
-};
 pub(super) use self::models::{came, failed};
+use self::models::{replied_said, request_said, rewriting_said, running_said, write_said};
 use super::{
     Ask, By, Draft, Question, Reply, Why,
-    calling::{Arguments, Calling},
     link::{self, Link, Refusal},
     sampling::{Part, Sampling},
     step::{Effect, Notice, Said, Step},
@@ -41,8 +38,6 @@ pub(super) enum Stage {
     Rewriting(Sampling, Part, String),
     Write(Sampling),
     Reread(String, Sampling),
-    Pick(Sampling),
-    Calling(Calling),
     Folders,
     Reason(Box<Stage>),
 }
@@ -159,10 +154,10 @@ impl Stage {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
             }
             Ask::Sample(request) => {
-                let sampling = Sampling::new(request, has_model, limits, clock);
+                let sampling = Sampling::new(request, has_model);
                 match has_model {
                     true => Self::Request(sampling),
-                    false => Self::by_hand(sampling),
+                    false => Self::Write(sampling),
                 }
             }
             Ask::Roots => Self::Folders,
@@ -192,22 +187,6 @@ impl Stage {
         }
     }
 
-    /// A reply in place of a model: it begins with a call where there has to be one.
-    fn by_hand(sampling: Sampling) -> Self {
-        match sampling.must_call() && !sampling.offered().is_empty() {
-            true => Self::Pick(sampling),
-            false => Self::Write(sampling),
-        }
-    }
-
-    /// The tool whose arguments are written.
-    pub(super) fn called(&self) -> Option<&Tool> {
-        match self {
-            Self::Calling(calling) => calling.tool(),
-            _ => None,
-        }
-    }
-
     pub(super) fn step<'a>(&'a self, offer: Option<&'a Root>) -> Step<'a> {
         match self {
             Self::Secret(draft) => Step::Secret(draft),
@@ -224,11 +203,6 @@ impl Stage {
             Self::Rewriting(_, part, text) => Step::Rewrite(*part, text),
             Self::Write(sampling) => Step::Write(sampling),
             Self::Reread(text, _) => Step::Reread(text),
-            Self::Pick(sampling) => Step::Pick(sampling),
-            Self::Calling(calling) => match &calling.arguments {
-                Arguments::Fields(draft) => Step::Filling(draft),
-                Arguments::Json(text) => Step::Rewrite(Part::Arguments, text),
-            },
             Self::Folders => Step::Folders(offer),
             Self::Reason(_) => Step::Reason,
         }
@@ -269,8 +243,10 @@ impl Stage {
                 rewriting_said(sampling, (part, text), said)
             }
             (Self::Write(sampling), said) => write_said(sampling, said),
-            (Self::Pick(sampling), said) => pick_said(sampling, said),
-            (Self::Calling(calling), said) => calling_said(calling, said),
+            (Self::Reread(text, sampling), Said::Send) if sampling.must_call() => {
+                Turn::stay(Self::Reread(text, sampling))
+                    .because("the server wants a tool called, which only a model can do: decline")
+            }
             (Self::Reread(text, _), Said::Send) => Turn::reply(Reply::Text(text)),
             (Self::Reread(text, mut sampling), Said::Back) => {
                 sampling.keep(text);

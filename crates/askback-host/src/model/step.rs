@@ -44,8 +44,6 @@ pub enum Step<'a> {
     Write(&'a Sampling),
     /// To look over that text and send it.
     Reread(&'a str),
-    /// To choose which of the offered tools is called.
-    Pick(&'a Sampling),
     /// To choose a folder; this one is offered.
     Folders(Option<&'a Root>),
     /// To say why not.
@@ -99,14 +97,6 @@ pub enum Said {
     Rewrite(Part),
     /// Reply in place of the model.
     WriteMyself,
-    /// Choose a tool to call in the reply.
-    Pick,
-    /// Call this one of the offered tools.
-    Call(usize),
-    /// Write the arguments of this call of the reply again.
-    Change(usize),
-    /// Take this call out of the reply.
-    TakeOut(usize),
     /// Back to what came before.
     Back,
     /// Yes.

@@ -7,7 +7,7 @@ use crate::{
         self, Cause, Desk, Effect, Front, Happened, Notice, Reply, Said, Step, Suggestions, Why,
     },
     page::{LookSource, Page, Style},
-    question::{self, tools},
+    question,
     text::Words,
     wire::Shown,
 };
@@ -201,12 +201,7 @@ impl Dialog {
             Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
                 return self.object("no values are suggested here");
             }
-            // Before the first field there is what the call belongs to.
-            Heard::OfField(OfField::Before) if front.called.is_some() && self.at == 0 => {
-                return vec![Said::Back];
-            }
             Heard::OfField(of) => return self.hear_field(&front.step, of),
-            Heard::Call(text) => return self.hear_call(&front.step, &text),
             Heard::Lines if matches!(front.step, Step::Write(_) | Step::Rewrite(..)) => {
                 return self.hear_more(&front.step, line);
             }
@@ -298,34 +293,6 @@ impl Dialog {
         said
     }
 
-    /// Takes in which tool the person wants to call, for a reply in place of a model.
-    fn hear_call(&mut self, step: &Step<'_>, text: &str) -> Vec<Said> {
-        let (Step::Write(sampling) | Step::Replied(sampling) | Step::Pick(sampling)) = step else {
-            return Vec::new();
-        };
-        // What was written so far stands before the call.
-        let lines = self.lines.take().filter(|lines| !lines.is_empty());
-        let mut said: Vec<_> = lines
-            .map(|lines| Said::Fill(lines.join("\n")))
-            .into_iter()
-            .collect();
-        if !matches!(step, Step::Pick(_)) {
-            said.push(Said::Pick);
-        }
-        if text.is_empty() || sampling.offered().is_empty() {
-            return said;
-        }
-        match sampling.meant(text).as_slice() {
-            &[tool] => said.push(Said::Call(tool)),
-            [] => drop(self.object("no tool that is offered has that in its name")),
-            several => {
-                tools::list(&mut self.page, sampling, several);
-                self.again = true;
-            }
-        }
-        said
-    }
-
     /// Takes in lines that were pasted where a text of several is written. The dot that ends it is not among them.
     fn hear_paste(&mut self, step: &Step<'_>, lines: &str) -> Vec<Said> {
         let (lines, is_ended) = match lines.strip_suffix("\n.") {
@@ -375,11 +342,7 @@ impl Dialog {
             return;
         };
         let again = self.suggest(&front) || again;
-        // A call has a form of its own, which begins with its first field.
-        let is_other = |(id, turn, _): (u64, u64, usize)| {
-            id != front.id || front.called.is_some() && turn != front.turn
-        };
-        if self.seen.is_none_or(is_other) {
+        if self.seen.is_none_or(|(id, ..)| id != front.id) {
             (self.at, self.reopened) = (0, false);
         }
         let now = (front.id, front.turn, self.at);
@@ -420,7 +383,7 @@ impl Dialog {
 fn is_text(step: &Step<'_>) -> bool {
     matches!(
         step,
-        Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Pick(_) | Step::Reason
+        Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Reason
     )
 }
 

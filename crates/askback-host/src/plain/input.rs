@@ -13,8 +13,6 @@ pub(super) enum Heard {
     Said(Said),
     /// The person said something about the field that is asked.
     OfField(OfField),
-    /// Call the tool that is meant by this text, or choose one where there is none.
-    Call(String),
     /// Several lines follow, up to one with only a dot.
     Lines,
     /// Show the rest of a message that was cut.
@@ -82,22 +80,9 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
         "session" if matches!(step, Step::Request(_)) => Said::Run(Permission::Session),
         "always" if matches!(step, Step::Request(_)) => Said::Run(Permission::Always),
         "again" if matches!(step, Step::Replied(_)) => Said::Run(Permission::Ask),
-        "never"
-            if matches!(
-                step,
-                Step::Request(_) | Step::Replied(_) | Step::Write(_) | Step::Pick(_)
-            ) =>
-        {
+        "never" if matches!(step, Step::Request(_) | Step::Replied(_) | Step::Write(_)) => {
             Said::Never
         }
-        "call" if matches!(step, Step::Write(_) | Step::Replied(_) | Step::Pick(_)) => {
-            return Heard::Call(rest.trim().to_owned());
-        }
-        "change" | "remove" if let Step::Replied(_) = step => match (number(rest), name) {
-            (Some(call), "change") => Said::Change(call),
-            (Some(call), _) => Said::TakeOut(call),
-            (None, _) => return Heard::Unclear("the number of a call has to follow"),
-        },
         "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
         "lines" if in_field => return Heard::Lines,
         "suggest" if in_field => {
@@ -122,14 +107,6 @@ fn command(step: &Step<'_>, name: &str, rest: &str) -> Heard {
             );
         }
     })
-}
-
-/// The number from nought of what is written as a number from 1, or as none for the first.
-fn number(text: &str) -> Option<usize> {
-    match text.trim() {
-        "" => Some(0),
-        text => text.parse::<usize>().ok()?.checked_sub(1),
-    }
 }
 
 fn is_link(step: &Step<'_>) -> bool {
@@ -172,10 +149,6 @@ fn plain(step: &Step<'_>, line: &str) -> Heard {
         }
         Step::Returning(_) => Said::Fill(word.to_owned()),
         Step::Write(_) | Step::Rewrite(..) => return Heard::Lines,
-        Step::Pick(_) if word.is_empty() => {
-            return Heard::Unclear("type the number of a tool, or a part of its name");
-        }
-        Step::Pick(_) => return Heard::Call(word.to_owned()),
         Step::Request(_) if word.is_empty() => Said::Run(Permission::Ask),
         Step::Request(_) => {
             return Heard::Unclear("Enter runs it; /help lists what else can be done");

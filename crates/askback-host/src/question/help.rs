@@ -49,8 +49,6 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             if draft.has_nested() {
                 let does = "write an object or a list as JSON, or in fields again";
                 commands.push(("/json", does));
-            } else if front.called.is_some() {
-                commands.push(("/json", "write all arguments as JSON"));
             }
             commands.push(("//…", "a text that begins with /"));
             commands
@@ -74,15 +72,8 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             NEVER,
         ],
         Step::Running(_) => vec![("/back", "stop the model")],
-        Step::Replied(sampling) => {
+        Step::Replied(_) => {
             let mut commands = vec![("/edit", "change the text of the reply")];
-            if !sampling.offered().is_empty() {
-                commands.push(("/call", "call a tool in the reply; its name may follow"));
-            }
-            if sampling.calls().next().is_some() {
-                commands.push(("/change N", "change the arguments of a call"));
-                commands.push(("/remove N", "take a call out"));
-            }
             if front.model.is_some() {
                 commands.push(("/again", "have the model reply again"));
                 commands.push(("/back", "go back to the request"));
@@ -93,9 +84,6 @@ fn here(front: &Front<'_>) -> Vec<Does> {
         Step::Rewrite(..) => vec![("/back", "leave it as it was")],
         Step::Write(sampling) => {
             let mut commands = Vec::new();
-            if !sampling.offered().is_empty() {
-                commands.push(("/call", "call a tool; its name may follow"));
-            }
             if front.model.is_none() && sampling.has_kept() {
                 commands.push(("/back", "leave it as it was"));
             }
@@ -105,7 +93,6 @@ fn here(front: &Front<'_>) -> Vec<Does> {
             });
             commands
         }
-        Step::Pick(_) => vec![("/back", "call none of them"), NEVER],
         Step::Reason => vec![("/back", "go back to the question")],
         Step::Secret(_) | Step::Confirm | Step::Folders(_) => Vec::new(),
     }

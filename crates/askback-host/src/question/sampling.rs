@@ -9,11 +9,15 @@ use askback_core::protocol::{
 use super::tools;
 use crate::{
     content,
-    model::{self, Ask, Front, Part, Sampling, Step},
+    model::{Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, Given, PeerText, Words, given},
     words,
 };
+
+/// Said where a person would write the reply to a request that wants a tool called.
+pub(crate) const NEEDS_CALL: &str =
+    "The server wants a tool called, which only a model or an answers file can do. Decline it.";
 
 /// The model that can be asked, as the person named it.
 fn model(name: Option<&str>) -> Given {
@@ -26,7 +30,6 @@ pub(crate) fn part(part: Part) -> &'static str {
         Part::System => "the system prompt",
         Part::Message => "the last message",
         Part::Reply => "the text of the reply",
-        Part::Arguments => "the arguments, in JSON",
     }
 }
 
@@ -50,32 +53,18 @@ pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
             let words = words!("{} is asked for a reply…", model(front.model));
             page.say(Style::Plain, words);
         }
-        Step::Replied(sampling) => ready(page, server, sampling, None),
-        Step::Pick(sampling) => {
-            page.blank();
-            page.say(Style::Strong, "Which tool is called?");
-            let all: Vec<_> = (0..sampling.offered().len()).collect();
-            tools::list(page, sampling, &all);
-        }
+        Step::Replied(sampling) => ready(page, server, sampling),
         Step::Rewrite(changed, text) => {
-            if let Some(tool) = front.called {
-                tools::head(page, tool);
-                tools::about(page, tool, usize::MAX);
-            }
             page.blank();
-            let words = match changed {
-                Part::Arguments => "Now the arguments are, in JSON:".into(),
-                changed => words!("Now {} is:", part(changed)),
-            };
-            page.say(Style::Strong, words);
+            page.say(Style::Strong, words!("Now {} is:", part(changed)));
             page.quote(text);
         }
         _ => {}
     }
 }
 
-/// Puts the reply on the page that is ready to be sent; a mark stands before the call `at`.
-pub(crate) fn ready(page: &mut Page, server: Given, sampling: &Sampling, at: Option<usize>) {
+/// Puts the reply on the page that is ready to be sent.
+fn ready(page: &mut Page, server: Given, sampling: &Sampling) {
     page.blank();
     let words = words!("2 of 2, the reply: ready to send to {}:", server);
     page.say(Style::Strong, words);
@@ -84,19 +73,11 @@ pub(crate) fn ready(page: &mut Page, server: Given, sampling: &Sampling, at: Opt
     for block in reply.content.blocks() {
         match block {
             SamplingBlock::ToolUse(call) => {
-                let mark = if at == Some(number) { "›" } else { " " };
                 number = number.saturating_add(1);
-                tools::call(
-                    page,
-                    words!("{}{}", mark, words!("{}", number).right(2)),
-                    call,
-                );
+                tools::call(page, words!(" {}", words!("{}", number).right(2)), call);
             }
             other => page.quote(content::sampling_block(other)),
         }
-    }
-    if model::is_by_hand(reply) {
-        return;
     }
     page.quote_line("  model ", &reply.model);
     if let Some(reason) = &reply.stop_reason {

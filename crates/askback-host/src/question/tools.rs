@@ -8,8 +8,7 @@ use askback_core::{
 
 use super::form::field_lines;
 use crate::{
-    content,
-    model::{self, Sampling},
+    content, model,
     page::{Excerpt, Page, Style},
     text::{self, PeerText, Words},
     words,
@@ -20,12 +19,6 @@ const DESCRIBED: usize = 5;
 
 /// The most characters of a description there.
 const DESCRIPTION: usize = 160;
-
-/// The most tools that are listed to choose from.
-const LISTED: usize = 20;
-
-/// The most characters of what is said of a tool beside other things.
-pub(crate) const ABOUT: usize = 480;
 
 /// Puts the tools on the page that a request offers, and whether they may be called.
 pub(super) fn offered(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
@@ -88,45 +81,6 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Puts what is said of one tool on the page, as far as it fits so many characters.
-pub(crate) fn about(page: &mut Page, tool: &Tool, most: usize) {
-    let mut excerpt = Excerpt::new(page, most);
-    describe(&mut excerpt, tool, DESCRIPTION);
-    excerpt.end("; F4 shows the whole");
-}
-
-/// Puts these offered tools on the page, each behind its number.
-pub(crate) fn list(page: &mut Page, sampling: &Sampling, tools: &[usize]) {
-    for &index in tools.iter().take(LISTED) {
-        if let Some(tool) = sampling.offered().get(index) {
-            let number = words!("{}", index.saturating_add(1)).right(3);
-            page.quote_line(words!("{} ", number), name(tool));
-        }
-    }
-    match tools.len().saturating_sub(LISTED) {
-        0 => {}
-        more => {
-            let words = words!(
-                "and {} more: a part of a name lists those that have it",
-                more
-            );
-            page.note(Style::Dim, words);
-        }
-    }
-}
-
-/// Puts the tool on the page whose arguments are written.
-pub(crate) fn head(page: &mut Page, tool: &Tool) {
-    page.blank();
-    page.quote_line("Arguments for ", name(tool));
-    let secrets = form(tool).is_some_and(|form| form.secret_fields("").next().is_some());
-    if secrets {
-        let words =
-            "Careful: this seems to ask for a secret. What you type goes to the server as it is.";
-        page.say(Style::Warning, words);
-    }
-}
-
 /// Puts a call in a reply on the page, behind this mark.
 pub(super) fn call(page: &mut Page, mark: Words, call: &ToolUseContent) {
     page.quote_line(words!("{} calls ", mark), &call.name);
@@ -167,7 +121,7 @@ pub(super) fn result(excerpt: &mut Excerpt<'_>, name: Option<&str>, result: &Too
 }
 
 /// The name of a tool, and its title where that says more.
-pub(crate) fn name(tool: &Tool) -> String {
+fn name(tool: &Tool) -> String {
     match &tool.title {
         Some(title) if *title != tool.name => format!("{} ({title})", tool.name),
         _ => tool.name.clone(),

@@ -124,10 +124,6 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         1 => Just(Said::Never),
         2 => part().prop_map(Said::Rewrite),
         3 => Just(Said::WriteMyself),
-        4 => Just(Said::Pick),
-        6 => (0usize..4).prop_map(Said::Call),
-        2 => (0usize..3).prop_map(Said::Change),
-        1 => (0usize..3).prop_map(Said::TakeOut),
     ];
     prop_oneof![
         // The numbers are given when the events are played.
@@ -345,6 +341,11 @@ proptest! {
                     if let Some(request) = &asked_of_model {
                         check_calls(request, reply)?;
                     }
+                }
+                if let (Effect::Answer(_, Reply::Text(_)), Some(request)) = (effect, &asked_of_model) {
+                    let mode = request.tool_choice.as_ref().and_then(|choice| choice.mode);
+                    let is_fit = mode != Some(ToolChoiceMode::Required);
+                    prop_assert!(is_fit, "a text was sent where a tool has to be called");
                 }
                 if let Effect::Run(request) = effect {
                     let is_seen = requested.as_ref() == Some(request);

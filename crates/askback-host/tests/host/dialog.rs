@@ -230,8 +230,8 @@ fn sampling() -> Question {
     }
 }
 
-/// A request that offers a hundred tools, the first of which asks for a secret.
-fn secret_call() -> Question {
+/// A request that offers a hundred tools.
+fn many_tools() -> Question {
     let tools = (0..100).map(|number| {
         let name = match number {
             0 => "login".to_owned(),
@@ -493,34 +493,22 @@ screens! {
     // Shows SA-13.
     a_model_uses_a_tool: WIDE, [
         Model, Asks(offering("auto", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type("?"), Type("/help"),
-        Type("/change"), Type("1"), Type("12:40"), Type("/remove 2"), Type(""),
-        Asks(offering("none", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type(""), Type("/remove"), Type(""),
-    ];
-    // Shows SA-03, SA-04, SA-05.
-    tools_are_called_by_hand: WIDE, [
-        Asks(offering("auto", Vec::new())), Type("/help"), Type("Let me look."), Type("/call"), Type("o"), Type("plane"), Type(""),
-        Type("1"), Type(""), Type("08"), Type("08:10"), Type("/call now"), Type("/edit"), Type("Looking."), Type("."),
-        Type("/remove 3"), Type("/remove 2"), Type(""),
+        Type("/edit"), Type("Are there any?"), Type("."), Type(""),
+        Asks(offering("none", Vec::new())), Type(""), Do::Reply("Are there seats?", true), Type(""), Type("/again"),
+        Do::Reply("Take the 08:10.", false), Type(""),
     ];
     // Shows SA-12.
     a_tool_has_to_be_called: NARROW, [
-        Asks(offering("required", called())), Type("/back"), Type("None."), Type("."), Type(""), Type("/call seats"), Type("/back"),
-        Type("/call seats"), Type("/json"), Type("12"), Type("."), Type(r#"{"flight": "x", "extra": 1}"#), Type("."),
-        Type("/change"), Type("/back"), Type(""),
+        Asks(offering("required", called())), Type("None."), Type("."), Type(""), Type("/decline"), Type("no model here"),
+        Model, Asks(offering("required", Vec::new())), Type(""), Do::Reply("Take the 08:10.", false), Type(""), Type("/again"),
+        Do::Reply("Are there seats?", true), Type(""),
     ];
-    a_call_that_was_left_is_gone_on_with: WIDE, [
-        Asks(offering("auto", Vec::new())), Type("/call seats"), Type("first"), Type("/back"), Type("/back"), Type("seats"),
-        Type(""), Type("08:10"), Type("/change 1"), Type("second"), Type("/back"), Type("/back"), Type("/change 1"), Type(""),
-        Type("12:40"), Type(""),
+    // Shows SA-03.
+    tools_are_offered_to_a_person: WIDE, [
+        Asks(offering("auto", called())), Type("/call seats"), Type("Take the 08:10."), Type("."), Type(""),
     ];
-    what_has_no_form_is_called_with_json: WIDE, [
-        Asks(offering("auto", Vec::new())), Type("/call route"), Type("{"), Type("."), Type(r#"{"to": "Rome"}"#), Type("."), Type(""),
-    ];
-    secrets_of_a_call_are_warned_of: NARROW, [
-        Asks(secret_call()), Type("/call login"), Type("/cancel"),
-    ];
-    no_tool_is_to_be_called: WIDE, [
-        Asks(offering("none", Vec::new())), Type("/call"), Type("Take the 08:10."), Type("."), Type(""),
+    many_tools_are_offered: NARROW, [
+        Asks(many_tools()), Type("/cancel"),
     ];
     what_is_permitted_is_not_asked_again: WIDE, [
         Model, Asks(sampling()), Asks(sampling()), Type("/session"), Do::Reply("One.", false), Do::Reply("Two.", false),

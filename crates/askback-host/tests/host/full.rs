@@ -666,21 +666,17 @@ screens! {
         Model, Asks(sampling()), See, Type("aA"), Do::Reply("One."), Asks(sampling()), See, Do::Reply("Two."),
     ];
     a_model_is_never_asked: 80, [Model, Asks(sampling()), Type("nN"), Asks(sampling())];
-    // Shows SA-03, SA-04, SA-05.
-    tools_are_called_by_hand: 80, [
-        Asks(offering("auto", Vec::new())), See, Type("Let me look."), Press(Key::Ctrl('t')), See, Type("nothing"), See, Press(Key::Enter),
-        Press(Key::Ctrl('c')), Press(Key::Down), Press(Key::Tab), See, Press(Key::Ctrl('c')), Press(Key::Enter), Press(Key::Tab), Type("08"),
-        Press(Key::Ctrl('s')), See, Type(":10"), Press(Key::Ctrl('s')), Type("t"), Type("now"), Press(Key::Enter), See, Press(Key::Tab),
-        Type("x"), Type("c"), Press(Key::Ctrl('t')), See, Press(Key::Ctrl('b')), Press(Key::F(1)), See, Press(Key::Enter),
+    // Shows SA-03.
+    tools_are_offered_to_a_person: 80, [
+        Asks(offering("auto", called())), See, Type("Take the 08:10."), Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
     a_tool_has_to_be_called: 40, [
-        Asks(offering("required", called())), See, Press(Key::Ctrl('b')), Type("None."), Press(Key::Ctrl('s')), Press(Key::Enter), See,
-        Type("t"), Type("route"), Press(Key::Enter), Press(Key::Ctrl('u')), Type("12"), Press(Key::Ctrl('s')), See,
-        Press(Key::Ctrl('u')), Type("{}"), Press(Key::Ctrl('s')), Press(Key::Enter),
+        Asks(offering("required", called())), See, Type("None."), Press(Key::Ctrl('s')), Press(Key::Enter), See,
+        Press(Key::Ctrl('d')), Press(Key::Enter),
     ];
     a_reply_of_ones_own_is_gone_on_with: 80, [
-        Model, Asks(offering("auto", Vec::new())), See, Type("w"), Press(Key::Ctrl('t')), Press(Key::Down), Press(Key::Enter), Type("b"),
-        Type("w"), See, Type("r"), Do::Reply("The 08:10."), Type("b"), Type("w"), Press(Key::Enter),
+        Model, Asks(offering("auto", Vec::new())), See, Type("w"), Type("Mine."), Press(Key::Ctrl('s')), Type("e"),
+        Press(Key::Ctrl('b')), See, Type("w"), See, Press(Key::Enter),
     ];
     a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), See, Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];

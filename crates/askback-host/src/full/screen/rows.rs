@@ -74,27 +74,16 @@ impl Screen {
         frame: &mut Frame,
     ) {
         let columns = size.columns;
-        // Where a call is written, the request was read.
-        let is_calling = front.called.is_some() || matches!(front.step, Step::Pick(_));
-        let rows = if is_calling { 0 } else { size.rows / 3 };
-        let head = heading::head(desk, front, look, self.shown, rows);
+        let head = heading::head(desk, front, look, self.shown, size.rows / 3);
         let (body, focused) = match front.step {
             Step::Filling(draft) => {
                 let (rows, focused) = self.form.rows(front, draft, columns);
-                (rows, Some(focused))
-            }
-            Step::Pick(sampling) => {
-                let (rows, focused) = self.pick.rows(sampling, look);
                 (rows, Some(focused))
             }
             Step::Review(draft) => {
                 let hides = |field: &_| self.form.hides(&front.question.ask, field);
                 let rows = question::review(front, draft, hides, look, self.shown);
                 (rows, None)
-            }
-            Step::Replied(sampling) => {
-                let call = self.checkpoint.at(sampling);
-                (question::replied(desk.asker(), sampling, call, look), None)
             }
             _ => {
                 let rows = question::body(

@@ -2,11 +2,10 @@
 
 use askback_core::protocol::CreateMessageResult;
 
-use super::{Stage, Turn, edit};
+use super::{Stage, Turn};
 use crate::{
     model::{
         Reply,
-        calling::{Arguments, Calling},
         sampling::{Part, Sampling},
         step::{Effect, Notice, Said},
     },
@@ -18,9 +17,9 @@ pub(super) fn request_said(mut sampling: Sampling, said: Said) -> Turn {
     match said {
         Said::Run(_) => run(sampling),
         Said::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
-        Said::WriteMyself => Turn::to(match sampling.take_up() {
-            true => Stage::Replied(sampling),
-            false => Stage::by_hand(sampling),
+        Said::WriteMyself => Turn::to(match sampling.kept() {
+            Some(text) => Stage::Reread(text, sampling),
+            None => Stage::Write(sampling),
         }),
         _ => Turn::stay(Stage::Request(sampling)),
     }
@@ -41,84 +40,13 @@ pub(super) fn write_said(mut sampling: Sampling, said: Said) -> Turn {
             sampling.so_far = text;
             Turn::stay(Stage::Write(sampling))
         }
-        Said::Fill(text) if sampling.offered().is_empty() => {
-            Turn::to(Stage::Reread(text, sampling))
-        }
-        Said::Fill(text) => {
-            sampling.write(text);
-            Turn::to(Stage::Replied(sampling))
-        }
+        Said::Fill(text) => Turn::to(Stage::Reread(text, sampling)),
         Said::Back if sampling.has_model => Turn::to(Stage::Request(sampling)),
         Said::Back => match sampling.kept() {
             Some(text) => Turn::to(Stage::Reread(text, sampling)),
             None => Turn::stay(Stage::Write(sampling)),
         },
-        Said::Pick => pick(sampling, Stage::Write),
         _ => Turn::stay(Stage::Write(sampling)),
-    }
-}
-
-/// While a tool is chosen.
-pub(super) fn pick_said(sampling: Sampling, said: Said) -> Turn {
-    match said {
-        Said::Call(tool) => match Calling::begin(Box::new(sampling), tool) {
-            Ok(calling) => called(calling),
-            Err(sampling) => {
-                Turn::stay(Stage::Pick(*sampling)).because("the request offers no such tool")
-            }
-        },
-        Said::Back if sampling.reply.is_some() => Turn::to(Stage::Replied(sampling)),
-        Said::Back => Turn::to(Stage::Write(sampling)),
-        _ => Turn::stay(Stage::Pick(sampling)),
-    }
-}
-
-/// While the arguments of a call are written.
-pub(super) fn calling_said(mut calling: Calling, said: Said) -> Turn {
-    if said == Said::Back {
-        return Turn::to(match calling.is_change() {
-            true => Stage::Replied(*calling.leave()),
-            false => Stage::Pick(*calling.leave()),
-        });
-    }
-    match (&mut calling.arguments, said) {
-        (Arguments::Json(so_far), Said::Draft(text)) => {
-            *so_far = text;
-            Turn::stay(Stage::Calling(calling))
-        }
-        (Arguments::Json(_), Said::Fill(text)) => match calling.read(text) {
-            Ok(sampling) => Turn::to(Stage::Replied(*sampling)),
-            Err((calling, wrong)) => Turn::to(Stage::Calling(calling)).because(wrong),
-        },
-        (Arguments::Fields(draft), Said::Fold(field)) if !draft.is_nested(field) => {
-            calling.unfold();
-            Turn::to(Stage::Calling(calling))
-        }
-        (Arguments::Fields(draft), said) => match edit(draft, said) {
-            Ok(true) => Turn::to(Stage::Replied(*calling.done())),
-            Ok(false) => Turn::stay(Stage::Calling(calling)),
-            Err(issue) => Turn::stay(Stage::Calling(calling)).because(issue),
-        },
-        _ => Turn::stay(Stage::Calling(calling)),
-    }
-}
-
-/// Goes on with a call: one of a tool without arguments is there at once.
-pub(super) fn called(calling: Calling) -> Turn {
-    Turn::to(match &calling.arguments {
-        Arguments::Fields(draft) if draft.fields().is_empty() => Stage::Replied(*calling.done()),
-        _ => Stage::Calling(calling),
-    })
-}
-
-/// Has a tool be chosen, if one may be called; else the person stays where they are.
-pub(super) fn pick(sampling: Sampling, stays: fn(Sampling) -> Stage) -> Turn {
-    match (sampling.offered(), &sampling.request.tools) {
-        ([_, ..], _) => Turn::to(Stage::Pick(sampling)),
-        ([], Some(tools)) if !tools.is_empty() => {
-            Turn::stay(stays(sampling)).because("the server wants no tool called")
-        }
-        _ => Turn::stay(stays(sampling)).because("the request offers no tools"),
     }
 }
 
@@ -133,29 +61,14 @@ pub(super) fn replied_said(mut sampling: Sampling, said: Said) -> Turn {
             }
         },
         Said::Run(_) if sampling.has_model => {
-            sampling.put_aside();
+            sampling.reply = None;
             run(sampling)
         }
         Said::Back if sampling.has_model => {
-            sampling.put_aside();
+            sampling.reply = None;
             Turn::to(Stage::Request(sampling))
         }
         Said::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
-        Said::Pick => pick(sampling, Stage::Replied),
-        Said::Change(call) => match Calling::change(Box::new(sampling), call) {
-            Ok(calling) => Turn::to(Stage::Calling(calling)),
-            Err(sampling) => {
-                let issue = match sampling.calls().nth(call) {
-                    Some(_) => "its tool is not offered: the call can only be taken out",
-                    None => "there is no such call",
-                };
-                Turn::stay(Stage::Replied(*sampling)).because(issue)
-            }
-        },
-        Said::TakeOut(call) => match sampling.take_out(call) {
-            true => Turn::to(Stage::Replied(sampling)),
-            false => Turn::stay(Stage::Replied(sampling)).because("there is no such call"),
-        },
         _ => Turn::stay(Stage::Replied(sampling)),
     }
 }
