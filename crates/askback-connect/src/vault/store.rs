@@ -18,8 +18,6 @@ pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 ///   and only if something was changed.
 /// - **Nothing is sealed under a key that the tenant does not have**: [`Written::UnknownKey`] otherwise. A tenant's key
 ///   is dropped only when nothing is sealed under it.
-///
-/// `askback_connect::testing::check_vault` (feature `testing`) runs the whole contract against a store.
 pub trait VaultStore: Send + Sync + 'static {
     /// Returns the records of a person, at one provider or at all of them, in the order of the bytes of providers and
     /// accounts.

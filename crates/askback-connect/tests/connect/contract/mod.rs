@@ -1,51 +1,80 @@
-//! For tests: of handlers that connect accounts ([`ScriptedPages`]), and of vaults of others ([`check_vault`]).
+//! The rules of [`VaultStore`], over each of our stores.
 
 mod intents;
 mod outbox;
-mod pages;
 mod records;
 mod tenants;
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-pub use askback::testing::BrokenContract;
+use askback_connect::vault::{
+    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRoom, IntentRow, Lease,
+    MemoryVault, Revocation, Sealed, Settled, SqliteVault, TenantKey, VaultError, VaultRecord,
+    VaultStore, Wrapped, Written,
+};
 use askback_core::{
     ask::{Millis, keys::KeyId},
     auth::Scopes,
 };
-pub use pages::{ScriptedConnections, ScriptedPages};
 use tokio::task::JoinSet;
 
-use crate::vault::{
-    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRoom, IntentRow, Lease,
-    Revocation, Sealed, Settled, TenantKey, VaultError, VaultRecord, VaultStore, Wrapped, Written,
-};
-
-/// Checks that a store keeps to the rules of [`VaultStore`].
-///
-/// `create` makes an empty store; what it gives opens that store. Each rule has a store of its own, opened twice: a store
-/// that outlives its process should be opened as another process would. The rules on what happens at the same time need a
-/// runtime with several threads to be worth something.
-///
-/// # Errors
-///
-/// All rules that are broken.
-pub async fn check_vault<C, O>(create: C) -> Result<(), BrokenContract>
+/// Checks that a store keeps to the rules. `create` makes an empty store, and its result opens that store: once in this
+/// process, and once as another process would.
+async fn check<C, O>(create: C)
 where
     C: AsyncFn() -> O,
     O: AsyncFn() -> Arc<dyn VaultStore>,
 {
-    let mut broken = BrokenContract::default();
+    let mut broken = Vec::new();
     for (rule, check) in RULES {
         let open = create().await;
         let stores = Stores {
             one: open().await,
             other: open().await,
         };
-        let kept = check(stores).await;
-        broken.note(rule, kept.map_err(|Instead(how)| how));
+        if let Err(Instead(how)) = check(stores).await {
+            broken.push(format!("{rule}: {how}"));
+        }
     }
-    broken.into_result()
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_memory_keep_the_contract() {
+    check(async || {
+        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        async move || Arc::clone(&store)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_sqlite_keep_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = std::cell::Cell::new(0);
+    check(async || {
+        made.set(made.get() + 1);
+        let path = directory.path().join(format!("{}.db", made.get()));
+        async move || {
+            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::open(&path).unwrap());
+            store
+        }
+    })
+    .await;
+}
+
+#[cfg(all(unix, feature = "postgres"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn records_in_postgresql_keep_the_contract() {
+    use crate::place::Place;
+    if Place::new().await.is_none() {
+        return;
+    }
+    check(async || {
+        let place = Place::new().await.expect("there was one before");
+        async move || place.store().await
+    })
+    .await;
 }
 
 /// One store, opened twice.
