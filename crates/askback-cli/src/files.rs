@@ -1,44 +1,43 @@
-//! Files that are watched, so that a server is started again when they change.
+//! Watched files: the server is started again when one changes.
+//!
+//! The debouncers of `notify` are not used: they count it as a change when a file is opened, and a server opens its own
+//! sources.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs,
+    future::pending,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use askback_host::{
     text::{Words, given},
     words,
 };
-use tokio::time::sleep;
+use glob::Pattern;
+use notify::{
+    Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
+    event::{CreateKind, RemoveKind},
+};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::{Instant, timeout},
+};
 
 use crate::{
     error::Error,
     own_files::{self, Mark},
 };
 
-/// How often the files are looked at.
-const EVERY: Duration = Duration::from_millis(500);
+/// Files that change within this time of each other are one change: an editor may save several.
+const QUIET: Duration = Duration::from_millis(300);
 
-/// The most times of work that are kept between two changes.
-const WORKS: usize = 64;
-
-/// The most files that are looked at.
-const MOST: usize = 20_000;
-
-/// How near to the work of the server a change may be its own.
+/// Files that change so soon after a start of the server may be written by it.
 const NEAR: Duration = Duration::from_secs(2);
 
-/// How sure it is that a file is changed by that work, one start after the other, until it is taken to be: a change during
-/// it counts [`DURING`], one soon before or after it [`NEARBY`], for somebody may save just then.
-const SURE: u32 = 4;
-
-/// The same of all files together, which may have other names each time.
-const SURE_OF_ALL: u32 = 8;
-
-const DURING: u32 = 2;
-const NEARBY: u32 = 1;
+/// The most times on end for which such files start the server again.
+const MAX_REPEATS: u32 = 3;
 
 /// The folders in which builds and packages are, beside those whose names begin with a dot.
 const PASSED_OVER: [&str; 6] = [
@@ -53,206 +52,170 @@ const PASSED_OVER: [&str; 6] = [
 /// Files that are watched.
 #[derive(Debug)]
 pub struct WatchedFiles {
-    paths: Vec<PathBuf>,
-    seen: Seen,
-    /// The work of the server since they were seen.
-    works: Vec<AtWork>,
-    /// Those that its work may have changed the last time, and how sure that is by now; of all together, too.
-    touched: BTreeMap<PathBuf, u32>,
-    touched_any: u32,
-    /// Those that its work changes each time: they are no reason to start it again.
+    paths: UnboundedReceiver<PathBuf>,
+    /// What has changed since the last report.
+    changed: BTreeSet<PathBuf>,
+    /// When the server was started again for the files of the last report, and how often on end for the same ones.
+    started: Option<Instant>,
+    last: Vec<PathBuf>,
+    repeats: u32,
+    /// Files that changed at each start: they start the server no more.
     aside: BTreeSet<PathBuf>,
-}
-
-/// A time in which the server was at work: it was started, or made a call.
-#[derive(Debug, Clone, Copy)]
-pub struct AtWork {
-    /// The time from which it was.
-    pub began: SystemTime,
-    /// The time at which it was done.
-    pub ended: SystemTime,
-    /// Whether the person was asked something meanwhile, and may have saved files.
-    pub has_asked: bool,
+    /// It watches as long as it lives.
+    _watcher: RecommendedWatcher,
 }
 
 /// The files that have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes {
-    /// Those for which the server is started again.
-    pub reasons: Changed,
-    /// Those that are not watched from now on, until they change at another time.
-    pub aside: Changed,
+pub struct Changed {
+    paths: Vec<PathBuf>,
+    /// Whether they changed at each of the last starts, so that they start the server no more.
+    pub is_aside: bool,
 }
 
-/// Files that have changed, and perhaps none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed(Vec<PathBuf>);
-
-/// Files, each with a mark that is another once it has changed.
-type Seen = BTreeMap<PathBuf, Mark>;
+/// What is watched, and what of it is ignored.
+#[derive(Debug)]
+struct Scope {
+    /// The files and folders that were named, by their true paths.
+    roots: Vec<PathBuf>,
+    ignored: Vec<Pattern>,
+}
 
 impl WatchedFiles {
-    /// The files at these paths, and in the folders among them.
+    /// The files at these paths and in these folders, except those that a glob names.
     ///
     /// # Errors
     ///
-    /// A usage error for a path at which nothing is, and for more files than are looked at.
-    pub fn new(paths: Vec<PathBuf>) -> Result<Self, Error> {
-        if let Some(missing) = paths.iter().find(|path| !path.exists()) {
-            let words = words!(
-                "{} cannot be watched: nothing is there",
-                given(missing.display())
-            );
-            return Err(Error::usage(words));
-        }
-        let seen = Glance::of(&paths);
-        if seen.0.len() >= MOST {
-            let words = words!("more than {} files are too many to watch", MOST);
-            return Err(Error::usage(words).hint("Name those that matter with --watch-files."));
+    /// A usage error for a path at which nothing is, for a glob that is none, and if the system cannot watch so many.
+    pub fn new(paths: &[PathBuf], ignored: &[String]) -> Result<Self, Error> {
+        let ignored = ignored.iter().map(|glob| {
+            Pattern::new(glob).map_err(|error| {
+                Error::usage(words!("--ignore {}: {}", given(glob), given(error)))
+                    .hint("Write a glob such as *.log or data/*.")
+            })
+        });
+        let scope = Scope {
+            roots: paths.iter().map(real).collect::<Result<_, _>>()?,
+            ignored: ignored.collect::<Result<_, _>>()?,
+        };
+        let roots = scope.roots.clone();
+        let (sender, paths) = unbounded_channel();
+        let tell = move |event: notify::Result<Event>| {
+            let Ok(event) = event else { return };
+            for path in event.paths {
+                if scope.counts(event.kind, &path) {
+                    // Nobody may be left to tell.
+                    let _ = sender.send(path);
+                }
+            }
+        };
+        let config = Config::default().with_follow_symlinks(false);
+        let mut watcher =
+            RecommendedWatcher::new(tell, config).map_err(|error| unwatched(&error))?;
+        for root in &roots {
+            // An editor may put another file in the place of this one, so its folder is watched.
+            let (path, mode) = match root.parent() {
+                Some(folder) if !root.is_dir() => (folder, RecursiveMode::NonRecursive),
+                _ => (&**root, RecursiveMode::Recursive),
+            };
+            watcher
+                .watch(path, mode)
+                .map_err(|error| unwatched(&error))?;
         }
         Ok(Self {
             paths,
-            seen: seen.0,
-            works: Vec::new(),
-            touched: BTreeMap::new(),
-            touched_any: 0,
+            changed: BTreeSet::new(),
+            started: None,
+            last: Vec::new(),
+            repeats: 0,
             aside: BTreeSet::new(),
+            _watcher: watcher,
         })
     }
 
-    /// Takes note that the server was started by now.
+    /// Takes note that the server was started again, and has made the last call.
     pub fn started(&mut self) {
-        let now = SystemTime::now();
-        self.worked(AtWork {
-            began: now,
-            ended: now,
-            has_asked: false,
-        });
+        self.started = Some(Instant::now());
     }
 
-    /// Takes note of work of the server.
-    pub fn worked(&mut self, work: AtWork) {
-        if self.works.len() >= WORKS {
-            self.works.remove(0);
-        }
-        self.works.push(work);
+    /// Watches all files again, also those that changed at each start.
+    pub fn reset(&mut self) {
+        (self.repeats, self.aside) = (0, BTreeSet::new());
     }
 
-    /// Waits until a file has changed, and none has since the last look.
-    pub async fn changed(&mut self) -> Changes {
-        let mut last = self.seen.clone();
+    /// Waits until files have changed, and none has for a moment. What this process wrote is no change.
+    pub async fn changed(&mut self) -> Changed {
         loop {
-            sleep(EVERY).await;
-            let now = self.look().await;
-            // Who saves several files is not done with the first.
-            if now == last {
-                let before = std::mem::replace(&mut self.seen, now);
-                let changes = self.judge(self.between(&before));
-                if !changes.reasons.is_none() || !changes.aside.is_none() {
-                    return changes;
+            let next = match self.changed.is_empty() {
+                true => Ok(self.paths.recv().await),
+                false => timeout(QUIET, self.paths.recv()).await,
+            };
+            match next {
+                Ok(Some(path)) => drop(self.changed.insert(path)),
+                Ok(None) => return pending().await,
+                Err(_) => {
+                    let all = std::mem::take(&mut self.changed);
+                    let theirs = |path: &PathBuf| {
+                        !self.aside.contains(path) && !own_files::left_so(path, Mark::at(path))
+                    };
+                    let paths: Vec<_> = all.into_iter().filter(theirs).collect();
+                    if !paths.is_empty() {
+                        return self.report(paths);
+                    }
                 }
-            } else {
-                last = now;
             }
         }
     }
 
-    /// Says which of the files that changed are a reason to start the server again. One that changes each time that the
-    /// server works is none, until it changes at another time; a save of the person counts at any time.
-    fn judge(&mut self, changed: Vec<PathBuf>) -> Changes {
-        let mut touched = BTreeMap::new();
-        let mut others = BTreeSet::new();
-        let mut surest = 0;
-        for path in changed {
-            let mark = self.seen.get(&path);
-            let time = mark.and_then(|mark| mark.changed);
-            let sure = time.and_then(|time| {
-                let works = self.works.iter();
-                works.filter_map(|work| work.may_change(time)).max()
-            });
-            match sure {
-                None => {
-                    self.aside.remove(&path);
-                    others.insert(path);
-                }
-                Some(_) if self.aside.contains(&path) => {}
-                Some(sure) => {
-                    surest = sure.max(surest);
-                    let before = self.touched.get(&path).copied().unwrap_or_default();
-                    touched.insert(path, before.saturating_add(sure));
-                }
-            }
-        }
-        self.touched_any = match others.is_empty() {
-            true => self.touched_any.saturating_add(surest),
+    fn report(&mut self, paths: Vec<PathBuf>) -> Changed {
+        let is_near = self.started.is_some_and(|at| at.elapsed() <= NEAR);
+        self.repeats = match is_near && paths == self.last {
+            true => self.repeats.saturating_add(1),
             false => 0,
         };
-        let is_any = self.touched_any >= SURE_OF_ALL;
-        let is_aside = |sure: u32| is_any || sure >= SURE;
-        let (aside, touched): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            touched.into_iter().partition(|(_, sure)| is_aside(*sure));
-        if is_any {
-            self.touched_any = 0;
+        let is_aside = self.repeats >= MAX_REPEATS;
+        if is_aside {
+            self.aside.extend(paths.iter().cloned());
         }
-        self.aside.extend(aside.keys().cloned());
-        others.extend(touched.keys().cloned());
-        if !others.is_empty() {
-            self.touched = touched;
-            self.works.clear();
-        }
-        Changes {
-            reasons: Changed(others.into_iter().collect()),
-            aside: Changed(aside.into_keys().collect()),
-        }
-    }
-
-    /// The files as they are now.
-    async fn look(&self) -> Seen {
-        let paths = self.paths.clone();
-        let looking = tokio::task::spawn_blocking(move || Glance::of(&paths).0);
-        // Looking does not panic.
-        looking.await.unwrap_or_else(|_| self.seen.clone())
-    }
-
-    /// The files that changed since an earlier look, except those that are as we left them.
-    fn between(&self, before: &Seen) -> Vec<PathBuf> {
-        let paths: BTreeSet<_> = before.keys().chain(self.seen.keys()).collect();
-        let has_changed = |path: &&PathBuf| {
-            let now = self.seen.get(*path);
-            before.get(*path) != now && !own_files::left_so(path, now.copied())
-        };
-        paths.into_iter().filter(has_changed).cloned().collect()
+        self.last.clone_from(&paths);
+        Changed { paths, is_aside }
     }
 }
 
-impl AtWork {
-    /// How sure it is that the work changed a file at this time, if it may have. Where the person was asked, they may have
-    /// saved it.
-    fn may_change(&self, time: SystemTime) -> Option<u32> {
-        let is_near = |end| {
-            let apart = time.duration_since(end);
-            apart.unwrap_or_else(|earlier| earlier.duration()) <= NEAR
+impl Scope {
+    /// Whether an event at a path is a change of a watched file. What changes in a folder is told of the files in it.
+    fn counts(&self, kind: EventKind, path: &Path) -> bool {
+        let is_change = match kind {
+            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => false,
+            EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(_) => !path.is_dir(),
+            _ => false,
         };
-        let begins = time <= self.began && is_near(self.began);
-        let is_during = begins || self.began <= time && time <= self.ended;
-        match () {
-            () if is_during && !self.has_asked => Some(DURING),
-            () if is_near(self.began) || is_near(self.ended) => Some(NEARBY),
-            () => None,
-        }
+        let mut inside = self.roots.iter().flat_map(|root| path.strip_prefix(root));
+        is_change && inside.any(|inside| self.takes(inside))
+    }
+
+    /// Whether the file at a path within a root is watched.
+    fn takes(&self, inside: &Path) -> bool {
+        let folders = inside.ancestors().skip(1).filter_map(Path::file_name);
+        let is_passed_over = folders
+            .map(|name| name.to_string_lossy())
+            .any(|name| name.starts_with('.') || PASSED_OVER.contains(&&*name));
+        let parts = inside
+            .ancestors()
+            .filter_map(|part| Some((part, part.file_name()?)));
+        let is_ignored = parts.into_iter().any(|(part, name)| {
+            let fits = |glob: &Pattern| glob.matches_path(part) || glob.matches_path(name.as_ref());
+            self.ignored.iter().any(fits)
+        });
+        !is_passed_over && !is_ignored
     }
 }
 
 impl Changed {
-    /// Whether none has.
-    pub fn is_none(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The first of them, as it is found from here, and how many more there are.
     pub fn words(&self) -> Words {
         let here = std::env::current_dir().and_then(fs::canonicalize);
-        let first = self.0.first().map(|path| {
+        let first = self.paths.first().map(|path| {
             let inside = here
                 .as_ref()
                 .ok()
@@ -262,57 +225,26 @@ impl Changed {
         let Some(first) = first else {
             return "no file".into();
         };
-        match self.0.len() {
+        match self.paths.len() {
             ..=1 => first.into(),
             more => words!("{} and {} more", first, more.saturating_sub(1)),
         }
     }
 }
 
-/// The names, sizes and times of files, as far as they were looked at.
-#[derive(Default)]
-struct Glance(Seen);
-
-impl Glance {
-    /// The files at these paths, and in the folders among them, by their true paths.
-    fn of(paths: &[PathBuf]) -> Self {
-        let mut seen = Self::default();
-        for path in paths {
-            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-            seen.take(&path, true);
-        }
-        seen
-    }
-
-    fn take(&mut self, path: &Path, is_named: bool) {
-        // What is gone is not there, and a link is not followed, so that none leads in a circle.
-        let metadata = match is_named {
-            true => fs::metadata(path),
-            false => fs::symlink_metadata(path),
-        };
-        let Ok(metadata) = metadata else { return };
-        if self.0.len() >= MOST {
-            return;
-        }
-        if metadata.is_dir() {
-            if !is_named && is_passed_over(path) {
-                return;
-            }
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            let mut inside: Vec<_> = entries.map(|entry| entry.path()).collect();
-            inside.sort();
-            for path in inside {
-                self.take(&path, false);
-            }
-        } else if metadata.is_file() {
-            self.0.insert(path.to_owned(), Mark::of(&metadata));
-        }
-    }
+/// The true path of what is there.
+fn real(path: &PathBuf) -> Result<PathBuf, Error> {
+    fs::canonicalize(path).map_err(|_| {
+        Error::usage(words!(
+            "{} cannot be watched: nothing is there",
+            given(path.display())
+        ))
+    })
 }
 
-fn is_passed_over(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy());
-    name.is_some_and(|name| name.starts_with('.') || PASSED_OVER.contains(&&*name))
+fn unwatched(error: &notify::Error) -> Error {
+    Error::usage(words!("the files cannot be watched: {}", given(error)))
+        .hint("Name those that matter with --watch-files.")
 }
 
 #[cfg(test)]
@@ -322,156 +254,118 @@ mod tests {
     use super::*;
     use crate::private_file;
 
-    /// Files of which a test says when they change.
-    fn told() -> WatchedFiles {
-        WatchedFiles::new(Vec::new()).expect("there are none")
-    }
-
-    /// A time of a test, in seconds.
-    fn at(second: u64) -> SystemTime {
-        let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(second));
-        time.expect("it is soon after")
-    }
-
-    /// The files that are a reason to start the server, and those that are none from then on, once these have changed.
-    fn judged(files: &mut WatchedFiles, changed: &[(&str, u64)]) -> (String, String) {
-        let marks = changed
-            .iter()
-            .map(|(path, second)| (path.into(), Mark::at_time(at(*second))));
-        files.seen.extend(marks);
-        let changes = files.judge(changed.iter().map(|(path, _)| path.into()).collect());
-        let names = |changed: &Changed| {
-            let names = changed.0.iter().map(|path| path.display().to_string());
-            names.collect::<Vec<_>>().join(" ")
-        };
-        (names(&changes.reasons), names(&changes.aside))
-    }
-
     #[test]
-    fn what_the_server_writes_at_its_work_starts_it_so_often() {
-        /// The server is started each hundred seconds, and makes a call for thirty seconds from the tenth on; a file
-        /// changes so long after the start.
+    fn a_path_is_watched_unless_it_is_passed_over_or_ignored() {
         #[track_caller]
-        fn check(name: &str, has_asked: bool, changes: u64, starts: Option<usize>) {
-            let mut files = told();
-            let works = |second: u64, took: u64, has_asked: bool| AtWork {
-                began: at(second),
-                ended: at(second.saturating_add(took)),
-                has_asked,
+        fn check(path: &str, globs: &[&str], is_taken: bool) {
+            let globs = globs
+                .iter()
+                .map(|glob| Pattern::new(glob).expect("it is a glob"));
+            let scope = Scope {
+                roots: vec!["/project".into()],
+                ignored: globs.collect(),
             };
-            let aside = (1..=20).position(|round: u64| {
-                let second = round.saturating_mul(100);
-                files.worked(works(second, 0, false));
-                files.worked(works(second.saturating_add(10), 30, has_asked));
-                let name = name.replace('N', &round.to_string());
-                let changed = [(&*name, second.saturating_add(changes))];
-                let (reasons, aside) = judged(&mut files, &changed);
-                assert_eq!((reasons + &aside).as_str(), name, "it is one or the other");
-                aside == name
-            });
-            assert_eq!(aside, starts, "{name}");
+            let write = EventKind::Modify(notify::event::ModifyKind::Any);
+            let path = Path::new("/project").join(path);
+            assert_eq!(scope.counts(write, &path), is_taken, "{}", path.display());
+            let open = EventKind::Access(notify::event::AccessKind::Any);
+            assert!(!scope.counts(open, &path));
         }
-        check("a log of the start", false, 0, Some(1));
-        check("a log of what follows it", false, 1, Some(3));
-        check("a log of a call", false, 25, Some(1));
-        check("a log of its end", false, 42, Some(3));
-        check("a log of what comes later", false, 43, None);
-        check("a log of a call that asks", true, 40, Some(3));
-        check(
-            "a source that is saved while the person is asked",
-            true,
-            25,
-            None,
-        );
-        check("a source that is saved later", false, 60, None);
-        check("a file of the start by another name, N", false, 0, Some(3));
+        check("src/main.rs", &[], true);
+        check(".env", &[], true);
+        check("target/debug/x", &[], false);
+        check("web/node_modules/x/y.js", &[], false);
+        check(".git/index", &[], false);
+        check("/elsewhere/main.rs", &[], false);
+        check("server.log", &["*.log"], false);
+        check("logs/a/server.log", &["*.log"], false);
+        check("logs/a/count", &["logs"], false);
+        check("logs/a/count", &["logs/*"], false);
+        check("a/state.json", &["state.json"], false);
+        check("a/state.json", &["b/state.json", "*.log"], true);
     }
 
-    #[test]
-    fn what_is_set_aside_counts_once_it_changes_at_another_time() {
-        let mut files = told();
-        let start = |files: &mut WatchedFiles, second| {
-            files.worked(AtWork {
-                began: at(second),
-                ended: at(second),
-                has_asked: false,
-            });
-        };
-        let mut check = |second, changed: &[(&str, u64)], reasons: &str, aside: &str| {
-            start(&mut files, second);
-            let came = judged(&mut files, changed);
-            assert_eq!(came, (reasons.to_owned(), aside.to_owned()), "{second}");
-        };
-        check(100, &[("log", 100)], "log", "");
-        check(105, &[("log", 105)], "", "log");
-        check(110, &[("log", 110)], "", "");
-        // A save beside it counts, also soon after the start.
-        check(120, &[("log", 120), ("main", 121)], "main", "");
-        check(130, &[("log", 130), ("main", 131)], "main", "");
-        check(140, &[("log", 140), ("main", 160)], "main", "");
-        check(170, &[("log", 170), ("main", 171)], "main", "");
-        // The person writes into it.
-        check(200, &[("log", 220)], "log", "");
-        check(230, &[("log", 230)], "log", "");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_file_that_changes_is_noticed_and_a_build_is_not() {
+    #[tokio::test]
+    async fn a_file_that_changes_is_noticed_and_our_own_is_not() {
         let folder = std::env::temp_dir().join(format!("askback-files-{}", std::process::id()));
         for inside in ["src", "target", ".git"] {
             fs::create_dir_all(folder.join(inside)).expect("the folder is ours");
         }
+        let folder = fs::canonicalize(folder).expect("it is there");
         let write = |path: &str, text: &str| {
             fs::write(folder.join(path), text).expect("the folder is ours");
         };
         write("src/main.rs", "one");
-        let mut files = WatchedFiles::new(vec![folder.clone()]).expect("it is there");
-        let is_noticed = async |files: &mut WatchedFiles| {
-            let patience = Duration::from_secs(10);
-            tokio::time::timeout(patience, files.changed())
-                .await
-                .is_ok()
+        let globs = ["*.log".to_owned()];
+        let mut files =
+            WatchedFiles::new(std::slice::from_ref(&folder), &globs).expect("it is there");
+        // The change that is noticed next, after others that are none.
+        let noticed = async |files: &mut WatchedFiles| {
+            let changed = files.changed().await;
+            let names = changed.paths.iter().map(|path| {
+                let inside = path.strip_prefix(&folder).expect("it is inside");
+                inside.display().to_string()
+            });
+            names.collect::<Vec<_>>().join(" ")
         };
-        assert!(!is_noticed(&mut files).await);
         write("target/built", "one");
         write(".git/index", "one");
-        assert!(!is_noticed(&mut files).await);
+        write("server.log", "one");
+        fs::read_to_string(folder.join("src/main.rs")).expect("it is there");
         write("src/main.rs", "another");
-        assert!(is_noticed(&mut files).await);
-        assert!(!is_noticed(&mut files).await);
+        assert_eq!(noticed(&mut files).await, "src/main.rs");
         write("src/new.rs", "one");
-        assert!(is_noticed(&mut files).await);
+        assert_eq!(noticed(&mut files).await, "src/new.rs");
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
-        assert!(is_noticed(&mut files).await);
-        // What is written here is no change, also where it was there before; what somebody writes over it is one.
-        write("trace.jsonl", "theirs");
-        assert!(is_noticed(&mut files).await);
+        assert_eq!(noticed(&mut files).await, "src/new.rs");
+        // What this process writes is no change; what another one writes over it is one.
         let trace = private_file::create(&folder.join("src/../trace.jsonl"));
         let mut trace = trace.expect("the folder is ours");
-        assert!(!is_noticed(&mut files).await);
         trace.write_all(b"a message").expect("it is ours");
         private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
         own_files::create(&folder.join("result")).expect("it is ours");
-        assert!(!is_noticed(&mut files).await);
-        for (name, is_reason) in [
-            ("suite.yaml", true),
-            ("result", true),
-            ("trace.jsonl", false),
-        ] {
-            write(name, "edited");
-            assert_eq!(is_noticed(&mut files).await, is_reason, "{name}");
-        }
-        drop(trace);
-        assert!(!is_noticed(&mut files).await);
+        write("a.rs", "new");
+        assert_eq!(noticed(&mut files).await, "a.rs");
+        write("suite.yaml", "edited");
         write("trace.jsonl", "edited");
-        assert!(is_noticed(&mut files).await);
+        assert_eq!(noticed(&mut files).await, "suite.yaml");
+        drop(trace);
+        write("trace.jsonl", "edited again");
+        assert_eq!(noticed(&mut files).await, "trace.jsonl");
         for name in ["b.rs", "a.rs", "c.rs"] {
-            write(name, "new");
+            write(name, "newer");
         }
-        let changed = files.changed().await.reasons.words().to_string();
+        let changed = files.changed().await.words().to_string();
         assert!(changed.ends_with("a.rs and 2 more"), "{changed}");
         fs::remove_dir_all(&folder).expect("it is ours");
-        let error = WatchedFiles::new(vec![folder]).expect_err("it is gone");
+        let error = WatchedFiles::new(&[folder], &[]).expect_err("it is gone");
         assert!(error.message.as_str().ends_with("nothing is there"));
+    }
+
+    #[tokio::test]
+    async fn a_file_by_itself_is_watched_although_it_is_replaced() {
+        let folder = std::env::temp_dir().join(format!("askback-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the folder is ours");
+        let (file, other) = (folder.join("tools.json"), folder.join("other.json"));
+        fs::write(&file, "[]").expect("it is ours");
+        let mut files = WatchedFiles::new(std::slice::from_ref(&file), &[]).expect("it is there");
+        let replaced = async |files: &mut WatchedFiles| {
+            fs::write(&other, "[1]").expect("it is ours");
+            fs::rename(&other, &file).expect("it is ours");
+            let changed = files.changed().await;
+            assert!(changed.words().to_string().ends_with("tools.json"));
+            changed.is_aside
+        };
+        // A user saves it often. The server writes it each time that it is started.
+        for _ in 0..=MAX_REPEATS {
+            assert!(!replaced(&mut files).await);
+        }
+        for round in 1..=MAX_REPEATS {
+            files.started();
+            assert_eq!(replaced(&mut files).await, round == MAX_REPEATS, "{round}");
+        }
+        files.reset();
+        assert!(!replaced(&mut files).await);
+        fs::remove_dir_all(&folder).expect("it is ours");
     }
 }

@@ -26,8 +26,7 @@ enum Written {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     length: u64,
-    /// The time, where the system keeps it.
-    pub changed: Option<SystemTime>,
+    changed: Option<SystemTime>,
 }
 
 /// A file that is open to be written. What changes in it until it is dropped is of this process.
@@ -65,7 +64,11 @@ pub fn open(options: &OpenOptions, path: &Path) -> io::Result<OwnFile> {
 ///
 /// Those of the files.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let draft = fs::canonicalize(from);
     fs::rename(from, to)?;
+    if let Ok(draft) = draft {
+        written().insert(draft, Written::Closed(None));
+    }
     if let Ok(path) = fs::canonicalize(to) {
         let left = Written::Closed(Mark::at(&path));
         written().insert(path, left);
@@ -112,24 +115,15 @@ pub fn left_so(path: &Path, now: Option<Mark>) -> bool {
 }
 
 impl Mark {
-    /// The mark of a file with this metadata.
-    pub fn of(metadata: &Metadata) -> Self {
+    fn of(metadata: &Metadata) -> Self {
         Self {
             length: metadata.len(),
             changed: metadata.modified().ok(),
         }
     }
 
-    /// The mark of a file that was changed at a time of a test.
-    #[cfg(test)]
-    pub fn at_time(time: SystemTime) -> Self {
-        Self {
-            length: 0,
-            changed: Some(time),
-        }
-    }
-
-    fn at(path: &Path) -> Option<Self> {
+    /// The mark of the file at a path, if it is there.
+    pub fn at(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         Some(Self::of(&metadata))
     }

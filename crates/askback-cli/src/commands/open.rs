@@ -41,6 +41,9 @@ pub struct OpenArgs {
     /// Watch these files and folders instead
     #[arg(long, value_name = "PATH", num_args = 1..)]
     watch_files: Vec<PathBuf>,
+    /// Leave out the files that this glob names, such as a log of the server
+    #[arg(long, value_name = "GLOB")]
+    ignore: Vec<String>,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -49,7 +52,10 @@ impl OpenArgs {
     /// The files at whose change the server is started again.
     fn files(&self, target: &Target) -> Result<Option<WatchedFiles>, Error> {
         if !self.watch && self.watch_files.is_empty() {
-            return Ok(None);
+            return match self.ignore.is_empty() {
+                true => Ok(None),
+                false => Err(Error::usage("--ignore goes with --watch or --watch-files")),
+            };
         }
         let Reach::Start(command) = &target.reach else {
             return Err(Error::usage(
@@ -60,7 +66,7 @@ impl OpenArgs {
             true => vec![command.cwd.clone().unwrap_or_else(|| ".".into())],
             false => self.watch_files.clone(),
         };
-        WatchedFiles::new(paths).map(Some)
+        WatchedFiles::new(&paths, &self.ignore).map(Some)
     }
 }
 
@@ -84,7 +90,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
     let Some(target) = targets.pop() else {
         return Err(Error::usage("no server is named"));
     };
-    let mut files = args.files(&target)?;
+    let files = args.files(&target)?;
     let mut session_args = args.session.keeping_wire();
     if files.is_some() {
         session_args = session_args.building();
@@ -94,9 +100,6 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
     let mut session = Session::open(target, &session_args, Answers::Person).await?;
-    if let Some(files) = &mut files {
-        files.started();
-    }
     let Session { client, host, .. } = &mut session;
     greet(host, client);
     if let Some(recorder) = &mut recorder {

@@ -1,6 +1,6 @@
 //! The last call of a conversation, made again.
 
-use std::{collections::BTreeMap, time::SystemTime};
+use std::collections::BTreeMap;
 
 use askback::client::{self, ClientError};
 use askback_core::{
@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 use super::{Repl, attend, offered, resource::Resource, shown::Shown};
 use crate::{
     error::{Error, Kind},
-    files::AtWork,
     lookup, missing, older, secret,
     session::{Session, failed},
     suite::record::{Recorded, Recorder, Request},
@@ -117,7 +116,7 @@ impl Repl<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.speak(self.session.client.revision());
         }
-        let (began, answered) = (SystemTime::now(), self.session.host.answering());
+        let answered = self.session.host.answering();
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
         self.session.host.end_call(match &outcome {
             Ok(received) if !received.failed => How::Done,
@@ -130,13 +129,6 @@ impl Repl<'_> {
             Err(error) => error.answer.as_ref().map(|answer| answer.message.clone()),
             Ok(_) => None,
         };
-        if let Some(files) = &mut self.files {
-            files.worked(AtWork {
-                began,
-                ended: SystemTime::now(),
-                has_asked: self.session.host.answering() > answered,
-            });
-        }
         let last = self.known.last.insert(LastCall::new(call));
         let received = match outcome {
             Ok(received) => received,

@@ -62,7 +62,7 @@ use self::{
 use crate::{
     args::{self, Place},
     error::{Error, Kind, Outcome},
-    files::{Changes, WatchedFiles},
+    files::{Changed, WatchedFiles},
     locate::Unused,
     lookup, missing,
     session::{Opened, Opening, Session, failed},
@@ -115,7 +115,7 @@ enum News {
     /// A task has ended.
     Ended(Ended),
     /// These files have changed.
-    Files(Changes),
+    Files(Changed),
     /// These shared folders are gone, or there again.
     Folders(Vec<(Root, bool)>),
     /// The server tells of some changes no more.
@@ -123,7 +123,7 @@ enum News {
 }
 
 /// Files have changed, for which the server may be started again.
-struct FilesChanged(Changes);
+struct FilesChanged(Changed);
 
 impl<'a> Repl<'a> {
     /// A conversation at a terminal.

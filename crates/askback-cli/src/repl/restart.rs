@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    files::{Changes, WatchedFiles},
+    files::{Changed, WatchedFiles},
     session::Session,
 };
 
@@ -32,9 +32,6 @@ impl Repl<'_> {
             None => "/restart tries again.",
         };
         let restarted = self.session.restart().await;
-        if let Some(files) = &mut self.files {
-            files.started();
-        }
         restarted.map_err(|error| error.hint(hint))?;
         self.session.host.hold_stderr(server, true);
         self.known.changes = self.listen().await?;
@@ -54,32 +51,33 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Starts the server again where files have changed that are a reason for it, and makes the last call again.
-    pub(super) async fn rebuilt(&mut self, changes: &Changes) -> Result<(), Error> {
-        let Changes { reasons, aside } = changes;
+    /// Starts the server again after files have changed, and makes the last call again.
+    pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
         let page = self.session.host.page();
         page.blank();
-        if !aside.is_none() {
+        if changed.is_aside {
             let words = words!(
-                "{} changed as the server started or answered, again: watched no more until it changes at another time.",
-                aside.words()
+                "{} changed at each of the last starts, so it starts the server no more. If the server writes it, leave it \
+                 out with --ignore GLOB; /restart watches it again.",
+                changed.words()
             );
             page.note(Style::Dim, words);
-        }
-        if reasons.is_none() {
             return Ok(());
         }
-        page.note(Style::Dim, words!("{} changed.", reasons.words()));
-        self.restart().await?;
-        match self.known.last {
-            Some(_) => self.again().await,
-            None => Ok(()),
+        page.note(Style::Dim, words!("{} changed.", changed.words()));
+        let restarted = match (self.restart().await, &self.known.last) {
+            (Ok(()), Some(_)) => self.again().await,
+            (restarted, _) => restarted,
+        };
+        if let Some(files) = &mut self.files {
+            files.started();
         }
+        restarted
     }
 }
 
 /// Waits until files have changed, where any are watched.
-pub(super) async fn changed(files: &mut Option<WatchedFiles>) -> Changes {
+pub(super) async fn changed(files: &mut Option<WatchedFiles>) -> Changed {
     match files {
         Some(files) => files.changed().await,
         None => pending().await,

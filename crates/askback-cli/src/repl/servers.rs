@@ -146,6 +146,9 @@ impl Repl<'_> {
             None => None,
         };
         let Some(at) = at else {
+            if let Some(files) = &mut self.files {
+                files.reset();
+            }
             return self.restart().await;
         };
         if self.turn_to(at).is_ok() {
