@@ -62,7 +62,6 @@ fn no_command_prints_what_a_ci_service_obeys() {
         &["doctor", "--json"],
         &["test", "suite.yaml"],
         &["test", "suite.yaml", "--format", "junit"],
-        &["test", "suite.yaml", "--format", "tap"],
         &["test", "suite.yaml", "--format", "json"],
     ]
     .into_iter()

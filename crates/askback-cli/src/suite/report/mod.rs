@@ -3,7 +3,6 @@
 mod json;
 mod junit;
 mod lines;
-mod tap;
 
 use std::time::Duration;
 
@@ -18,8 +17,6 @@ pub enum Format {
     Junit,
     /// An object with all cases.
     Json,
-    /// The Test Anything Protocol, version 14.
-    Tap,
 }
 
 /// The report of a run.
@@ -39,7 +36,6 @@ impl Report<'_> {
         match format {
             Format::Junit => junit::written(self),
             Format::Json => json::written(self),
-            Format::Tap => tap::written(self),
         }
     }
 
