@@ -7,15 +7,16 @@ mod arriving;
 mod changes;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     convert::Infallible,
     future::{pending, poll_fn},
     mem,
     path::Path,
+    task::{Context, Poll},
     time::Duration,
 };
 
-use askback_core::{limits::Limits, protocol::CreateMessageResult};
+use askback_core::{future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep, sleep_until},
@@ -23,23 +24,20 @@ use tokio::{
 
 use crate::{
     Interrupted,
-    at_work::AtWork,
     changed::ChangedLists,
     folder,
     leaf::{Did, Leaf},
     model::{
-        Asker, Change, Conversation, Desk, Effect, Ended, Event, Happened, Presence, Question,
-        Reply, Said, Server,
+        Asker, Change, Conversation, Desk, Effect, Ended, Event, Happened, Permission, Presence,
+        Question, Reply, Said, Server, Step,
     },
     models::{Model, ModelError},
-    page::{Page, Rows, out::Unwritten},
+    page::{Page, Rows, Style, out::Unwritten},
     relay::{Arrivals, ServerId},
     remarks::Remarks,
-    served::Served,
     server_id::PerServer,
     suggest::{Complete, Completing, Lookup, Suggest, Wanted},
     text::{Words, given},
-    waited::{Aloud, waited},
     wire::{self, Shown},
     words,
 };
@@ -536,4 +534,121 @@ impl Host {
 
 async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
     poll_fn(|context| leaf.poll_did(talk, context)).await
+}
+
+/// Puts what is wanted of the messages that travelled on a page, or says why not.
+pub(crate) type ShowWire = dyn Fn(&mut Page, Shown) -> Result<(), Words>;
+
+/// Keeps a permission beyond the session, or says why it does not.
+pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
+
+/// The doings of one server.
+pub(crate) struct Served {
+    pub(crate) remarks: Remarks,
+    /// Keeps what the person said of models and this server.
+    pub(crate) keep: Option<Box<Keep>>,
+    /// Shows the messages that travelled.
+    pub(crate) wire: Option<Box<ShowWire>>,
+}
+
+impl Served {
+    /// Those of a server that has said nothing yet.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            remarks: Remarks::new(limits),
+            keep: None,
+            wire: None,
+        }
+    }
+
+    /// Puts what is wanted of the messages that travelled on a page, or why it is not there.
+    pub(crate) fn put_wire(&self, page: &mut Page, shown: Shown) {
+        let put = match &self.wire {
+            Some(show) => show(page, shown),
+            None => Err("the messages of this session are not kept".into()),
+        };
+        if let Err(why) = put {
+            page.item("× ", Style::Warning, why);
+        }
+    }
+}
+
+/// The work of a model.
+type Work = BoxFuture<'static, ModelReply>;
+
+/// The reply of a model, or why there is none.
+type ModelReply = Result<CreateMessageResult, ModelError>;
+
+/// The question of each server for which a model is at work.
+#[derive(Default)]
+pub(crate) struct AtWork(BTreeMap<ServerId, (u64, Work)>);
+
+impl AtWork {
+    /// Begins work for a question.
+    pub(crate) fn start(&mut self, server: ServerId, id: u64, work: Work) {
+        self.0.insert(server, (id, work));
+    }
+
+    /// Ends work for a question that is not in front of the desk any more. Returns the question there
+    /// that wants a model to work.
+    pub(crate) fn look(&mut self, server: ServerId, desk: &Desk) -> Option<u64> {
+        let front = desk.front();
+        let wanted = front.filter(|front| matches!(front.step, Step::Running(_)));
+        let wanted = wanted.map(|front| front.id);
+        self.0
+            .retain(|of, (id, _)| *of != server || Some(*id) == wanted);
+        wanted
+    }
+
+    /// Waits for a reply, for ever where no model is at work. Returns the server that wants it.
+    pub(crate) async fn replied(&mut self) -> (ServerId, ModelReply) {
+        let (server, reply) = poll_fn(|context| self.poll_replied(context)).await;
+        self.0.remove(&server);
+        (server, reply)
+    }
+
+    fn poll_replied(&mut self, context: &mut Context<'_>) -> Poll<(ServerId, ModelReply)> {
+        for (server, (_, work)) in &mut self.0 {
+            if let Poll::Ready(reply) = work.as_mut().poll(context) {
+                return Poll::Ready((*server, reply));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// How long a person waits before the screen says for what.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// How often it is said how long a server is waited for.
+const WORK: Duration = Duration::from_secs(30);
+
+/// Whether it is said that something is waited for.
+pub(crate) enum Aloud {
+    /// After a second so, and then as below.
+    First(Words),
+    /// How long it may take, again and again.
+    Later,
+    /// Not at all.
+    Never,
+}
+
+impl Aloud {
+    /// After how long something is said.
+    pub(crate) fn after(&self) -> Duration {
+        match self {
+            Self::First(_) => SILENCE,
+            Self::Later | Self::Never => WORK,
+        }
+    }
+}
+
+/// Says for whom there was a wait so far, and when it is over.
+pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
+    words!(
+        "Waiting for {}: {} s of at most {} s without a sign.",
+        given(&desk.asker().name).short(),
+        so_far.as_secs(),
+        desk.patience().as_secs()
+    )
 }

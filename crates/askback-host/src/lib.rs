@@ -11,7 +11,6 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod arrivals;
-mod at_work;
 mod browser;
 pub mod changed;
 mod code;
@@ -24,14 +23,12 @@ pub mod host;
 pub mod leaf;
 pub mod model;
 pub mod models;
-pub mod offer;
 pub mod page;
 pub mod plain;
 pub mod question;
 pub mod relay;
 pub mod remarks;
 pub mod script;
-mod served;
 mod server_id;
 pub mod settings_file;
 mod settling;
@@ -40,7 +37,6 @@ pub mod suggest;
 pub mod tasks;
 pub mod text;
 pub mod unattended;
-mod waited;
 pub mod wire;
 
 /// The person stopped what was going on.

@@ -2,8 +2,7 @@
 
 use askback::client::{Client, ClientError};
 use askback_host::{
-    model::{Catalog, Presence},
-    offer::{About, Offer},
+    model::{About, Catalog, Offer, Presence},
     page::{Page, Style, out},
     plain::catalog,
     remarks,

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use super::{editor::Editor, frame::Row, key::Key};
 use crate::{
     leaf::Did,
-    model::Conversation,
-    offer::{About, Offer},
+    model::{About, Conversation, Offer},
     page::{Page, Style},
     text::{self, GUTTER, PeerText, Words, given},
     words,

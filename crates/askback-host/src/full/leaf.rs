@@ -34,13 +34,13 @@ use super::{
 };
 use crate::{
     browser,
+    host::waited,
     leaf::{Did, Leaf},
     model::{Call, Cause, Conversation, Desk, Far, Happened, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
     text::{Clock, Words, given},
-    waited::waited,
     words,
 };
 

@@ -5,8 +5,7 @@ use askback_core::protocol::{LoggingLevel, Root};
 
 use super::Host;
 use crate::{
-    model::{Call, Catalog, Change, Claims, Folders, How, Permission, Presence, Stance},
-    offer::Offer,
+    model::{Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, Stance},
     relay::ServerId,
     text::Words,
 };

@@ -1,8 +1,6 @@
 //! The desk: the questions that wait, and the one in front of the person.
 
-mod calls;
 mod models;
-mod stopped;
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -11,13 +9,11 @@ use askback_core::{
     protocol::{CreateMessageResult, Root},
 };
 
-use self::stopped::Stopped;
 use super::{
-    Ask, Asker, By, Claims, Ended, Question, Refused, Reply, Why,
+    Ask, Asker, By, Call, Claims, Ended, Question, Refused, Reply, Stance, Why,
     kept::Kept,
     repeat::Repeats,
     stage::{self, Stage, Turn},
-    stance::Stance,
     step::{Effect, Notice, Permission, Said, Step, Suggestions},
 };
 use crate::text::{Clock, PeerText, Words};
@@ -603,4 +599,74 @@ impl Desk {
 /// A no without a reason.
 fn declined(by: By) -> Reply {
     Reply::Declined { by, reason: None }
+}
+
+impl Desk {
+    /// Begins a call that the person makes. If it is the one before again, the questions that were
+    /// answered in that are answered as they were, and how they end now counts in place of how they did.
+    pub fn begin_call(&mut self, is_repeated: bool) {
+        match is_repeated {
+            true => self.ended = self.ended_before,
+            false => self.ended_before = self.ended,
+        }
+        self.repeats.begin(is_repeated);
+    }
+
+    /// Whether anything is kept of what the person wrote in a call that has ended, to be sent if it is made again.
+    pub fn has_kept(&self, call: &Call) -> bool {
+        self.repeats.has_kept() || self.kept.is_of(call)
+    }
+
+    /// Whether a form of the call asked for a secret. The answers to it are not kept.
+    pub fn asked_secret(&self) -> bool {
+        self.repeats.asked_secret()
+    }
+
+    /// Ends a call that the person made.
+    pub fn end_call(&mut self) {
+        self.repeats.end();
+    }
+}
+
+/// Whether the last call was stopped, and nothing was begun since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stopped {
+    #[default]
+    No,
+    /// It was, and no question came since.
+    Silent,
+    /// It was, and the person was told that the server asks on.
+    Told,
+}
+
+impl Stopped {
+    /// Whether a question can only be one for the call that was stopped. A server asks for folders at any time.
+    fn is_for(self, question: &Question) -> bool {
+        let asks = matches!(
+            question.ask,
+            Ask::Form { .. } | Ask::Link { .. } | Ask::Sample(_)
+        );
+        self != Self::No && asks && question.call.is_none()
+    }
+}
+
+impl Desk {
+    /// Takes note that the person stopped the call, while nothing else of the server was under way.
+    pub fn stop_call(&mut self) {
+        self.stopped = Stopped::Silent;
+    }
+
+    /// Takes note that the person does something else: what is asked from now on may belong to that.
+    pub fn go_on(&mut self) {
+        self.stopped = Stopped::No;
+    }
+
+    /// Cancels a question of the call that was stopped, and says so once.
+    fn asks_on(&mut self, id: u64) -> Vec<Effect> {
+        let is_told = self.stopped == Stopped::Told;
+        self.stopped = Stopped::Told;
+        let tell = (!is_told).then_some(Effect::Tell(Notice::AsksOn));
+        let cancel = Effect::Answer(id, Reply::Cancelled(Why::Stopped));
+        tell.into_iter().chain([cancel]).collect()
+    }
 }

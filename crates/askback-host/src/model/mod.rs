@@ -5,13 +5,10 @@
 //! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Said`], and carry out
 //! each [`Effect`]; they decide nothing.
 
-mod catalog;
 mod conversation;
 mod desk;
 mod draft;
-mod ended;
 mod folders;
-mod history;
 mod kept;
 pub mod link;
 mod nested;
@@ -21,7 +18,6 @@ mod repeat;
 mod sampling;
 mod server;
 mod stage;
-mod stance;
 mod step;
 mod under_way;
 
@@ -30,19 +26,15 @@ use askback_core::{
     protocol::{CreateMessageParams, CreateMessageResult, Root},
 };
 
-pub use catalog::Catalog;
-pub use conversation::{Change, Conversation};
+pub use conversation::{Change, Conversation, History};
 pub use desk::{Cause, Desk, Event, Front, Happened};
 pub use draft::{Draft, missing, read_field};
-pub use ended::Ended;
 pub use folders::Folders;
-pub use history::History;
-pub use offers::{Completions, Offers};
+pub use offers::{About, Completions, Offer, Offers};
 pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, mode};
 pub use sampling::{Part, Sampling};
-pub use server::{Presence, Server};
-pub use stance::Stance;
+pub use server::{Catalog, Presence, Server};
 pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};
 pub use under_way::{Far, How, Round, UnderWay};
 
@@ -373,5 +365,91 @@ impl Reply {
     /// Whether the question was declined or cancelled.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Declined { .. } | Self::Cancelled(_))
+    }
+}
+
+/// How the questions of a run ended, at worst: each of these outweighs those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Ended {
+    /// Each was answered.
+    #[default]
+    Answered,
+    /// One was declined or cancelled by a rule that says that this is expected.
+    Expected,
+    /// One was declined or cancelled otherwise.
+    Refused,
+    /// One was cancelled because there was nobody to answer it, and no rule.
+    Unanswered,
+    /// They were not those that the answers file expects.
+    Unexpected,
+}
+
+impl Reply {
+    /// Returns how this question ended by this reply. No call waits for folders that a server wants at
+    /// its start: if nobody can name them, nothing is left undone.
+    pub(crate) fn ended_for(&self, question: &Question) -> Ended {
+        match (&question.ask, self) {
+            (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => Ended::Answered,
+            _ => self.ended(),
+        }
+    }
+
+    /// Returns how the question ended by this reply.
+    pub fn ended(&self) -> Ended {
+        match self {
+            Self::Declined { by, .. } => match by {
+                By::Rule { expected: true } => Ended::Expected,
+                By::Person | By::Rule { expected: false } | By::Policy => Ended::Refused,
+            },
+            Self::Cancelled(why) => match why {
+                Why::Rule { expected: true } => Ended::Expected,
+                Why::Person
+                | Why::EndOfInput
+                | Why::Muted
+                | Why::Stopped
+                | Why::Rule { expected: false } => Ended::Refused,
+                Why::Nobody | Why::Unmatched | Why::Flood => Ended::Unanswered,
+            },
+            _ => Ended::Answered,
+        }
+    }
+}
+
+/// The way in which the questions of a server are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stance {
+    /// By the person.
+    #[default]
+    Person,
+    /// Each is declined.
+    Decline,
+    /// Each is cancelled.
+    Cancel,
+    /// None is.
+    Silence,
+}
+
+impl Stance {
+    /// The fate of each question, as the end of a sentence; none where the person answers it.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Person => None,
+            Self::Decline => Some("declined"),
+            Self::Cancel => Some("cancelled"),
+            Self::Silence => Some("left without an answer"),
+        }
+    }
+
+    /// The reply to a question, if it gets one; none where the person answers it.
+    fn reply(self) -> Option<Option<Reply>> {
+        match self {
+            Self::Person => None,
+            Self::Decline => Some(Some(Reply::Declined {
+                by: By::Person,
+                reason: None,
+            })),
+            Self::Cancel => Some(Some(Reply::Cancelled(Why::Person))),
+            Self::Silence => Some(None),
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use askback_core::protocol::LoggingLevel;
+use askback_core::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Tool};
 
-use super::{Catalog, Desk, Folders, UnderWay};
+use super::{Desk, Folders, UnderWay};
 
 /// A server, as far as a person has to do with it: its questions, what it offers, and how it stands.
 #[derive(Debug)]
@@ -126,4 +126,17 @@ impl Server {
     pub(super) fn front(&self) -> Option<u64> {
         self.desk.front().map(|front| front.id)
     }
+}
+
+/// The lists of a server.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Catalog {
+    /// The tools.
+    pub tools: Vec<Tool>,
+    /// The prompts.
+    pub prompts: Vec<Prompt>,
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// The templates of resources.
+    pub templates: Vec<ResourceTemplate>,
 }

@@ -6,10 +6,9 @@ use askback_core::{
 };
 
 use super::{
-    Draft, Refused, Reply,
+    Draft, Refused, Reply, Stance,
     link::{Link, Refusal},
     sampling::{Part, Sampling},
-    stance::Stance,
 };
 use crate::text::{PeerText, Words};
 

@@ -10,9 +10,8 @@ use askback_core::{
 use askback_host::{
     model::{
         Call, Catalog, Change, Completions, Conversation, Desk, Effect, Ended, Event, Far, Folders,
-        How, Notice, Permission, Presence, Question, Reply, Said, Server, Stance, Why,
+        How, Notice, Offer, Permission, Presence, Question, Reply, Said, Server, Stance, Why,
     },
-    offer::Offer,
     relay::ServerId,
 };
 use proptest::prelude::*;

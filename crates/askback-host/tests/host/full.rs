@@ -10,10 +10,9 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How, Permission,
-        Question, Reply, Said, Server,
+        About, Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How, Offer,
+        Permission, Question, Reply, Said, Server,
     },
-    offer::{About, Offer},
     page::{Look, Page, Style},
     relay::ServerId,
     text::{self, Words, given},
