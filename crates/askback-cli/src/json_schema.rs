@@ -38,12 +38,6 @@ impl TryFrom<Value> for JsonSchema {
 }
 
 impl JsonSchema {
-    /// Whether a value fits a schema; none where that is no schema, or this build checks none.
-    pub(crate) fn fits(schema: &Value, found: &Value) -> Option<bool> {
-        let schema = Self::try_from(schema.clone()).ok()?;
-        Some(schema.check(found).is_ok())
-    }
-
     /// Checks a value, and returns what does not fit.
     #[cfg(feature = "json-schema")]
     pub(crate) fn check(&self, found: &Value) -> Result<(), PeerText> {

@@ -10,10 +10,8 @@
 
 pub mod app;
 pub mod args;
-pub mod check;
 pub mod commands;
 pub mod credentials;
-pub mod doctor;
 pub mod environment;
 pub mod error;
 mod failure;
@@ -33,7 +31,7 @@ pub mod own_files;
 pub mod parked;
 pub mod permissions;
 pub mod private_file;
-pub mod probe;
+pub mod probe_args;
 pub mod repl;
 pub mod role;
 pub mod seconds;

@@ -2,12 +2,13 @@
 
 mod several;
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use askback::{
     authorization::client::{AuthorizationError, SignInError},
     client::{Client, ClientError, Event, Protocol},
 };
+use askback_check::probe::{Bounds, Recorder, Way};
 use askback_core::{
     jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
     limits::Limits,
@@ -45,7 +46,7 @@ use crate::{
     opener::Opener,
     parked::now,
     permissions::Permissions,
-    probe::{Bounds, Way},
+    probe_args::way,
     role::{Ability, Role},
     seconds::seconds,
     sign_in::SignInArgs,
@@ -367,13 +368,16 @@ impl Session {
             authorization,
             ..
         } = &self.opener;
-        Way::of(reach, authorization.as_ref(), bounds)
+        way(reach, authorization.as_ref(), bounds)
     }
 
     /// Has the messages of a probe kept and traced with those of the session.
     pub fn beside(&self, bounds: Bounds) -> Bounds {
         Bounds {
-            wire: self.wire.clone(),
+            recorder: self
+                .wire
+                .clone()
+                .map(|wire| Arc::new(wire) as Arc<dyn Recorder>),
             ..bounds
         }
     }
@@ -400,7 +404,7 @@ impl Session {
         let target = beside.named(name).target()?;
         let here = &self.host.asker(self.server).name;
         self.opener.reach.shared_with(here, &target)?;
-        match Way::of(&target.reach, None, bounds)? {
+        match way(&target.reach, None, bounds)? {
             Way::Address(address) if !address.credentials().is_empty() => Ok(Way::Address(address)),
             _ => {
                 let error = words!("{} has no credentials of its own", given(name).short());

@@ -9,6 +9,7 @@ use std::{
 };
 
 use askback::transport::WireEvent;
+use askback_check::probe::Recorder;
 use askback_core::limits::Limits;
 use askback_host::{
     page::{Page, out},
@@ -155,18 +156,6 @@ impl WireLog {
         }))
     }
 
-    /// Begins a connection beside that of the session.
-    pub fn begin_beside(&self) {
-        self.lock().begin_beside();
-    }
-
-    /// Keeps what travels on it, and shows it where the trace goes.
-    pub fn take_beside(&self, event: &WireEvent<'_>) {
-        let at = self.began.elapsed();
-        let news = self.lock().take_beside(event, at);
-        self.show(news);
-    }
-
     /// Shows something new where the trace goes.
     fn show(&self, news: Option<News>) {
         let began = self.lock().began();
@@ -217,6 +206,18 @@ impl WireLog {
             Ok(wire.entries().count())
         };
         save().map_err(|error| unwritten(path, &error))
+    }
+}
+
+impl Recorder for WireLog {
+    fn begin(&self) {
+        self.lock().begin_beside();
+    }
+
+    fn take(&self, event: &WireEvent<'_>) {
+        let at = self.began.elapsed();
+        let news = self.lock().take_beside(event, at);
+        self.show(news);
     }
 }
 

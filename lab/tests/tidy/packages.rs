@@ -48,9 +48,20 @@ const FLOORS: &[(&str, &[&str])] = &[
         &["askback", "askback-core", "askback-requests"],
     ),
     (
+        "askback-check",
+        &[
+            "askback",
+            "askback-core",
+            "askback-host",
+            "askback-oauth",
+            "askback-requests",
+        ],
+    ),
+    (
         "askback-cli",
         &[
             "askback",
+            "askback-check",
             "askback-core",
             "askback-host",
             "askback-oauth",
@@ -62,6 +73,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "lab",
         &[
             "askback",
+            "askback-check",
             "askback-cli",
             "askback-connect",
             "askback-core",

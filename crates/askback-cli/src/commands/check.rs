@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use askback_check::check::{
+    self, NamedTool, Scope, Stage, Unchecked,
+    measure::{self, Measure},
+    report::listed,
+};
 use askback_core::revision::Revision;
 use askback_host::{
     page::{Style, out},
@@ -14,14 +19,9 @@ use tokio::time::timeout;
 use super::print_as_json;
 use crate::{
     args,
-    check::{
-        self, NamedTool, Scope, Stage, Unchecked,
-        measure::{self, Measure},
-        report::listed,
-    },
     error::{Error, Kind, Outcome},
     lookup,
-    probe::ProbeArgs,
+    probe_args::ProbeArgs,
     session::revision,
     target::Reach,
     unreached,

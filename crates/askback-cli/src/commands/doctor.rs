@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use askback_check::doctor;
 use askback_host::{
     page::{Style, out},
     text::given,
@@ -12,11 +13,10 @@ use tokio::time::timeout;
 
 use super::print_as_json;
 use crate::{
-    doctor,
     error::{Error, Kind, Outcome},
     older::{self, AskingRevision},
     parked::now,
-    probe::ProbeArgs,
+    probe_args::ProbeArgs,
 };
 
 /// How long an answer is waited for. Some launchers download the server first.
@@ -65,7 +65,7 @@ pub async fn run(mut args: DoctorArgs, outcome: &mut Outcome) -> Result<(), Erro
     let name = given(&target.name).short();
     page.note(Style::Dim, words!("Looking at {}…", name));
     out::tell(&mut page);
-    let diagnosing = doctor::diagnose(&target, &way, &bounds);
+    let diagnosing = doctor::diagnose(&way, &bounds);
     let diagnosis = timeout(WHOLE, diagnosing).await.map_err(|_| {
         let words = words!(
             "the server was not looked at to the end within {} s",

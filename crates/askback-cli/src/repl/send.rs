@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use askback_check::{
+    check::greet,
+    probe::{Exchange, MODERN_CAPABILITIES, Reply as Came, Sent, Wait, meta},
+};
 use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};
 use askback_host::{
     page::{Style, out},
@@ -17,9 +21,8 @@ use super::{
     shown::Shown,
 };
 use crate::{
-    check::greet,
     error::{Error, Kind, OTHER_PROCESS},
-    probe::{Exchange, MODERN_CAPABILITIES, ProbeArgs, Reply as Came, Sent, Wait, meta},
+    probe_args::ProbeArgs,
     session::Session,
 };
 

@@ -2,6 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use askback_check::{
+    check::{
+        self, Agreed, NamedTool, Unasked,
+        attempt::{Attempt, is_asked, is_success},
+        report::put_exchange,
+    },
+    probe::Exchange,
+};
 use askback_core::{forms::FormSchema, revision::Revision};
 use askback_host::{
     page::{Page, Style, out},
@@ -14,13 +22,8 @@ use serde_json::{Map, Value};
 
 use super::{Repl, again::Call, line::Trouble};
 use crate::{
-    check::{
-        self, Agreed, NamedTool, Unasked,
-        attempt::{Attempt, is_asked, is_success},
-        report::put_exchange,
-    },
     error::{Error, Kind},
-    probe::{Exchange, ProbeArgs},
+    probe_args::ProbeArgs,
 };
 
 /// How long an answer is waited for.

@@ -1,6 +1,6 @@
 //! The rules of `askback check` and the rows they name.
 
-use askback_cli::check::rules::{self, Rule};
+use askback_check::check::rules::{self, Rule};
 
 use super::rows::{FOLDER, Group, Level, Party, read};
 use crate::{Problem, assert_found, assert_none, tree::Tree};

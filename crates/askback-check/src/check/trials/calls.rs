@@ -10,7 +10,7 @@ use super::{
     lists::NOBODY,
 };
 use crate::{
-    json_schema::JsonSchema,
+    json_schema,
     probe::{Exchange, Sent, is_question},
 };
 
@@ -156,7 +156,7 @@ impl Trials<'_> {
         }
         let structured = result.get("structuredContent");
         let has = structured.is_some();
-        match declared.map(|schema| structured.map(|found| JsonSchema::fits(schema, found))) {
+        match declared.map(|schema| structured.map(|found| json_schema::fits(schema, found))) {
             None => {}
             Some(None) => self
                 .ledger

@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::Diagnosis;
-use crate::{
-    headers,
-    probe::{Address, Bounds, Reply},
-};
+use crate::probe::{Address, Bounds, Reply};
 
 const NAME: &str = "authorization";
+
+/// How a token is given.
+const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
 /// Why a document is of no use.
 struct Useless {
@@ -59,7 +59,7 @@ pub(super) async fn look(
             diagnosis.skip("protocol", why);
         }
         Err(useless) => {
-            let advice = words!("{} {}", useless.advice, headers::HOW);
+            let advice = words!("{} {}", useless.advice, HOW);
             diagnosis.fail(NAME, useless.says, useless.detail, advice);
         }
     }

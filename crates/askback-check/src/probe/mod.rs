@@ -4,7 +4,6 @@
 //! try how a server behaves where a client would never lead it. It is bounded in time, messages and
 //! bytes.
 
-mod args;
 mod exchange;
 mod fault;
 mod http;
@@ -12,13 +11,12 @@ mod message;
 mod patience;
 mod stdio;
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use askback::transport::WireEvent;
 use askback_core::revision::{Era, Revision};
 use serde_json::{Value, json};
 
-pub use args::ProbeArgs;
 pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
 pub use fault::Fault;
 pub use http::Address;
@@ -26,7 +24,7 @@ pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta, sampled};
 pub use patience::{Lost, Patience};
 
 use self::stdio::Process;
-use crate::{target::Command, wire::WireLog};
+use crate::Program;
 
 /// The most pages of a list that are read through a probe.
 pub const PAGES: usize = 32;
@@ -38,7 +36,7 @@ pub const ENTRIES: usize = 10_000;
 #[derive(Debug, Clone)]
 pub enum Way {
     /// A process is started for each.
-    Start(Command),
+    Start(Program),
     /// Requests are sent to an address.
     Address(Address),
 }
@@ -54,8 +52,17 @@ pub struct Bounds {
     pub messages: usize,
     /// How long the server is borne at all.
     pub patience: Patience,
-    /// The messages of a session, which those of the probe are beside.
-    pub wire: Option<WireLog>,
+    /// Where the messages are recorded.
+    pub recorder: Option<Arc<dyn Recorder>>,
+}
+
+/// Records the messages of connections.
+pub trait Recorder: fmt::Debug + Send + Sync {
+    /// A connection begins.
+    fn begin(&self);
+
+    /// A message travels on it.
+    fn take(&self, event: &WireEvent<'_>);
 }
 
 /// A connection to a server.
@@ -137,14 +144,14 @@ impl Way {
     /// Fails where a process cannot be started.
     pub fn open(&self, bounds: &Bounds, revision: Revision) -> std::io::Result<Probe> {
         let wire = match self {
-            Self::Start(command) => {
-                let child = command.clone().child().open(&bounds.limits)?;
+            Self::Start(program) => {
+                let child = (program.child)().open(&bounds.limits)?;
                 Wire::Process(Box::new(Process::new(child)))
             }
             Self::Address(address) => Wire::Address(address.clone()),
         };
-        if let Some(wire) = &bounds.wire {
-            wire.begin_beside();
+        if let Some(recorder) = &bounds.recorder {
+            recorder.begin();
         }
         let mut first = bounds.clone();
         first.limits.wire.request = first.limits.wire.request.max(bounds.start);
@@ -170,15 +177,15 @@ impl Way {
 impl Bounds {
     /// Has a message seen that is sent.
     fn sends(&self, message: &[u8]) {
-        if let (Some(wire), false) = (&self.wire, message.is_empty()) {
-            wire.take_beside(&WireEvent::Sent(message));
+        if let (Some(recorder), false) = (&self.recorder, message.is_empty()) {
+            recorder.take(&WireEvent::Sent(message));
         }
     }
 
     /// Has a message seen that came.
     fn receives(&self, message: &[u8]) {
-        if let Some(wire) = &self.wire {
-            wire.take_beside(&WireEvent::Received(message));
+        if let Some(recorder) = &self.recorder {
+            recorder.take(&WireEvent::Received(message));
         }
     }
 }

@@ -18,10 +18,7 @@ mod step;
 use askback_host::{text::Words, words};
 
 use self::{address::Reached, conversation::Greeted, said::Language};
-use crate::{
-    probe::{Bounds, ENTRIES, Way},
-    target::{Reach, Target},
-};
+use crate::probe::{Bounds, ENTRIES, Way};
 
 pub use lints::Lists;
 pub use step::{Diagnosis, State, Step, Warning};
@@ -41,16 +38,16 @@ const REACHED: [&str; 7] = [
 ];
 
 /// Looks at a server.
-pub async fn diagnose(target: &Target, way: &Way, bounds: &Bounds) -> Diagnosis {
+pub async fn diagnose(way: &Way, bounds: &Bounds) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
-    let steps: &[&'static str] = match (&target.reach, way) {
-        (Reach::Start(command), _) => {
-            if launcher::find(command, &mut diagnosis) {
+    let steps: &[&'static str] = match way {
+        Way::Start(program) => {
+            if launcher::find(program, &mut diagnosis) {
                 begin(way, bounds, &mut diagnosis, true).await;
             }
             &STARTED
         }
-        (Reach::Address(_), Way::Address(address)) => {
+        Way::Address(address) => {
             let reached = address::reach(address, bounds, &mut diagnosis).await;
             let is_open = match reached {
                 Reached::Open => true,
@@ -70,7 +67,6 @@ pub async fn diagnose(target: &Target, way: &Way, bounds: &Bounds) -> Diagnosis 
             }
             &REACHED
         }
-        (Reach::Address(_), Way::Start(_)) => &REACHED,
     };
     diagnosis.complete(steps);
     diagnosis

@@ -1,19 +1,24 @@
 //! The options of the commands that probe a server.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use askback::authorization::client::Authorization;
+use askback_check::{
+    Program, ShownProgram,
+    probe::{Address, Bounds, Patience, Way},
+};
 use askback_core::limits::Limits;
 use askback_host::relay::Relay;
+use http::{HeaderMap, HeaderName, header::PROXY_AUTHORIZATION};
 use url::Url;
 
-use super::{Address, Bounds, Patience, Way};
 use crate::{
     error::{Error, Kind},
     locate::TargetArgs,
     seconds::seconds_until,
+    secret::is_plain_header,
     sign_in::SignInArgs,
-    target::{Reach, Target},
+    target::{self, Command, Reach, Target},
 };
 
 /// The longest `--timeout`: an hour.
@@ -81,7 +86,7 @@ impl ProbeArgs {
             start: timeout.unwrap_or(START),
             messages: MESSAGES,
             patience: Patience::new(whole),
-            wire: None,
+            recorder: None,
         }
     }
 
@@ -100,32 +105,71 @@ impl ProbeArgs {
             }
             _ => None,
         };
-        Way::of(&target.reach, authorization.as_ref(), bounds)
+        way(&target.reach, authorization.as_ref(), bounds)
     }
 }
 
-impl Way {
-    /// Returns how a server is reached, with the tokens of `authorization`.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the address cannot be used.
-    pub fn of(
-        reach: &Reach,
-        authorization: Option<&Authorization>,
-        bounds: &Bounds,
-    ) -> Result<Self, Error> {
-        let address = match reach {
-            Reach::Start(command) => return Ok(Self::Start(command.clone())),
-            Reach::Address(address) => address,
-        };
-        let authorizer = match (authorization, Url::parse(&address.url)) {
-            (Some(kept), Ok(url)) => Some(kept.authorizer(&url).map_err(|error| {
-                Error::new(Kind::Connection, "HTTP cannot be spoken here:")
-                    .quoting(error.to_string())
-            })?),
-            _ => None,
-        };
-        Address::new(address, authorizer, &bounds.limits).map(Self::Address)
+/// Returns how a server is reached, with the tokens of `authorization`.
+///
+/// # Errors
+///
+/// A usage error where the address cannot be used; a connection error where HTTP cannot be spoken here.
+pub fn way(
+    reach: &Reach,
+    authorization: Option<&Authorization>,
+    bounds: &Bounds,
+) -> Result<Way, Error> {
+    let address = match reach {
+        Reach::Start(command) => return Ok(Way::Start(program(command.clone()))),
+        Reach::Address(address) => address,
+    };
+    let no_http =
+        |why: String| Error::new(Kind::Connection, "HTTP cannot be spoken here:").quoting(why);
+    let authorizer = match (authorization, Url::parse(&address.url)) {
+        (Some(stored), Ok(url)) => {
+            let authorizer = stored.authorizer(&url);
+            Some(authorizer.map_err(|error| no_http(error.to_string()))?)
+        }
+        _ => None,
+    };
+    let headers = headers(address)?;
+    let names = headers.keys().map(HeaderName::as_str);
+    let mut credentials: Vec<String> = names
+        .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
+        .map(str::to_owned)
+        .collect();
+    credentials.sort_unstable();
+    let url = Url::parse(&address.url)
+        .map_err(|error| Error::usage("the address cannot be used:").quoting(error.to_string()))?;
+    let address = Address::new(url, headers, credentials, authorizer, &bounds.limits);
+    address.map(Way::Address).map_err(no_http)
+}
+
+/// The headers of each request to a server.
+fn headers(address: &target::Address) -> Result<HeaderMap, Error> {
+    // It names what is wrong with the address.
+    address.http()?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in &address.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            headers.insert(name, value);
+        }
+    }
+    Ok(headers)
+}
+
+fn program(command: Command) -> Program {
+    let told = command.told();
+    let is_written = (&told.program, told.env.get("PATH"), &told.cwd)
+        == (&command.program, command.env.get("PATH"), &command.cwd);
+    Program {
+        program: command.program.clone(),
+        folder: command.cwd.clone(),
+        path: command.env.get("PATH").cloned(),
+        shown: (!is_written).then(|| ShownProgram {
+            program: told.program.clone(),
+            folder: told.cwd.clone(),
+        }),
+        child: Arc::new(move || command.clone().child()),
     }
 }

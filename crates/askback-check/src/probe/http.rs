@@ -10,21 +10,13 @@ use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri,
-    header::{
-        ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
-        WWW_AUTHENTICATE,
-    },
+    header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT, WWW_AUTHENTICATE},
 };
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::{Bounds, End, Reply, Sent, Verb, Wait};
-use crate::{
-    error::{Error, Kind},
-    secret::is_plain_header,
-    target,
-};
 
 /// The headers of a response that are kept.
 const KEPT: [HeaderName; 4] = [
@@ -50,40 +42,33 @@ struct Site {
     requests: Requests,
     /// The headers of every request.
     headers: HeaderMap,
+    /// The names of those that may say who asks.
+    credentials: Vec<String>,
     /// Where the tokens come from that are kept already.
     authorizer: Option<Arc<Authorizer>>,
 }
 
 impl Address {
-    /// Reads where a server is. Requests carry the tokens that `authorizer` has; nobody signs in.
+    /// Reads where a server is. Requests carry `headers` and the tokens that `authorizer` has; nobody signs in. `credentials`
+    /// are the names of the headers that may say who asks. The proxies of the environment are used.
     ///
     /// # Errors
     ///
-    /// A usage error where the address cannot be used; a connection error where HTTP cannot be spoken
-    /// here.
+    /// Says why the address cannot be used, or why HTTP cannot be spoken here.
     pub fn new(
-        address: &target::Address,
+        url: Url,
+        headers: HeaderMap,
+        credentials: Vec<String>,
         authorizer: Option<Arc<Authorizer>>,
         limits: &Limits,
-    ) -> Result<Self, Error> {
-        // What makes it unusable is found out there, in words.
-        address.http()?;
-        let unusable = |why: String| Error::usage("the address cannot be used:").quoting(why);
-        let url = Url::parse(&address.url).map_err(|error| unusable(error.to_string()))?;
+    ) -> Result<Self, String> {
         let uri: Uri = url
             .as_str()
             .parse()
-            .map_err(|error: http::uri::InvalidUri| unusable(error.to_string()))?;
+            .map_err(|error: http::uri::InvalidUri| error.to_string())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
-        let requests = requests.map_err(|error| {
-            Error::new(Kind::Connection, "HTTP cannot be spoken here:").quoting(error.to_string())
-        })?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in &address.headers {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-                headers.insert(name, value);
-            }
-        }
+        let requests = requests.map_err(|error| error.to_string())?;
+        let mut headers = headers;
         headers.extend(requests.proxy_headers(&uri));
         headers.entry(USER_AGENT).or_insert(NAME);
         Ok(Self(Arc::new(Site {
@@ -91,6 +76,7 @@ impl Address {
             uri,
             requests,
             headers,
+            credentials,
             authorizer,
         })))
     }
@@ -102,12 +88,7 @@ impl Address {
 
     /// The names of the headers that may say who asks, among those that each request carries.
     pub fn credentials(&self) -> Vec<&str> {
-        let names = self.0.headers.keys().map(HeaderName::as_str);
-        let mut names: Vec<_> = names
-            .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
-            .collect();
-        names.sort_unstable();
-        names
+        self.0.credentials.iter().map(String::as_str).collect()
     }
 
     /// Whether the server had what says who asks before this refusal. One that wants a token names it in
@@ -321,7 +302,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::probe::ProbeArgs;
+    use crate::probe::Patience;
 
     /// Responds to a request so, and to an answer with nothing. Its message is told of first.
     fn respond(
@@ -366,13 +347,23 @@ mod tests {
                     let _ = respond(stream, (media, body), &sender);
                 }
             });
-            let address = target::Address {
-                url: format!("http://{here}/"),
-                ..target::Address::default()
+            let url = Url::parse(&format!("http://{here}/")).expect("it is a URL");
+            let bounds = Bounds {
+                limits: Limits::default(),
+                start: Duration::ZERO,
+                messages: 1_024,
+                patience: Patience::new(Duration::from_secs(30)),
+                recorder: None,
             };
-            let patience = Duration::from_secs(30);
-            let bounds = ProbeArgs::default().bounds(patience, patience);
-            let address = Address::new(&address, None, &bounds.limits).expect("it is a URL");
+            let address = Address::new(
+                url,
+                HeaderMap::new(),
+                Vec::new(),
+                false,
+                None,
+                &bounds.limits,
+            );
+            let address = address.expect("it can be reached");
             let answer = |asked: &Value| json!({"id": asked["id"], "result": {}});
             let call = json!({"id": 1, "method": "tools/call"});
             let sent = Sent::request(&call);

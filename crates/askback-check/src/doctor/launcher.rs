@@ -11,26 +11,24 @@ use askback_host::{
 };
 
 use super::Diagnosis;
-use crate::target::Command;
+use crate::Program;
 
 /// Looks for the program of a command; says whether it is there.
-pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
-    let folder = command.cwd.as_deref();
-    if let Some(missing) = command.missing_folder() {
+pub(super) fn find(server: &Program, diagnosis: &mut Diagnosis) -> bool {
+    let folder = server.folder.as_deref();
+    if let Some(missing) = server.missing_folder() {
         let says = words!("the folder {} does not exist", given(missing.display()));
         diagnosis.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
-    let (program, path) = (&command.program, command.env.get("PATH"));
-    let told = command.told();
+    let program = &server.program;
     // A file that was found with the value of a variable has that in its path.
-    let is_written =
-        (&told.program, told.env.get("PATH"), &told.cwd) == (program, path, &command.cwd);
-    match found(program, folder, path.map(String::as_str)) {
+    let is_written = server.shown.is_none();
+    match found(program, folder, server.path.as_deref()) {
         Found::Program(path) => {
             let words = match is_written {
                 true => words!("{}", given(path.display())),
-                false => words!("{}", given(&told.program)),
+                false => words!("{}", given(server.name())),
             };
             diagnosis.ok("program", None, words);
             true
@@ -38,7 +36,7 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
         Found::File(path) => {
             let file = match is_written {
                 true => given(path.display()),
-                false => given(&told.program),
+                false => given(server.name()),
             };
             let says = words!("{} is there, but may not be executed", file);
             let advice =
@@ -47,12 +45,12 @@ pub(super) fn find(command: &Command, diagnosis: &mut Diagnosis) -> bool {
             false
         }
         Found::Folder => {
-            let says = words!("{} is a folder, and no program", given(&told.program));
+            let says = words!("{} is a folder, and no program", given(server.name()));
             diagnosis.fail("program", says, None, "Name the program in it.");
             false
         }
         Found::Nothing => {
-            let says = words!("there is no program {}", given(&told.program));
+            let says = words!("there is no program {}", given(server.name()));
             diagnosis.fail("program", says, None, advice(program));
             false
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{probe::Way, target::Command};
+use crate::probe::Way;
 
 /// The language of a server, as far as its command tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,13 +117,13 @@ impl Language {
     /// That of a server.
     pub(super) fn of(way: &Way) -> Self {
         match way {
-            Way::Start(command) => Self::of_command(command),
+            Way::Start(program) => Self::of_program(&program.program),
             Way::Address(_) => Self::Other,
         }
     }
 
-    fn of_command(command: &Command) -> Self {
-        let name = Path::new(&command.program).file_stem().unwrap_or_default();
+    fn of_program(program: &str) -> Self {
+        let name = Path::new(program).file_stem().unwrap_or_default();
         let name = name.to_string_lossy().to_ascii_lowercase();
         match &*name {
             "uv" | "uvx" | "pipx" | "poetry" | "fastmcp" | "mcp" => Self::Python,
@@ -241,11 +241,7 @@ mod tests {
             ("./my-server", Language::Other),
             ("", Language::Other),
         ] {
-            let command = Command {
-                program: program.to_owned(),
-                ..Command::default()
-            };
-            assert_eq!(Language::of_command(&command), expected, "{program}");
+            assert_eq!(Language::of_program(program), expected, "{program}");
         }
     }
 }
