@@ -14,9 +14,7 @@ use clap::{
 };
 
 use crate::{
-    commands::{
-        answer, call, check, demo, doctor, get, list, new, open, serve, servers, test, watch,
-    },
+    commands::{answer, call, check, demo, get, list, new, open, serve, servers, test, watch},
     error::{Error, Exit, Kind, Outcome},
     misplaced,
     models::ModelArgs,
@@ -63,7 +61,8 @@ enum Command {
         /// A command, or sign-in, models, answers, exit-codes
         topic: Option<String>,
     },
-    Doctor(doctor::DoctorArgs),
+    #[command(hide = true)]
+    Doctor(check::CheckArgs),
 }
 
 /// The command line. Its help says the same for `-h` and `--help`.
@@ -258,7 +257,10 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Answer(args)) => answer::run(args, outcome).await,
         Some(Command::Check(args)) => check::run(args, outcome).await,
-        Some(Command::Doctor(args)) => doctor::run(args, outcome).await,
+        Some(Command::Doctor(mut args)) => {
+            args.quick = true;
+            check::run(args, outcome).await
+        }
         Some(Command::Test(args)) => test::run(args, outcome).await,
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,

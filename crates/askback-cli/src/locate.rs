@@ -126,20 +126,13 @@ impl TargetArgs {
         nothing_more(&words)
     }
 
-    /// The same file of servers, with no server named.
-    pub fn file(&self) -> Self {
-        Self {
-            config: self.config.clone(),
-            from: self.from,
-            ..Self::default()
-        }
-    }
-
     /// Another server of the same file.
     pub fn named(&self, name: &str) -> Self {
         Self {
             server: vec![name.to_owned()],
-            ..self.file()
+            config: self.config.clone(),
+            from: self.from,
+            ..Self::default()
         }
     }
 

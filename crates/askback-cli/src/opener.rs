@@ -26,8 +26,6 @@ pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
 pub struct Opener {
     /// How the server is reached.
     pub reach: Reach,
-    /// The file of servers that it is one of.
-    pub beside: TargetArgs,
     /// The way to the front end.
     pub relay: Relay,
     /// The sign-in, where the server may want one.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use askback::authorization::client::Authorization;
 use askback_check::{
     Program, ShownProgram,
-    probe::{Address, Bounds, Patience, Way},
+    probe::{Address, Bounds, Patience, Site, Way},
 };
 use askback_core::limits::Limits;
 use askback_host::relay::Relay;
@@ -132,7 +132,13 @@ pub fn way(
         }
         _ => None,
     };
-    let headers = headers(address)?;
+    // It names what is wrong with the address.
+    let transport = address.http()?;
+    let transport = match authorization {
+        Some(stored) => transport.authorize(stored),
+        None => transport,
+    };
+    let headers = headers(address);
     let names = headers.keys().map(HeaderName::as_str);
     let mut credentials: Vec<String> = names
         .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
@@ -141,21 +147,27 @@ pub fn way(
     credentials.sort_unstable();
     let url = Url::parse(&address.url)
         .map_err(|error| Error::usage("the address cannot be used:").quoting(error.to_string()))?;
-    let address = Address::new(url, headers, credentials, authorizer, &bounds.limits);
-    address.map(Way::Address).map_err(no_http)
+    let site = Site {
+        url,
+        headers,
+        credentials,
+        authorizer,
+        transport,
+    };
+    Address::new(site, &bounds.limits)
+        .map(Way::Address)
+        .map_err(no_http)
 }
 
 /// The headers of each request to a server.
-fn headers(address: &target::Address) -> Result<HeaderMap, Error> {
-    // It names what is wrong with the address.
-    address.http()?;
+fn headers(address: &target::Address) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in &address.headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
             headers.insert(name, value);
         }
     }
-    Ok(headers)
+    headers
 }
 
 fn program(command: Command) -> Program {

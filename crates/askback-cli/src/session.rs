@@ -382,38 +382,6 @@ impl Session {
         }
     }
 
-    /// Returns how another principal reaches the server: by this name in the file of `--config`, with credentials of
-    /// its own.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where there is none, where it is one of another server, or where the server is started here.
-    pub fn other_way(&self, name: &str, bounds: &Bounds) -> Result<Way, Error> {
-        if matches!(self.opener.reach, Reach::Start(_)) {
-            let error =
-                "--other is for a server at a URL: one that is started here knows one principal";
-            return Err(Error::usage(error));
-        }
-        let beside = &self.opener.beside;
-        if beside.config.is_none() {
-            // A file that was found is agreed to before a conversation, and not in it.
-            let error = "the file of the other principal is not known";
-            let hint = "Open the server with --config FILE, which has both.";
-            return Err(Error::usage(error).hint(hint));
-        }
-        let target = beside.named(name).target()?;
-        let here = &self.host.asker(self.server).name;
-        self.opener.reach.shared_with(here, &target)?;
-        match way(&target.reach, None, bounds)? {
-            Way::Address(address) if !address.credentials().is_empty() => Ok(Way::Address(address)),
-            _ => {
-                let error = words!("{} has no credentials of its own", given(name).short());
-                let hint = "Give it headers in mcp.json, those of another principal.";
-                Err(Error::usage(error).hint(hint))
-            }
-        }
-    }
-
     /// Returns the client that is played.
     pub fn role(&self) -> Role {
         self.opener.role
@@ -505,7 +473,7 @@ fn unopened(error: ClientError, reach: &Reach) -> Error {
     let failed = unreached(error, reach);
     match is_told {
         true => failed,
-        false => failed.hint("Run askback doctor on it to see which step fails."),
+        false => failed.hint("Run askback check on it to see which step fails."),
     }
 }
 

@@ -122,7 +122,7 @@ const MAY_NAME_REVISIONS: &[&str] = &[
     "crates/askback-core/src/revision.rs",
     "crates/askback-core/src/wire/",
     // The requirements, each with the revisions that have it.
-    "crates/askback-check/src/check/rules.rs",
+    "crates/askback-check/src/rules.rs",
 ];
 
 fn directions(tree: &Tree) -> Vec<Problem> {

@@ -9,10 +9,7 @@ use askback_core::{
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{
-    fault::{Fault, is_same_text},
-    message::is_question,
-};
+use super::fault::{Fault, is_same_text};
 
 /// Something to be sent.
 #[derive(Debug, Clone)]
@@ -48,8 +45,6 @@ pub enum Wait {
     For(Value),
     /// The answers to all of these requests; they are strays then.
     Each(Vec<Value>),
-    /// A question of the server, or an answer without one.
-    Question,
     /// Any message.
     Any,
     /// Nothing.
@@ -300,7 +295,7 @@ impl Reply {
         }
         let awaited = match wait {
             Wait::For(id) => Some(id),
-            Wait::Each(_) | Wait::Question | Wait::Any | Wait::Nothing => None,
+            Wait::Each(_) | Wait::Any | Wait::Nothing => None,
         };
         for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
@@ -308,12 +303,11 @@ impl Reply {
             }
         }
         if has("method") {
-            let is_wanted = is_any || *wait == Wait::Question && is_question(&message);
             match has("id") {
                 true => self.asked.push(message),
                 false => self.notifications.push(message),
             }
-            return Some(is_wanted);
+            return Some(is_any);
         }
         if let Wait::Each(ids) = wait {
             self.strays.push(message);
@@ -328,7 +322,6 @@ impl Reply {
                     || self.status.is_some()
                     || message["id"].is_null() && has("error")
             }
-            Wait::Question => true,
             Wait::Any | Wait::Nothing | Wait::Each(_) => self.status.is_some() || is_any,
         };
         match is_wanted && self.answer.is_none() {
@@ -340,7 +333,7 @@ impl Reply {
 }
 
 /// The beginning of a text, and a sign where it goes on.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
     match more {
         0 => head.to_owned(),
@@ -405,22 +398,6 @@ mod tests {
         check(&seven, None, written, true, "answer");
         check(&seven, None, r#"{"method":"a"}"#, false, "notifications");
         check(&seven, None, r#"{"method":"a","id":7}"#, false, "asked");
-        let asks = r#"{"method":"roots/list","id":7}"#;
-        check(&Wait::Question, None, asks, true, "asked");
-        check(
-            &Wait::Question,
-            None,
-            r#"{"method":"a","id":7}"#,
-            false,
-            "asked",
-        );
-        check(
-            &Wait::Question,
-            None,
-            r#"{"id":7,"result":{}}"#,
-            true,
-            "answer",
-        );
         check(&Wait::Any, None, r#"{"method":"a"}"#, true, "notifications");
         for noise in ["listening on 80", "7", "{}", r#""a""#] {
             check(&seven, None, noise, false, "noise");

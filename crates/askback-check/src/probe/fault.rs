@@ -43,7 +43,7 @@ impl Fault {
     }
 
     /// The faults of a message that came while the answer to the request of this id was waited for.
-    pub(super) fn of(message: &Value, awaited: Option<&Value>) -> Vec<Self> {
+    pub(crate) fn of(message: &Value, awaited: Option<&Value>) -> Vec<Self> {
         let mut faults = Vec::new();
         if message["jsonrpc"] != VERSION {
             faults.push(Self::Version);

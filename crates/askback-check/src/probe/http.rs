@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use askback::transport::Http;
 use askback_core::{
     http::{media::Media, sse::Parser},
     limits::Limits,
@@ -34,67 +35,67 @@ pub(super) type Answer = (Sent, Vec<(String, String)>);
 
 /// The address of a server. Clones share their connections.
 #[derive(Clone)]
-pub struct Address(Arc<Site>);
+pub struct Address(Arc<Shared>);
 
-struct Site {
-    url: Url,
+struct Shared {
+    site: Site,
     uri: Uri,
     requests: Requests,
+}
+
+/// Where a server is, and what is sent to it.
+pub struct Site {
+    /// The URL.
+    pub url: Url,
     /// The headers of every request.
-    headers: HeaderMap,
-    /// The names of those that may say who asks.
-    credentials: Vec<String>,
-    /// Where the tokens come from that are kept already.
-    authorizer: Option<Arc<Authorizer>>,
+    pub headers: HeaderMap,
+    /// The names of the headers that may say who asks.
+    pub credentials: Vec<String>,
+    /// The stored tokens. Nobody signs in.
+    pub authorizer: Option<Arc<Authorizer>>,
+    /// The same for our client.
+    pub transport: Http,
 }
 
 impl Address {
-    /// Reads where a server is. Requests carry `headers` and the tokens that `authorizer` has; nobody signs in. `credentials`
-    /// are the names of the headers that may say who asks. The proxies of the environment are used.
+    /// Prepares requests to a server.
     ///
     /// # Errors
     ///
     /// Says why the address cannot be used, or why HTTP cannot be spoken here.
-    pub fn new(
-        url: Url,
-        headers: HeaderMap,
-        credentials: Vec<String>,
-        authorizer: Option<Arc<Authorizer>>,
-        limits: &Limits,
-    ) -> Result<Self, String> {
-        let uri: Uri = url
-            .as_str()
-            .parse()
-            .map_err(|error: http::uri::InvalidUri| error.to_string())?;
+    pub fn new(mut site: Site, limits: &Limits) -> Result<Self, String> {
+        let uri = site.url.as_str().parse::<Uri>();
+        let uri = uri.map_err(|error| error.to_string())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
         let requests = requests.map_err(|error| error.to_string())?;
-        let mut headers = headers;
-        headers.extend(requests.proxy_headers(&uri));
-        headers.entry(USER_AGENT).or_insert(NAME);
-        Ok(Self(Arc::new(Site {
-            url,
+        site.headers.extend(requests.proxy_headers(&uri));
+        site.headers.entry(USER_AGENT).or_insert(NAME);
+        Ok(Self(Arc::new(Shared {
+            site,
             uri,
             requests,
-            headers,
-            credentials,
-            authorizer,
         })))
+    }
+
+    /// The way there for our client.
+    pub(crate) fn transport(&self) -> Http {
+        self.0.site.transport.clone()
     }
 
     /// The URL.
     pub fn url(&self) -> &Url {
-        &self.0.url
+        &self.0.site.url
     }
 
     /// The names of the headers that may say who asks, among those that each request carries.
     pub fn credentials(&self) -> Vec<&str> {
-        self.0.credentials.iter().map(String::as_str).collect()
+        self.0.site.credentials.iter().map(String::as_str).collect()
     }
 
     /// Whether the server had what says who asks before this refusal. One that wants a token names it in
     /// `WWW-Authenticate`, whatever other headers it got.
     pub fn sends_credentials(&self, refusal: &Reply) -> bool {
-        let headers = &self.0.headers;
+        let headers = &self.0.site.headers;
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
     }
@@ -233,7 +234,7 @@ impl Address {
             Verb::Get => Method::GET,
             Verb::Delete => Method::DELETE,
         };
-        let mut all = self.0.headers.clone();
+        let mut all = self.0.site.headers.clone();
         let accept = match sent.verb {
             Verb::Post => "application/json, text/event-stream",
             Verb::Get | Verb::Delete => "text/event-stream",
@@ -247,10 +248,10 @@ impl Address {
                 all.insert(name, value);
             }
         }
-        if let Some(authorizer) = &self.0.authorizer
+        if let Some(authorizer) = &self.0.site.authorizer
             && let Some(pass) = authorizer.pass().await.map_err(|error| error.to_string())?
         {
-            let permitted = authorizer.headers(&pass, &method, &self.0.url);
+            let permitted = authorizer.headers(&pass, &method, &self.0.site.url);
             all.extend(permitted.map_err(|error| error.to_string())?);
         }
         *request.method_mut() = method;
@@ -285,7 +286,7 @@ fn head<B>(response: &Response<B>, reply: &mut Reply) {
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
-            .field("url", &self.0.url.as_str())
+            .field("url", &self.0.site.url.as_str())
             .finish_non_exhaustive()
     }
 }
@@ -355,14 +356,14 @@ mod tests {
                 patience: Patience::new(Duration::from_secs(30)),
                 recorder: None,
             };
-            let address = Address::new(
+            let site = Site {
+                transport: Http::new(url.as_str()).expect("it is a URL"),
                 url,
-                HeaderMap::new(),
-                Vec::new(),
-                false,
-                None,
-                &bounds.limits,
-            );
+                headers: HeaderMap::new(),
+                credentials: Vec::new(),
+                authorizer: None,
+            };
+            let address = Address::new(site, &bounds.limits);
             let address = address.expect("it can be reached");
             let answer = |asked: &Value| json!({"id": asked["id"], "result": {}});
             let call = json!({"id": 1, "method": "tools/call"});

@@ -13,13 +13,15 @@ mod stdio;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use askback::Revision;
 use askback::transport::WireEvent;
-use askback_core::revision::{Era, Revision};
+use askback_core::revision::Era;
 use serde_json::{Value, json};
 
+pub(crate) use exchange::cut;
 pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
 pub use fault::Fault;
-pub use http::Address;
+pub use http::{Address, Site};
 pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta, sampled};
 pub use patience::{Lost, Patience};
 
@@ -45,7 +47,7 @@ pub enum Way {
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// The limits of what is read and waited for; `wire.request` is how long an answer may take.
-    pub limits: askback_core::limits::Limits,
+    pub limits: askback::Limits,
     /// How long a process may take to start and to answer for the first time, if that is longer.
     pub start: Duration,
     /// The most messages that are read while one answer is waited for.
@@ -82,8 +84,6 @@ pub struct Probe {
     session: Option<String>,
     /// Whether the handshake is over, so that the session's headers go with each request.
     is_open: bool,
-    /// Whether the questions of the server are answered as they come.
-    is_answering: bool,
     next: u64,
     /// The answers in a row that did not come; the most where the server is gone.
     silent: u32,
@@ -126,7 +126,7 @@ pub struct Closed {
 }
 
 /// The most lines that are kept of a server's standard error, and of its noise.
-const LINES: usize = 32;
+pub(crate) const LINES: usize = 32;
 
 /// How often in a row a server may be silent before it is given up.
 const SILENT: u32 = 3;
@@ -164,7 +164,6 @@ impl Way {
             capabilities: json!({}),
             session: None,
             is_open: false,
-            is_answering: true,
             next: 0,
             silent: 0,
             asked: Vec::new(),
@@ -211,29 +210,9 @@ impl Probe {
         &self.asked
     }
 
-    /// The lines of the standard output so far that are no messages.
-    pub fn noise(&self) -> &[String] {
-        &self.noise
-    }
-
     /// Sets the capabilities that the server is told of: with the handshake, or each request.
     pub fn set_capabilities(&mut self, capabilities: Value) {
         self.capabilities = capabilities;
-    }
-
-    /// Sets how long the answer to the first request is waited for.
-    pub fn set_first(&mut self, patience: Duration) {
-        self.first.limits.wire.request = patience;
-    }
-
-    /// Goes on in another revision.
-    pub fn turn_to(&mut self, revision: Revision) {
-        self.revision = revision;
-    }
-
-    /// Leaves the questions of the server to whoever sends, or answers them again as they come.
-    pub fn set_answering(&mut self, is_answering: bool) {
-        self.is_answering = is_answering;
     }
 
     /// Makes the handshake up to its answer, asking for this version.
@@ -292,8 +271,7 @@ impl Probe {
                 let answers = message::Answers {
                     capabilities: &self.capabilities,
                 };
-                let is_answering = self.is_answering;
-                let answer = |asked: &Value| is_answering.then(|| answers.to(asked));
+                let answer = |asked: &Value| answers.to(asked);
                 let bounds = match self.is_begun {
                     true => &self.bounds,
                     false => &self.first,
@@ -302,7 +280,7 @@ impl Probe {
             }
             Wire::Address(address) => {
                 let address = address.clone();
-                let answer = |asked: &Value| self.is_answering.then(|| self.answer(asked));
+                let answer = |asked: &Value| Some(self.answer(asked));
                 address
                     .exchange(&sent, &headers, &self.bounds, answer)
                     .await

@@ -29,9 +29,9 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lost {
     /// So many requests in a row were not answered, each within this time.
-    Deaf(u32, Duration),
+    Unresponsive(u32, Duration),
     /// The time for all of it is over.
-    Late(Duration),
+    TimedOut(Duration),
 }
 
 /// How many requests in a row may be unanswered before a server is given up.
@@ -56,7 +56,7 @@ impl Patience {
     pub fn lost(&self) -> Option<Lost> {
         let mut state = self.lock();
         if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {
-            state.lost = Some(Lost::Late(state.whole));
+            state.lost = Some(Lost::TimedOut(state.whole));
         }
         state.lost.clone()
     }
@@ -68,7 +68,7 @@ impl Patience {
             End::Silent(time) if !is_first => {
                 state.silent = state.silent.saturating_add(1);
                 if state.silent >= DEAF && state.lost.is_none() {
-                    state.lost = Some(Lost::Deaf(state.silent, *time));
+                    state.lost = Some(Lost::Unresponsive(state.silent, *time));
                 }
             }
             _ if reply.answer.is_some() && !is_first => state.silent = 0,
@@ -133,7 +133,7 @@ mod tests {
         }
         assert_eq!(patience.lost(), None);
         patience.note(&silent(), false);
-        assert_eq!(patience.lost(), Some(Lost::Deaf(DEAF, SECOND)));
+        assert_eq!(patience.lost(), Some(Lost::Unresponsive(DEAF, SECOND)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -141,7 +141,7 @@ mod tests {
         let patience = Patience::new(SECOND);
         assert_eq!(patience.lost(), None);
         tokio::time::advance(SECOND).await;
-        assert_eq!(patience.lost(), Some(Lost::Late(SECOND)));
+        assert_eq!(patience.lost(), Some(Lost::TimedOut(SECOND)));
     }
 
     #[tokio::test]

@@ -33,7 +33,7 @@ impl Process {
         &mut self,
         sent: &Sent,
         bounds: &Bounds,
-        answer: impl Fn(&Value) -> Option<Value>,
+        answer: impl Fn(&Value) -> Value,
     ) -> Reply {
         let began = Instant::now();
         let mut reply = Reply::default();
@@ -57,7 +57,7 @@ impl Process {
         child: &mut OpenChild,
         sent: &Sent,
         bounds: &Bounds,
-        answer: impl Fn(&Value) -> Option<Value>,
+        answer: impl Fn(&Value) -> Value,
         reply: &mut Reply,
     ) -> End {
         let patience = bounds.limits.wire.request;
@@ -88,10 +88,7 @@ impl Process {
             let is_wanted = reply.take(&bytes, &sent.wait);
             for asked in reply.asked.iter().skip(before) {
                 // A server that goes away is found out when it is read.
-                let Some(answer) = answer(asked) else {
-                    continue;
-                };
-                let answer = answer.to_string().into_bytes();
+                let answer = answer(asked).to_string().into_bytes();
                 bounds.sends(&answer);
                 let answered = child.send(answer);
                 let _ = timeout_at(deadline, answered).await;

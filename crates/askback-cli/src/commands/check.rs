@@ -1,11 +1,12 @@
-//! `askback check`: which requirements of the protocol a server keeps.
+//! `askback check`: why a server cannot be used, and what it does wrong.
 
 use std::time::Duration;
 
-use askback_check::check::{
-    self, NamedTool, Scope, Stage, Unchecked,
-    measure::{self, Measure},
+use askback_check::{
+    Misnamed, NamedTool, Scope, Stage,
+    ledger::Measure,
     report::listed,
+    rules::{self, OLD_ASKING},
 };
 use askback_core::revision::Revision;
 use askback_host::{
@@ -21,65 +22,71 @@ use crate::{
     args,
     error::{Error, Kind, Outcome},
     lookup,
+    older::AskingRevision,
+    parked::now,
     probe_args::ProbeArgs,
     session::revision,
-    target::Reach,
-    unreached,
 };
 
-/// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer is waited for. The first has longer: some launchers download the server.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a server is tried. What was found by then is reported.
-const TRIED: Duration = Duration::from_secs(5 * 60);
+pub const TRIED: Duration = Duration::from_secs(5 * 60);
 
 /// How long a whole check may take, with the last answer that is waited for.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
 
 /// The longest `--lapse`, in seconds: an hour.
-const LAPSE: u64 = 60 * 60;
+const MAX_LAPSE: u64 = 60 * 60;
 
 /// How often that time is waited for at most, once for each call that asks.
-const LAPSES: u32 = 16;
+const MAX_LAPSES: u32 = 16;
 
 const AFTER: &str = "\
-Example: askback check server.py
+Examples:
+  askback check server.py
+  askback check --tool book city=Rome --url https://example.com/mcp
 
-Each finding names a requirement by its id, with what was sent, what came and what should have come. \
-No tool is called that may change something, but for those named by --tool. Their questions are \
-declined.
+First come the steps that a client takes: the first that fails says what to do. Then the server is tried. Each \
+finding names a requirement by its id, or a rule of askback, with what was sent, what came and what was wanted. No \
+tool is called that may change something, except those that --tool names; their questions are declined. Nobody is \
+signed in.
 
-Exit codes: 0 nothing that MUST be is broken but what --allow names, 1 something is, 2 usage, 4 the server cannot be \
-reached or understood, 5 sign-in is required (askback list --url URL signs in).";
+Exit codes: 0 no fault, 1 a step failed, or a MUST is broken that --allow does not name, 2 usage, 5 a sign-in is \
+required (askback list --url URL signs in).";
 
-/// Try a server by the requirements of the protocol that can be seen from outside
+/// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = AFTER)]
 pub struct CheckArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
     target: Option<String>,
+    /// Stop after the steps that a client takes: is the server usable?
+    #[arg(long)]
+    pub quick: bool,
     /// A tool that may be called though it may change something, and its arguments: key=value or
     /// key:=json; may be given again
     #[arg(long, value_names = ["NAME", "KEY=VALUE"], num_args = 1..)]
     tool: Vec<String>,
-    /// Try this protocol revision alone, such as 2025-06-18; else all that the server speaks
+    /// Try this protocol revision alone, such as 2025-06-18; otherwise all that the server speaks
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     protocol: Option<Revision>,
     /// The same server in the same mcp.json by another name, whose headers are those of another
     /// principal: a state of the one is tried by the other
     #[arg(long, value_name = "NAME")]
     other: Option<String>,
-    /// Send a state again after so many seconds, in which it should have lapsed
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LAPSE))]
+    /// Send a state again after so many seconds, when it should have lapsed
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MAX_LAPSE))]
     lapse: Option<u64>,
-    /// End with 1 if a SHOULD is broken, too
+    /// End with 1 for each finding, not only for a MUST
     #[arg(long)]
     strict: bool,
-    /// A requirement that the server may break, by its id; may be given again
-    #[arg(long, value_name = "ID", value_parser = measure::known)]
+    /// A rule that the server may break, by its id; may be given again
+    #[arg(long, value_name = "ID", value_parser = rules::known)]
     allow: Vec<&'static str>,
-    /// Show what was kept, too, and what could not be tried
+    /// Show the rules that were kept, too, and those that could not be tried
     #[arg(long)]
     all: bool,
     /// Print it as JSON
@@ -114,42 +121,54 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         None => None,
     };
     let scope = Scope {
+        is_quick: args.quick,
         only: args.protocol,
         tools,
         other,
         lapse: args.lapse.map(Duration::from_secs),
     };
-    let tell = |stage: Stage| {
-        let words = match stage {
-            Stage::Asking(revision) => words!("Asking for {}…", given(revision)),
-            Stage::Trying(revision) => words!("Trying {}…", given(revision)),
-        };
+    let note = |words| {
         let mut page = out::stderr_page();
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
-    let checking = check::check(&way, &bounds, &scope, tell);
-    let lapses = scope.lapse.unwrap_or_default().saturating_mul(LAPSES);
-    let checked = timeout(WHOLE.saturating_add(lapses), checking)
+    note(words!("Looking at {}…", given(&target.name).short()));
+    let tell = |stage: Stage| {
+        note(match stage {
+            Stage::Asking(revision) => words!("Asking for {}…", given(revision)),
+            Stage::Trying(revision) => words!("Trying {}…", given(revision)),
+        });
+    };
+    let checking = askback_check::check(&way, &bounds, &scope, tell);
+    let lapses = scope.lapse.unwrap_or_default().saturating_mul(MAX_LAPSES);
+    let report = timeout(WHOLE.saturating_add(lapses), checking)
         .await
         .map_err(|_| given_up())?;
-    let checked = checked.map_err(|unchecked| failed(unchecked, &target.reach))?;
+    let mut report = report.map_err(misnamed)?;
+    if AskingRevision::of(&target).is_older(now()) {
+        report.add(OLD_ASKING);
+    }
     let measure = Measure {
         is_strict: args.strict,
         allowed: args.allow.into_iter().collect(),
     };
-    outcome.faulty = checked.is_broken(&measure);
+    outcome.faulty = report.is_faulty(&measure);
+    outcome.unauthorized = report.wants_sign_in;
     if args.json {
-        return print_as_json(&checked.report(&measure));
+        return print_as_json(&report.json(&measure));
     }
     let mut page = out::stdout_page();
-    checked.put(&mut page, args.all, &measure);
+    report.put(&mut page, args.all, &measure);
     Ok(out::print(&page.take())?)
 }
 
-/// The tools that the person named: a word without `=` is the name of one, and its arguments follow.
-/// Without a schema a value is a text, unless it is given as JSON.
-fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
+/// Reads the names of tools, each with its arguments behind it. Without a schema a value is a text, unless it is given as
+/// JSON.
+///
+/// # Errors
+///
+/// A usage error for an argument without a tool, and for JSON that cannot be read.
+pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
     let mut tools: Vec<NamedTool> = Vec::new();
     let mut words = words;
     while let Some((name, rest)) = words.split_first() {
@@ -184,28 +203,17 @@ fn given_up() -> Error {
     )
 }
 
-fn failed(unchecked: Unchecked, reach: &Reach) -> Error {
-    match unchecked {
-        Unchecked::Unstarted(why) => unreached::no_folder(reach).unwrap_or_else(|| {
-            Error::new(Kind::Connection, "the server cannot be started:").quoting(why)
-        }),
-        Unchecked::Unreached(why) => {
-            let what = "the server cannot be reached, or speaks no revision of the protocol:";
-            let hint = unreached::hint(&why);
-            let error = Error::new(Kind::Connection, what).quoting(why);
-            let error = hint.into_iter().fold(error, Error::hint);
-            error.hint("Run askback doctor on it to see which step fails.")
-        }
-        Unchecked::Unspoken(spoken) => Error::new(
-            Kind::Protocol,
-            words!(
+/// The error for what the server does not have.
+pub fn misnamed(misnamed: Misnamed) -> Error {
+    match misnamed {
+        Misnamed::Revision(spoken) => {
+            let words = words!(
                 "the server does not speak that revision, but {}",
                 listed(&spoken)
-            ),
-        ),
-        Unchecked::Unauthorized => Error::new(Kind::SignIn, "the server requires a sign-in")
-            .hint("Run askback list --url with its address at a terminal, and sign in there."),
-        Unchecked::Unlisted { name, listed } => {
+            );
+            Error::new(Kind::Protocol, words)
+        }
+        Misnamed::Tool { name, listed } => {
             lookup::no_tool(&name, listed.iter().map(String::as_str))
         }
     }

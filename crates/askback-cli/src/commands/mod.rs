@@ -4,7 +4,6 @@ pub mod answer;
 pub mod call;
 pub mod check;
 pub mod demo;
-pub mod doctor;
 pub mod get;
 pub mod list;
 pub mod new;

@@ -300,11 +300,6 @@ impl Call {
 }
 
 impl LastCall {
-    /// The call, unless it had arguments that are not kept.
-    pub(super) fn whole(&self) -> Option<&Call> {
-        (!self.had_secrets).then_some(&self.call)
-    }
-
     /// The result, if there was one.
     pub(super) fn result(&self) -> Option<&Value> {
         self.result.as_ref().map(|result| &result.json)

@@ -49,8 +49,8 @@ pub(super) enum Command {
     Log(Option<LoggingLevel>),
     /// Make the last call again.
     Again,
-    /// Make the last call again as no client would; a state after so many seconds, too.
-    Trouble(Trouble),
+    /// Check the server, with tools that may be called.
+    Check(Vec<String>),
     /// Start the server again, or the one of this name.
     Restart(Option<String>),
     /// List the servers.
@@ -81,15 +81,6 @@ pub(super) enum Command {
     Unknown,
 }
 
-/// The ways in which the last call is made again as no client would, beside those that are always tried.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Trouble {
-    /// After so many seconds, a state should have lapsed.
-    pub(super) lapse: Option<u16>,
-    /// The name of the same server, as another principal reaches it.
-    pub(super) other: Option<String>,
-}
-
 /// The use of the messages that travelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wire {
@@ -113,7 +104,6 @@ pub(super) enum Tasks {
 }
 
 /// How `/tasks` is written.
-const TROUBLE: &str = "/trouble, with SECONDS or --other NAME or both";
 const TASKS: &str = "/tasks, /tasks NUMBER, /tasks wait NUMBER or /tasks cancel NUMBER";
 
 /// How `/wire` is written.
@@ -214,8 +204,8 @@ pub(super) const HELP: [(&str, &str); 29] = [
         "make the last call again, with the same answers (F5)",
     ),
     (
-        "/trouble [SECONDS] [--other NAME]",
-        "make the last call again as no client would",
+        "/check [TOOL KEY=VALUE…]",
+        "find what the server does wrong",
     ),
     (
         "/restart [SERVER]",
@@ -281,7 +271,7 @@ impl Command {
             | Self::Ping
             | Self::Subscribe(_)
             | Self::Log(Some(_))
-            | Self::Trouble(_)
+            | Self::Check(_)
             | Self::Again => true,
             Self::Nothing
             | Self::Help
@@ -340,26 +330,10 @@ impl Command {
             Self::Again
                 | Self::More
                 | Self::Save(..)
-                | Self::Trouble(_)
                 | Self::Wire(_)
                 | Self::Diff(..)
                 | Self::Resend(_)
         )
-    }
-}
-
-impl Trouble {
-    /// Reads the words behind the command.
-    fn read(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mut trouble = Self::default();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--other" if trouble.other.is_none() => trouble.other = Some(words.next()?),
-                seconds if trouble.lapse.is_none() => trouble.lapse = Some(seconds.parse().ok()?),
-                _ => return None,
-            }
-        }
-        Some(trouble)
     }
 }
 
@@ -393,10 +367,7 @@ pub(super) fn parse(line: &str) -> Command {
         "restart" => Command::Restart(words.next()),
         "servers" => Command::Servers,
         "server" => one("/server NAME").map_or_else(|lacks| lacks, Command::Server),
-        "trouble" => match Trouble::read(words) {
-            Some(trouble) => Command::Trouble(trouble),
-            None => Command::Lacks(TROUBLE),
-        },
+        "check" => Command::Check(words.collect()),
         "tools" => Command::Tools,
         "prompts" => Command::Prompts,
         "resources" | "templates" => Command::Resources,
@@ -607,18 +578,9 @@ mod tests {
         check("/unsubscribe", Command::Unsubscribe(None));
         check("/log warning", Command::Log(Some(LoggingLevel::Warning)));
         check("/roots", Command::Roots(Change::Show));
-        let trouble = |lapse, other: Option<&str>| {
-            let other = other.map(str::to_owned);
-            Command::Trouble(Trouble { lapse, other })
-        };
-        check("/trouble", trouble(None, None));
-        check("/trouble 65", trouble(Some(65), None));
-        check("/trouble --other bob", trouble(None, Some("bob")));
-        check("/trouble 65 --other bob", trouble(Some(65), Some("bob")));
-        check("/trouble --other bob 65", trouble(Some(65), Some("bob")));
-        check("/trouble --other", Command::Lacks(TROUBLE));
-        check("/trouble 1 2", Command::Lacks(TROUBLE));
-        check("/trouble soon", Command::Lacks(TROUBLE));
+        check("/check", Command::Check(Vec::new()));
+        let words = ["t", "a=b c"].map(str::to_owned);
+        check("/check t 'a=b c'", Command::Check(words.into()));
         check("/diff 4 12", Command::Diff(4, 12));
         for line in ["/diff", "/diff 4", "/diff 4 a", "/diff 4 5 6"] {
             check(line, Command::Lacks(DIFF));

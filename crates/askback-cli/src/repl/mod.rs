@@ -3,6 +3,7 @@
 mod address;
 mod again;
 mod catalog;
+mod check;
 mod completed;
 mod history;
 mod known;
@@ -22,7 +23,6 @@ mod servers;
 mod shown;
 mod subscribe;
 mod tasks;
-mod trouble;
 mod wire;
 mod written;
 
@@ -390,7 +390,7 @@ impl<'a> Repl<'a> {
             }
             Command::Again => return self.again().await,
             Command::Stderr => self.session.host.put_stderr(),
-            Command::Trouble(lapse) => return self.trouble(lapse).await,
+            Command::Check(words) => return self.check(&words).await,
             Command::Restart(name) => return self.restart_named(name.as_deref()).await,
             Command::Servers => self.list_servers(),
             Command::Server(name) => return self.talk_to(&name).await,

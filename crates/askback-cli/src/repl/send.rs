@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use askback_check::{
-    check::greet,
+    greet,
     probe::{Exchange, MODERN_CAPABILITIES, Reply as Came, Sent, Wait, meta},
 };
 use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};

@@ -171,7 +171,6 @@ impl<'a> Room<'a> {
         let stderr = args.stderr.as_ref().map(StderrTo::file).transpose()?;
         let opener = Opener {
             waiting: waiting(&target),
-            beside: args.target.file(),
             reach: target.reach,
             relay,
             authorization,

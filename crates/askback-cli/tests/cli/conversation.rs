@@ -239,8 +239,10 @@ fn what_commands_do_stands_in_one_column() {
             "/begin TOOL [KEY=VALUE]…",
             "call one, and go on meanwhile",
         ))
-        .says("  /trouble [SECONDS] [--other NAME]\n")
-        .says(&beside("", "make the last call again as no client would"));
+        .says(&beside(
+            "/check [TOOL KEY=VALUE…]",
+            "find what the server does wrong",
+        ));
     let rows = ran.stderr.lines();
     let rows = rows.skip_while(|row| !row.starts_with("  /find"));
     for row in rows.take_while(|row| row.starts_with("  ")) {

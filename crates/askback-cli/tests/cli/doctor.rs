@@ -1,4 +1,4 @@
-//! `askback doctor`: the step that fails is found, with what to do; warnings stop nobody.
+//! `askback check --quick`, also called `askback doctor`: the step that fails is found, with what to do.
 
 use std::{
     io::{Read, Write},
@@ -62,7 +62,7 @@ fn nothing_is_wrong_with_the_agency() {
     let names = ["program", "start", "protocol", "lists"];
     let expected: Vec<_> = names.map(|name| (name.to_owned(), "ok".to_owned())).into();
     assert_eq!(steps(&ran), expected);
-    assert_eq!(ran.json()["warnings"], json!([]));
+    assert_eq!(ran.json()["findings"], json!([]));
     let run = Run::new("doctor-words", &["doctor"]).on_travel().expect(0);
     run.prints("✓ program        ok,")
         .prints("each request by itself, in 2026-07-28, 2025-11-25")
@@ -107,11 +107,11 @@ fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
     }
     let program = r#"{"command": "/nonexist/${SECRET_V}/x"}"#;
     let folder = r#"{"command": "sh", "cwd": "/nonexist/${SECRET_V}/x"}"#;
-    for (command, exit) in [("list", 4), ("check", 4), ("doctor", 1)] {
+    for (command, exit) in [("list", 4), ("check", 1), ("doctor", 1)] {
         check(&[command], program, exit);
         check(&[command, "--json"], program, exit);
     }
-    for (command, exit) in [("list", 4), ("open", 4), ("check", 4), ("doctor", 1)] {
+    for (command, exit) in [("list", 4), ("open", 4), ("check", 1), ("doctor", 1)] {
         check(&[command], folder, exit);
     }
     check(&["doctor", "--json"], folder, 1);
@@ -145,7 +145,7 @@ fn what_a_process_does_instead_of_answering_is_told() {
     fails_at(
         ran,
         "protocol",
-        &["no answer within 3 s", "listening on 80", "option"],
+        &["no answer within 3 s", "listening on 80", "Logs belong"],
     );
     let refuses = r#"while read -r l; do
         id=$(printf '%s' "$l" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -154,7 +154,7 @@ fn what_a_process_does_instead_of_answering_is_told() {
     fails_at(
         sh("refuses", refuses),
         "protocol",
-        &["no revision that is known", "go away"],
+        &["it cannot be understood", "go away"],
     );
 }
 
@@ -206,41 +206,11 @@ fn a_list_without_an_end_is_told() {
     fails_at(
         ran,
         "lists",
-        &["tools/list is longer than the 256 pages", "no nextCursor"],
+        &["tools/list cannot be read", "longer than the 256 pages"],
     );
     let ran = doctor("circle", &["--", "sh", "-c", &endless("a")]);
-    fails_at(ran, "lists", &["a cursor of tools/list leads back"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_list_that_is_not_read_to_its_end_is_told() {
-    #[track_caller]
-    fn check(name: &str, pages: usize, says: &str) {
-        let tool = r#"{"name":"a","inputSchema":{"type":"object"}}"#;
-        let tools = vec![tool; 5_000].join(",");
-        let scratch = Scratch::new(&format!("doctor-{name}-pages"));
-        let page = scratch.file("page", &format!("{tools}]}}}}\n"));
-        // The number of each request is the cursor of its page.
-        let answers = format!(
-            r#"pages=$((pages + 1))
-        [ $pages -lt {pages} ] && next='"nextCursor":"'$id'",' || next=
-        printf '{{"jsonrpc":"2.0","id":%s,"result":{{%s"tools":[' "$id" "$next"
-        cat {page} ;;
-    *'"nothing"'*)"#
-        );
-        let asks = r#"printf '{"jsonrpc":"2.0","id":"q","method":"roots/list"}\n'"#;
-        let server = SLOPPY.replace(asks, &answers).replace("sleep 60", "");
-        let ran = doctor(name, &["--", "sh", "-c", &server]).expect(0);
-        let report = ran.json();
-        let steps = report["steps"].as_array().expect("a list");
-        let lists = steps.iter().find(|step| step["step"] == "lists");
-        assert_eq!(lists.expect("it is tried")["says"], says);
-    }
-    let whole = "tools 10000, prompts 0, resources 0, templates 0";
-    check("whole", 2, whole);
-    let more = "; more than 10000 in tools/list, and the rest was not looked at";
-    check("long", 3, &format!("{whole}{more}"));
+    let words = ["tools/list cannot be read", "leads back to an earlier page"];
+    fails_at(ran, "lists", &words);
 }
 
 #[cfg(unix)]
@@ -250,11 +220,11 @@ fn a_long_standard_error_is_no_fault_of_the_answers() {
     let server = ["--", "sh", "-c", TALKS, ASKBACK];
     let ran = doctor("talks", &server).expect(0);
     assert!(steps(&ran).iter().all(|(_, state)| state == "ok"));
-    const DIES: &str = r#"seq 100000 >&2; exit 7"#;
+    const DIES: &str = r#"seq 20000 >&2; exit 7"#;
     fails_at(
         doctor("dies", &["--", "sh", "-c", DIES]),
         "start",
-        &["100000"],
+        &["20000"],
     );
 }
 
@@ -279,7 +249,7 @@ sleep 60
 
 #[cfg(unix)]
 #[test]
-fn a_warning_fails_a_strict_run_alone() {
+fn a_finding_fails_a_strict_run_alone() {
     // It ends with its input.
     let prompt = SLOPPY.replace("sleep 60", "");
     let run = |name: &str, words: &[&str]| doctor(name, &[words, &["sh", "-c", &prompt]].concat());
@@ -292,37 +262,20 @@ fn a_warning_fails_a_strict_run_alone() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_hard_to_use_is_warned_of() {
+fn what_is_wrong_with_a_server_that_can_be_used_is_told() {
     let ran = doctor("sloppy", &["--", "sh", "-c", SLOPPY]).expect(0);
     let report = ran.json();
-    let warnings = report["warnings"].as_array().expect("a list").iter();
-    let found: Vec<(&str, &Value)> = warnings
-        .map(|it| (it["says"].as_str().expect("a text"), &it["places"]))
+    let findings = report["findings"].as_array().expect("a list").iter();
+    let found: Vec<(&str, &Value)> = findings
+        .map(|it| (it["id"].as_str().expect("an id"), &it["places"]))
         .collect();
     let expected = [
-        (
-            "it asked a client that had not said that it can be asked",
-            json!(["roots/list"]),
-        ),
-        (
-            "it writes what is no message to its standard output",
-            json!(["starting up"]),
-        ),
-        ("it went on for 5 s after its input had ended", json!([])),
-        (
-            "tools that APIs of models refuse for their names",
-            json!(["a b"]),
-        ),
-        ("tools without a description", json!(["a b"])),
-        ("tools without a title", json!(["a b"])),
-        (
-            "tools that do not say whether they change something",
-            json!(["a b"]),
-        ),
-        ("lists that do not say what is in them", json!(["a b: x"])),
-        ("arguments without a description", json!(["a b: x"])),
+        ("LI25-16", json!(["roots/list"])),
+        ("ST-03", json!(["starting up"])),
+        ("TO-14", json!(["a b"])),
+        ("schema-items", json!(["a b: x"])),
     ];
-    let expected: Vec<(&str, &Value)> = expected.iter().map(|(says, it)| (*says, it)).collect();
+    let expected: Vec<(&str, &Value)> = expected.iter().map(|(id, it)| (*id, it)).collect();
     assert_eq!(found, expected);
 }
 
@@ -357,7 +310,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
     );
     let scratch = Scratch::new("no-tls");
     let suite = scratch.file("suite.yaml", "cases: [{name: it lists, list: tools}]");
-    for words in [&["list", "--all"][..], &["check"], &["test", &suite]] {
+    for words in [&["list", "--all"][..], &["test", &suite]] {
         let ran = Run::new("inspect-tls", words).and(&["--url", &secure]);
         let ran = ran.run().expect(4);
         let said = format!("{}{}", ran.stdout, ran.stderr);
@@ -470,7 +423,7 @@ fn a_sign_in_is_looked_into_and_not_begun() {
             .contains("askback list --url")
     );
     let ran = Run::new("check-sign-in", &["check"]).and(&at).run();
-    ran.expect(5).says("the server requires a sign-in");
+    ran.expect(5).prints("a sign-in is needed");
     assert_eq!(issuer.count("/register"), 0);
 }
 

@@ -76,7 +76,6 @@ mod tasks;
 #[cfg(unix)]
 mod together;
 #[cfg(unix)]
-mod trouble;
 #[cfg(unix)]
 mod trust;
 #[cfg(unix)]

@@ -204,7 +204,7 @@ fn tools_that_are_not_declared_are_found() {
     let words = "does not declare";
     run(&["call", "good"]).expect(0).prints("fine").says(words);
     run(&["list"]).expect(0).prints("good").says(words);
-    run(&["doctor"]).expect(0).prints("does not declare");
+    run(&["doctor"]).expect(0).prints("TO-05 MUST");
 }
 
 #[test]

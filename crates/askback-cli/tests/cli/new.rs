@@ -70,9 +70,9 @@ fn a_new_server_builds_and_passes_as_it_is() {
     let words = [&words[..], &["answers.yaml"], &server].concat();
     let called = succeeds(&mut with(ASKBACK, &words));
     assert_eq!(called, "Booked: Noma, 4 guests, outside.\n");
-    let words = [&["doctor", "--json"][..], &server].concat();
+    let words = [&["check", "--quick", "--json"][..], &server].concat();
     let report: Value = serde_json::from_str(&succeeds(&mut with(ASKBACK, &words))).expect("JSON");
-    assert_eq!(report["warnings"], json!([]), "{report:#}");
+    assert_eq!(report["findings"], json!([]), "{report:#}");
 }
 
 #[test]

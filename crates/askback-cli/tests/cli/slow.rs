@@ -1,4 +1,4 @@
-//! `askback doctor` at a server that is slow to start.
+//! `askback check --quick` at a server that is slow to start.
 
 use crate::run::{Ran, Run};
 
@@ -7,7 +7,7 @@ use crate::run::{Ran, Run};
 const STARTING: &str = r#"
 discovered=
 while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+    id=$(printf '%s' "$line" | sed -nE 's/^\{("jsonrpc":"2.0",)?"id":([^,]*),.*/\2/p')
     case $line in
     *server/discover*) discovered=$id ;;
     *'"initialize"'*)
@@ -17,12 +17,16 @@ while read -r line; do
             printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}\n' "$discovered"
             printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no handshake any more"}}\n' "$id" ;;
         esac ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
     esac
 done
 "#;
 
 fn doctor(name: &str, server: &str) -> Ran {
-    let run = Run::new(&format!("slow-{name}"), &["doctor", "--timeout", "1"]);
+    let run = Run::new(
+        &format!("slow-{name}"),
+        &["check", "--quick", "--timeout", "1"],
+    );
     run.and(&["--", "sh", "-c", server]).run()
 }
 

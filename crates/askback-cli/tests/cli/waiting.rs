@@ -8,7 +8,7 @@ use crate::run::{Ran, Run};
 const SILENT: [&str; 4] = ["--protocol", "2025-11-25", "--timeout", "2"];
 
 /// What to do about a connection that was not opened.
-const DOCTOR: &str = "  Run askback doctor on it to see which step fails.\n";
+const DOCTOR: &str = "  Run askback check on it to see which step fails.\n";
 
 fn on_zoo(name: &str, words: &[&str], script: &str) -> Ran {
     let run = Run::new(&format!("waiting-{name}"), words);

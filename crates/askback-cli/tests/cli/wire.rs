@@ -246,9 +246,9 @@ fn messages_beside_the_conversation_are_traced_and_not_recorded() {
         "askback/none",
     );
     check(
-        "trouble",
-        "/call book_holiday destination=Barcelona depart=2030-06-15\n/cancel\n/trouble\n",
-        3,
+        "check",
+        "/check book_holiday destination=Barcelona depart=2030-06-15\n",
+        0,
         "askback-unknown",
     );
 }

@@ -1,6 +1,6 @@
 //! The rules of `askback check` and the rows they name.
 
-use askback_check::check::rules::{self, Rule};
+use askback_check::rules::{self, Rule};
 
 use super::rows::{FOLDER, Group, Level, Party, read};
 use crate::{Problem, assert_found, assert_none, tree::Tree};
@@ -8,7 +8,8 @@ use crate::{Problem, assert_found, assert_none, tree::Tree};
 /// Rules that are no rows, or ask for more than their rows.
 fn problems(rules: &[Rule], groups: &[Group]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for rule in rules {
+    let rules = rules.iter().flat_map(|rule| rule.rows);
+    for rule in rules.filter(|row| !row.is_ours()) {
         let mut wrong = |what: &str| problems.push(format!("`askback check`: {} {what}", rule.id));
         let rows = groups.iter().flat_map(|group| &group.rows);
         let Some(row) = rows.into_iter().find(|row| row.id == rule.id) else {
@@ -48,10 +49,17 @@ fn a_rule_that_says_something_else_than_its_row_is_found() {
     ]}"#;
     let path = format!("{FOLDER}a.json");
     let tree = Tree::of([(path.as_str(), rows)]);
-    let mut rule = rules::ALL[0];
     let groups = read(&tree).0;
+    let rule = rules::ALL[0];
     assert_found(&problems(&[rule], &groups), &["is no row"]);
-    rule.id = "A-1";
+    let row = rules::Row {
+        id: "A-1",
+        ..rule.rows[0]
+    };
+    let rule = Rule {
+        rows: Box::leak(Box::new([row])),
+        ..rule
+    };
     let wanted = [
         "A-1 has another level in its row",
         "A-1 does not bind servers",

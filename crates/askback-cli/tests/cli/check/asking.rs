@@ -7,7 +7,7 @@ use crate::run::{Ran, Run};
 const ASKS: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([^,]*\),.*/\1/p')
+    id=$(printf '%s' "$line" | sed -nE 's/^\{("jsonrpc":"2.0",)?"id":([^,]*),.*/\2/p')
     case "$line" in
     *'"initialize"'*) say '"id":'"$id"',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1"}}' ;;
     *tools/list*) say '"id":'"$id"',"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}' ;;

@@ -8,7 +8,7 @@ const LOGS: &str = r#"
 old=
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/^{"id":\([^,]*\),.*/\1/p')
+    id=$(printf '%s' "$line" | sed -nE 's/^\{("jsonrpc":"2.0",)?"id":([^,]*),.*/\2/p')
     result() { say '"id":'"$id"',"result":{"resultType":"complete",'"$1"'}'; }
     case "$line" in
     *server/discover*) result '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{}}' ;;

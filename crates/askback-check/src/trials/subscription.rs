@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{super::rules::*, Trials};
-use crate::probe::{Sent, Wait, id_of};
+use super::Trials;
+use crate::{
+    probe::{Sent, Wait, id_of},
+    rules::*,
+};
 
 impl Trials<'_> {
     pub(super) async fn subscription(&mut self) {
@@ -15,9 +18,9 @@ impl Trials<'_> {
             .into_iter()
             .find(|kind| talk.offered[kind]["listChanged"] == true);
         let Some(kind) = told else {
-            for rule in [ACKNOWLEDGED, UNREQUESTED, STREAM_BUFFERING] {
-                self.ledger.untried(rule, "the server tells of no changes");
-            }
+            let rules = [ACKNOWLEDGED, UNREQUESTED, STREAM_BUFFERING];
+            self.ledger
+                .untried(&rules, "the server tells of no changes");
             talk.probe.close().await;
             return;
         };
@@ -34,29 +37,18 @@ impl Trials<'_> {
             first["method"] == "notifications/subscriptions/acknowledged"
                 && meta["io.modelcontextprotocol/subscriptionId"] == id
         });
-        let wanted = "`notifications/subscriptions/acknowledged` with the id of the request";
-        self.ledger.judge(ACKNOWLEDGED, is_first, &seen, wanted);
+        self.ledger.judge(ACKNOWLEDGED, is_first, &seen);
         let allowed = format!("notifications/{kind}/list_changed");
         let is_asked_for = |message: &Value| {
             let method = message["method"].as_str().unwrap_or_default();
             method == allowed || method == "notifications/subscriptions/acknowledged"
         };
         let is_quiet = seen.reply.notifications.iter().all(is_asked_for);
-        self.ledger.judge(
-            UNREQUESTED,
-            is_quiet,
-            &seen,
-            "nothing but the acknowledgement",
-        );
+        self.ledger.judge(UNREQUESTED, is_quiet, &seen);
         let is_stream = seen.reply.media.as_deref().unwrap_or_default();
         if is_stream.starts_with("text/event-stream") {
             let is_unbuffered = seen.reply.header("x-accel-buffering") == Some("no");
-            self.ledger.judge(
-                STREAM_BUFFERING,
-                is_unbuffered,
-                &seen,
-                "`X-Accel-Buffering: no`",
-            );
+            self.ledger.judge(STREAM_BUFFERING, is_unbuffered, &seen);
         }
         talk.probe.close().await;
     }

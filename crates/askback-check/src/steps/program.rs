@@ -10,15 +10,15 @@ use askback_host::{
     words,
 };
 
-use super::Diagnosis;
 use crate::Program;
+use crate::report::Report;
 
 /// Looks for the program of a command; says whether it is there.
-pub(super) fn find(server: &Program, diagnosis: &mut Diagnosis) -> bool {
+pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     let folder = server.folder.as_deref();
     if let Some(missing) = server.missing_folder() {
         let says = words!("the folder {} does not exist", given(missing.display()));
-        diagnosis.fail("program", says, None, "Make it, or change `cwd`.");
+        report.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
     let program = &server.program;
@@ -30,7 +30,7 @@ pub(super) fn find(server: &Program, diagnosis: &mut Diagnosis) -> bool {
                 true => words!("{}", given(path.display())),
                 false => words!("{}", given(server.name())),
             };
-            diagnosis.ok("program", None, words);
+            report.ok("program", None, words);
             true
         }
         Found::File(path) => {
@@ -41,17 +41,17 @@ pub(super) fn find(server: &Program, diagnosis: &mut Diagnosis) -> bool {
             let says = words!("{} is there, but may not be executed", file);
             let advice =
                 "Allow that with chmod +x, or name the program that runs it, such as python3.";
-            diagnosis.fail("program", says, None, advice);
+            report.fail("program", says, None, advice);
             false
         }
         Found::Folder => {
             let says = words!("{} is a folder, and no program", given(server.name()));
-            diagnosis.fail("program", says, None, "Name the program in it.");
+            report.fail("program", says, None, "Name the program in it.");
             false
         }
         Found::Nothing => {
             let says = words!("there is no program {}", given(server.name()));
-            diagnosis.fail("program", says, None, advice(program));
+            report.fail("program", says, None, advice(program));
             false
         }
     }

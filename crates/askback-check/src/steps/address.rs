@@ -2,7 +2,8 @@
 
 use std::{io, net::IpAddr, time::Duration};
 
-use askback_core::{jsonrpc::METHOD_NOT_FOUND, revision::Revision};
+use askback::Revision;
+use askback_core::jsonrpc::METHOD_NOT_FOUND;
 use askback_host::{
     text::{Words, given},
     words,
@@ -13,10 +14,12 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{Diagnosis, authorization};
+use super::authorization;
 use crate::{
-    check::greet,
+    greet,
     probe::{Address, Bounds, End, Reply, Way},
+    report::Report,
+    rules::PLAIN_HTTP,
 };
 
 /// The server at an address, if there is one.
@@ -31,18 +34,14 @@ pub(super) enum Reached {
 }
 
 /// Goes there.
-pub(super) async fn reach(
-    address: &Address,
-    bounds: &Bounds,
-    diagnosis: &mut Diagnosis,
-) -> Reached {
+pub(super) async fn reach(address: &Address, bounds: &Bounds, report: &mut Report) -> Reached {
     let url = address.url().clone();
     let host = url.host_str().unwrap_or_default().to_owned();
     let port = url.port_or_known_default().unwrap_or_default();
     if address.is_proxied() {
-        diagnosis.skip("name", "a proxy does this");
-        diagnosis.skip("connection", "a proxy does this");
-    } else if !connect(&host, port, bounds.limits.http.connect, diagnosis).await {
+        report.skip("name", "a proxy does this");
+        report.skip("connection", "a proxy does this");
+    } else if !connect(&host, port, bounds.limits.http.connect, report).await {
         return Reached::Nothing;
     }
     let Ok(mut probe) = Way::Address(address.clone()).open(bounds, Revision::LATEST) else {
@@ -66,7 +65,7 @@ pub(super) async fn reach(
             (false, Spoken::Tls) => WRITE_HTTPS,
             (false, _) => "See whether something else listens there.",
         };
-        diagnosis.fail(name, "no request can be sent:", Some(why.clone()), advice);
+        report.fail(name, "no request can be sent:", Some(why.clone()), advice);
         return Reached::Nothing;
     }
     let is_turned_away = matches!(reply.status, None | Some(400)) && !is_secure;
@@ -75,23 +74,19 @@ pub(super) async fn reach(
         && spoken(&host, port, bounds.limits.http.connect).await == Spoken::Tls
     {
         let says = "the request was turned away:";
-        diagnosis.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
+        report.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
         return Reached::Nothing;
     }
     match is_secure {
-        true => diagnosis.ok("TLS", None, "its certificate is trusted"),
+        true => report.ok("TLS", None, "its certificate is trusted"),
         false => {
-            diagnosis.skip("TLS", "the address begins with http:");
+            report.skip("TLS", "the address begins with http:");
             if !is_loopback(&host) {
-                diagnosis.warn(
-                    "what is sent can be read on the way",
-                    [],
-                    "Use https: beyond this machine.",
-                );
+                report.ledger.judge_places(PLAIN_HTTP, vec![host]);
             }
         }
     }
-    endpoint(reply, address, diagnosis)
+    endpoint(reply, address, report)
 }
 
 /// The advice on an address without TLS at a port with it.
@@ -156,11 +151,11 @@ fn bare(host: &str) -> &str {
 }
 
 /// Resolves a name, and connects to the first of its addresses that answers.
-async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diagnosis) -> bool {
+async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
     let bare = bare(host);
     let addresses = match bare.parse::<IpAddr>() {
         Ok(address) => {
-            diagnosis.skip("name", "it is an address already");
+            report.skip("name", "it is an address already");
             vec![address]
         }
         Err(_) => {
@@ -169,7 +164,7 @@ async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diag
                 Ok(Ok(found)) => {
                     let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
                     let list = found.iter().map(|address| words!("{}", given(address)));
-                    diagnosis.ok("name", Some(began.elapsed()), Words::join(list, ", "));
+                    report.ok("name", Some(began.elapsed()), Words::join(list, ", "));
                     found
                 }
                 failed => {
@@ -179,7 +174,7 @@ async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diag
                     };
                     let says = words!("{} leads to no address:", given(bare));
                     let advice = "Check the spelling, and the network of this machine.";
-                    diagnosis.fail("name", says, Some(why), advice);
+                    report.fail("name", says, Some(why), advice);
                     return false;
                 }
             }
@@ -191,7 +186,7 @@ async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diag
         match timeout(patience, TcpStream::connect((address, port))).await {
             Ok(Ok(_)) => {
                 let says = words!("{} port {}", given(address), port);
-                diagnosis.ok("connection", Some(began.elapsed()), says);
+                report.ok("connection", Some(began.elapsed()), says);
                 return true;
             }
             Ok(Err(error)) => why = error.to_string(),
@@ -200,21 +195,21 @@ async fn connect(host: &str, port: u16, patience: Duration, diagnosis: &mut Diag
     }
     let says = words!("nothing answers at port {}:", port);
     let advice = "See whether the server runs, listens at this port, and is behind a firewall.";
-    diagnosis.fail("connection", says, Some(why), advice);
+    report.fail("connection", says, Some(why), advice);
     false
 }
 
 /// Judges the first response.
-fn endpoint(reply: Reply, address: &Address, diagnosis: &mut Diagnosis) -> Reached {
+fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
     let name = "endpoint";
     let Some(status) = reply.status else {
         let says = "the server closed the connection without a response";
         let shown = Some(reply.shown());
-        diagnosis.fail(name, says, shown, "See whether it is a server of HTTP.");
+        report.fail(name, says, shown, "See whether it is a server of HTTP.");
         return Reached::Nothing;
     };
     if status == 401 {
-        diagnosis.ok(
+        report.ok(
             name,
             Some(reply.took),
             "it wants the client to be authorized",
@@ -224,7 +219,7 @@ fn endpoint(reply: Reply, address: &Address, diagnosis: &mut Diagnosis) -> Reach
     if (300..400).contains(&status) {
         let to = reply.header("location").map(str::to_owned);
         let says = words!("it redirects (HTTP status {}), to:", status);
-        diagnosis.fail(
+        report.fail(
             name,
             says,
             to,
@@ -237,7 +232,7 @@ fn endpoint(reply: Reply, address: &Address, diagnosis: &mut Diagnosis) -> Reach
     let is_old = matches!(status, 400 | 405 | 406);
     if is_unknown || (200..300).contains(&status) || is_old {
         let says = words!("HTTP status {}", status);
-        diagnosis.ok(name, Some(reply.took), says);
+        report.ok(name, Some(reply.took), says);
         return Reached::Open;
     }
     let says = words!("it answers with HTTP status {}:", status);
@@ -255,11 +250,11 @@ fn endpoint(reply: Reply, address: &Address, diagnosis: &mut Diagnosis) -> Reach
         (500..=599, _) => "See the log of the server.".into(),
         _ => "See whether there is an MCP server at this address.".into(),
     };
-    diagnosis.fail(name, says, Some(reply.shown()), advice);
+    report.fail(name, says, Some(reply.shown()), advice);
     Reached::Nothing
 }
 
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = bare(host).parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -1,17 +1,13 @@
 //! Calls of tools that change nothing, or that the person named.
 
-use askback_core::protocol::codes::MISSING_CAPABILITY;
+use askback::protocol::codes::MISSING_CAPABILITY;
 use serde_json::{Map, Value, json};
 
-use super::{
-    super::{NamedTool, rules::*},
-    Conversation, Trials,
-    conversation::required,
-    lists::NOBODY,
-};
+use super::{Conversation, Trials, conversation::required, lists::NOBODY};
 use crate::{
-    json_schema,
+    NamedTool, json_schema,
     probe::{Exchange, Sent, is_question},
+    rules::*,
 };
 
 /// The most tools that are called because they say that they change nothing.
@@ -29,10 +25,8 @@ const UNCHECKED: &str = match cfg!(feature = "json-schema") {
 impl Trials<'_> {
     pub(super) async fn calls(&mut self, talk: &mut Conversation) {
         if !talk.has("tools") {
-            for rule in [ARGUMENTS, STRUCTURED, STRUCTURED_TEXT] {
-                self.ledger.untried(rule, "the server has no tools");
-            }
-            return;
+            let rules = [ARGUMENTS, STRUCTURED, STRUCTURED_TEXT];
+            return self.ledger.untried(&rules, "the server has no tools");
         }
         let unknown = NamedTool {
             name: NOBODY.to_owned(),
@@ -55,7 +49,7 @@ impl Trials<'_> {
             ),
             (UNDECLARED_QUESTIONS, "no call was answered"),
         ] {
-            self.ledger.tried_nowhere(rule, uncalled.unwrap_or(why));
+            self.ledger.untried(&[rule], uncalled.unwrap_or(why));
         }
     }
 
@@ -63,8 +57,8 @@ impl Trials<'_> {
     pub(super) fn callable(&self, talk: &Conversation) -> Vec<NamedTool> {
         let can_do_without = |tool: &&Value| required(tool).is_empty();
         let harmless = talk.harmless().filter(can_do_without).take(HARMLESS);
-        let named = self.tools.iter().cloned();
-        let is_named = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let named = self.scope.tools.iter().cloned();
+        let is_named = |name: &str| self.scope.tools.iter().any(|tool| tool.name == name);
         let names = harmless.filter_map(|tool| tool["name"].as_str());
         let harmless = names.filter(|name| !is_named(name)).map(|name| NamedTool {
             name: name.to_owned(),
@@ -86,7 +80,7 @@ impl Trials<'_> {
                 arguments: Map::new(),
             })
             .collect();
-        for tool in self.tools {
+        for tool in &self.scope.tools {
             let listed = talk.tool(&tool.name).map(required).unwrap_or_default();
             if let Some(first) = listed.first() {
                 let mut arguments = tool.arguments.clone();
@@ -105,8 +99,7 @@ impl Trials<'_> {
         let is_error = result.is_none_or(|result| {
             result["isError"] == true || result["resultType"] == "input_required"
         });
-        let wanted = "an error, or a result with `isError`";
-        self.ledger.judge(ARGUMENTS, is_error, &seen, wanted);
+        self.ledger.judge(ARGUMENTS, is_error, &seen);
     }
 
     /// A call that may succeed, by a client that can be asked nothing.
@@ -127,23 +120,13 @@ impl Trials<'_> {
         tool: &NamedTool,
         more: Value,
     ) -> Exchange {
-        let sent = self.request_of(talk, tool, more);
-        self.send(talk, sent).await
-    }
-
-    /// Returns the request that calls a tool.
-    pub(super) fn request_of(
-        &self,
-        talk: &mut Conversation,
-        tool: &NamedTool,
-        more: Value,
-    ) -> Sent {
         let mut params = json!({"name": tool.name, "arguments": tool.arguments});
         if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
             params.extend(more);
         }
         let message = talk.probe.request("tools/call", params);
-        Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments)
+        let sent = Sent::request(&message).mirroring(talk.tool(&tool.name), &tool.arguments);
+        self.send(talk, sent).await
     }
 
     fn structured(&mut self, seen: &Exchange, declared: Option<&Value>) {
@@ -158,20 +141,16 @@ impl Trials<'_> {
         let has = structured.is_some();
         match declared.map(|schema| structured.map(|found| json_schema::fits(schema, found))) {
             None => {}
-            Some(None) => self
-                .ledger
-                .judge(STRUCTURED, false, seen, "`structuredContent`"),
+            Some(None) => self.ledger.judge(STRUCTURED, false, seen),
             Some(Some(Some(fits))) => {
-                let wanted = "`structuredContent` that fits the output schema";
-                self.ledger.judge(STRUCTURED, fits, seen, wanted);
+                self.ledger.judge(STRUCTURED, fits, seen);
             }
-            Some(Some(None)) => self.ledger.untried(STRUCTURED, UNCHECKED),
+            Some(Some(None)) => self.ledger.untried(&[STRUCTURED], UNCHECKED),
         }
         if has {
             let mut content = result["content"].as_array().into_iter().flatten();
             let is_told = content.any(|block| block["type"] == "text");
-            self.ledger
-                .judge(STRUCTURED_TEXT, is_told, seen, "a block of text");
+            self.ledger.judge(STRUCTURED_TEXT, is_told, seen);
         }
     }
 
@@ -179,27 +158,16 @@ impl Trials<'_> {
         let result = seen.reply.result();
         let questions = result.and_then(|result| result["inputRequests"].as_object());
         let asks = questions.is_some_and(|all| all.values().any(is_question));
-        self.ledger.judge(
-            UNDECLARED_QUESTIONS,
-            !asks,
-            seen,
-            "the error -32021, or a result without questions",
-        );
+        self.ledger.judge(UNDECLARED_QUESTIONS, !asks, seen);
         if seen.reply.code() == Some(MISSING_CAPABILITY) {
             let missing = seen
                 .reply
                 .error()
                 .map(|error| &error["data"]["requiredCapabilities"]);
             let is_told = missing.is_some_and(Value::is_object);
-            self.ledger.judge(
-                CAPABILITY_NAMED,
-                is_told,
-                seen,
-                "`requiredCapabilities` in the `data` of the error",
-            );
+            self.ledger.judge(CAPABILITY_NAMED, is_told, seen);
             let is_400 = seen.reply.status == Some(400);
-            self.ledger
-                .judge(CAPABILITY_STATUS, is_400, seen, "the status 400");
+            self.ledger.judge(CAPABILITY_STATUS, is_400, seen);
         }
     }
 
@@ -211,8 +179,7 @@ impl Trials<'_> {
         };
         if self.is_modern() {
             let is_quiet = of("notifications/message").next().is_none();
-            self.ledger
-                .judge(QUIET_LOG, is_quiet, seen, "no log messages");
+            self.ledger.judge(QUIET_LOG, is_quiet, seen);
         }
         let steps: Vec<_> = of("notifications/progress").collect();
         if steps.is_empty() {
@@ -221,13 +188,11 @@ impl Trials<'_> {
         let is_named = steps
             .iter()
             .all(|step| step["params"]["progressToken"] == TOKEN);
-        self.ledger
-            .judge(PROGRESS_TOKEN, is_named, seen, "the token of the request");
+        self.ledger.judge(PROGRESS_TOKEN, is_named, seen);
         let values = steps.iter().map(|step| step["params"]["progress"].as_f64());
         let values: Vec<_> = values.collect();
         let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
-        self.ledger
-            .judge(PROGRESS_RISES, rises, seen, "values that rise");
+        self.ledger.judge(PROGRESS_RISES, rises, seen);
     }
 }
 

@@ -1,10 +1,14 @@
 //! The rules of HTTP.
 
-use askback_core::{protocol::codes::HEADER_MISMATCH, revision::Revision};
+use askback::{Revision, protocol::codes::HEADER_MISMATCH};
 use serde_json::json;
 
-use super::{super::rules::*, Conversation, Trials, lists::NOBODY};
-use crate::probe::{End, Exchange, Sent, Verb, Way};
+use super::{Conversation, Trials, lists::NOBODY};
+use crate::{
+    probe::{End, Exchange, Sent, Verb, Way},
+    rules::*,
+    steps::address::is_loopback,
+};
 
 /// The origin of a page that a person might have open.
 const ELSEWHERE: &str = "https://askback-check.example";
@@ -33,11 +37,7 @@ impl Trials<'_> {
         talk: &mut Conversation,
         change: impl FnOnce(Sent) -> Sent,
     ) -> Exchange {
-        let method = match self.is_modern() {
-            true => "server/discover",
-            false => "ping",
-        };
-        let message = talk.probe.request(method, json!({}));
+        let message = talk.probe.request(self.harmless_method(), json!({}));
         self.send(talk, change(Sent::request(&message))).await
     }
 
@@ -47,10 +47,7 @@ impl Trials<'_> {
         let is_known = ["application/json", "text/event-stream"]
             .into_iter()
             .any(|known| media.to_ascii_lowercase().starts_with(known));
-        for rule in [MEDIA, OLD_MEDIA] {
-            let wanted = "`application/json` or `text/event-stream`";
-            self.ledger.judge(rule, is_known, &seen, wanted);
-        }
+        self.ledger.judge(MEDIA, is_known, &seen);
     }
 
     async fn origin(&mut self, talk: &mut Conversation) {
@@ -58,26 +55,21 @@ impl Trials<'_> {
             return;
         };
         let host = address.url().host_str().unwrap_or_default();
-        if !is_here(host) {
-            for rule in [ORIGIN, OLD_ORIGIN] {
-                let why = "a server on the internet may be for the pages of all sites";
-                self.ledger.untried(rule, why);
-            }
-            return;
+        if !is_loopback(host) {
+            let why = "a server on the internet may be for the pages of all sites";
+            return self.ledger.untried(&[ORIGIN, OLD_ORIGIN], why);
         }
         let seen = self
             .probed(talk, |sent| sent.header("origin", Some(ELSEWHERE)))
             .await;
         let is_403 = seen.reply.status == Some(403);
-        self.ledger.judge(ORIGIN, is_403, &seen, "the status 403");
+        self.ledger.judge(ORIGIN, is_403, &seen);
         let is_refused = seen.reply.is_refused();
-        self.ledger
-            .judge(OLD_ORIGIN, is_refused, &seen, "the status of an error");
+        self.ledger.judge(OLD_ORIGIN, is_refused, &seen);
     }
 
     /// Headers that do not say what the body says.
     async fn headers_of_body(&mut self, talk: &mut Conversation) {
-        let wanted = "the status 400 and the error -32020";
         let refused = |seen: &Exchange| {
             seen.reply.status == Some(400) && seen.reply.code() == Some(HEADER_MISMATCH)
         };
@@ -90,37 +82,32 @@ impl Trials<'_> {
         // A server of both eras may take the request for one without its session.
         let is_of_both = self.newest_with_handshake().is_some();
         let is_refused = refused(&seen) || is_of_both && seen.reply.status == Some(400);
-        self.ledger.judge(VERSION_HEADER, is_refused, &seen, wanted);
+        self.ledger.judge(VERSION_HEADER, is_refused, &seen);
         let seen = self
             .probed(talk, |sent| sent.header("mcp-method", Some("tools/list")))
             .await;
-        self.ledger
-            .judge(METHOD_HEADER, refused(&seen), &seen, wanted);
+        self.ledger.judge(METHOD_HEADER, refused(&seen), &seen);
         let seen = self
             .probed(talk, |sent| sent.header("mcp-method", None))
             .await;
-        self.ledger
-            .judge(MISSING_HEADER, refused(&seen), &seen, wanted);
+        self.ledger.judge(MISSING_HEADER, refused(&seen), &seen);
         if talk.has("tools") {
             let params = json!({"name": NOBODY, "arguments": {}});
             let message = talk.probe.request("tools/call", params);
             let sent = Sent::request(&message).header("mcp-name", Some("askback-other"));
             let seen = self.send(talk, sent).await;
-            self.ledger
-                .judge(NAME_HEADER, refused(&seen), &seen, wanted);
+            self.ledger.judge(NAME_HEADER, refused(&seen), &seen);
         }
     }
 
     async fn without_sessions(&mut self, talk: &mut Conversation) {
         let seen = talk.probe.send(Sent::bare(Verb::Get)).await;
         let is_405 = seen.reply.status == Some(405);
-        self.ledger
-            .judge(MODERN_GET, is_405, &seen, "the status 405");
+        self.ledger.judge(MODERN_GET, is_405, &seen);
         let sent = |sent: Sent| sent.header("mcp-session-id", Some("askback"));
         let seen = self.probed(talk, sent).await;
         let is_none = seen.reply.session.is_none();
-        self.ledger
-            .judge(MODERN_SESSION, is_none, &seen, "no `Mcp-Session-Id`");
+        self.ledger.judge(MODERN_SESSION, is_none, &seen);
     }
 
     async fn session(&mut self, mut talk: Conversation) {
@@ -129,50 +116,32 @@ impl Trials<'_> {
         let is_stream = seen.reply.status == Some(200)
             && media.to_ascii_lowercase().starts_with("text/event-stream");
         let is_right = is_stream || seen.reply.status == Some(405);
-        self.ledger.judge(
-            GET_STREAM,
-            is_right,
-            &seen,
-            "a stream of events, or the status 405",
-        );
+        self.ledger.judge(GET_STREAM, is_right, &seen);
         let seen = self
             .probed(&mut talk, |sent| {
                 sent.header("mcp-protocol-version", Some("1999-01-01"))
             })
             .await;
         let is_400 = seen.reply.status == Some(400);
-        self.ledger
-            .judge(BAD_VERSION_HEADER, is_400, &seen, "the status 400");
+        self.ledger.judge(BAD_VERSION_HEADER, is_400, &seen);
         let Some(id) = talk.probe.session().map(str::to_owned) else {
-            for rule in [SESSION_ID, SESSION_MISSING, SESSION_ENDED] {
-                self.ledger.untried(rule, "the server has no sessions");
-            }
-            return;
+            let rules = [SESSION_ID, SESSION_MISSING, SESSION_ENDED];
+            return self.ledger.untried(&rules, "the server has no sessions");
         };
         let is_visible = id.chars().all(|c| c.is_ascii_graphic());
-        self.ledger
-            .judge(SESSION_ID, is_visible, &talk.greeting, "visible ASCII");
+        self.ledger.judge(SESSION_ID, is_visible, &talk.greeting);
         let seen = self
             .probed(&mut talk, |sent| sent.header("mcp-session-id", None))
             .await;
         let is_400 = seen.reply.status == Some(400);
-        self.ledger
-            .judge(SESSION_MISSING, is_400, &seen, "the status 400");
+        self.ledger.judge(SESSION_MISSING, is_400, &seen);
         let ended = talk.probe.send(Sent::bare(Verb::Delete)).await;
         if !ended.reply.is_accepted() || ended.reply.end != End::Done {
             let why = "the server does not let clients end its sessions";
-            return self.ledger.untried(SESSION_ENDED, why);
+            return self.ledger.untried(&[SESSION_ENDED], why);
         }
         let seen = self.probed(&mut talk, |sent| sent).await;
         let is_404 = seen.reply.status == Some(404);
-        self.ledger
-            .judge(SESSION_ENDED, is_404, &seen, "the status 404");
+        self.ledger.judge(SESSION_ENDED, is_404, &seen);
     }
-}
-
-/// Whether a host is this machine.
-fn is_here(host: &str) -> bool {
-    let inside = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let address = inside.unwrap_or(host).parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -12,8 +12,8 @@ use askback_oauth::{Fetcher, Reach, Redirects, Route};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::Diagnosis;
 use crate::probe::{Address, Bounds, Reply};
+use crate::report::Report;
 
 const NAME: &str = "authorization";
 
@@ -28,51 +28,46 @@ struct Useless {
 }
 
 /// Looks at the documents that lead from a refusal to an authorization server.
-pub(super) async fn look(
-    address: &Address,
-    refusal: &Reply,
-    bounds: &Bounds,
-    diagnosis: &mut Diagnosis,
-) {
+pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, report: &mut Report) {
     let began = Instant::now();
     match documents(address, refusal, bounds).await {
         Ok((resource, issuer)) => {
-            diagnosis.wants_sign_in = true;
+            report.wants_sign_in = true;
             let says = "a sign-in is needed, and everything for it is there:";
-            diagnosis.ok(NAME, Some(began.elapsed()), says);
+            report.ok(NAME, Some(began.elapsed()), says);
             let scopes = resource.scopes_supported.unwrap_or_default().join(" ");
             let title = resource.resource_name.unwrap_or(resource.resource);
             let mut about = format!("{title}\nat {}", issuer.issuer);
             if !scopes.is_empty() {
                 about = format!("{about}\nscopes {scopes}");
             }
-            diagnosis.quote(about);
+            report.quote(about);
             let registers = issuer.registration_endpoint.is_some()
                 || issuer.client_id_metadata_document_supported;
             if !registers {
-                let says = "the authorization server registers no clients by themselves";
-                let advice = "Register one by hand, and name it with --client-id.";
-                diagnosis.warn(says, [issuer.issuer], advice);
+                report.advise(
+                    "The authorization server registers no clients by themselves: register one by hand, and name it with --client-id.",
+                );
             }
             let why =
                 "run askback list --url with the address at a terminal to sign in, then this again";
-            diagnosis.skip("protocol", why);
+            report.skip("protocol", why);
         }
         Err(useless) => {
             let advice = words!("{} {}", useless.advice, HOW);
-            diagnosis.fail(NAME, useless.says, useless.detail, advice);
+            report.fail(NAME, useless.says, useless.detail, advice);
         }
     }
 }
 
 /// Tells that the server does not take what it was sent in these headers.
-pub(super) fn refused(refusal: &Reply, credentials: &[&str], diagnosis: &mut Diagnosis) {
+pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report) {
     let says = "the server does not take the credentials that it is sent:";
     let advice = words!(
         "See whether it wants {}, and whether its value still holds.",
         named(credentials)
     );
-    diagnosis.fail(NAME, says, Some(refusal.shown()), advice);
+    report.fail(NAME, says, Some(refusal.shown()), advice);
 }
 
 /// The names of headers, in a sentence.

@@ -1,14 +1,10 @@
 //! Forms and links, and tools that ask in the middle of a session.
 
-use askback_core::protocol::codes::URL_ELICITATION_REQUIRED;
+use askback::protocol::codes::URL_ELICITATION_REQUIRED;
 use serde_json::{Value, json};
 
-use super::{
-    super::{NamedTool, rules::*},
-    Conversation, Trials,
-    calls::uncalled,
-};
-use crate::probe::Exchange;
+use super::{Conversation, Trials, calls::uncalled};
+use crate::{NamedTool, probe::Exchange, rules::*};
 
 impl Trials<'_> {
     /// Calls tools as a client that can be asked everything.
@@ -39,20 +35,14 @@ impl Trials<'_> {
             _ => {
                 let is_whole =
                     params["message"].is_string() && params["requestedSchema"].is_object();
-                self.ledger.judge(
-                    FORM_SHAPE,
-                    is_whole,
-                    seen,
-                    "`message` and `requestedSchema`",
-                );
+                self.ledger.judge(FORM_SHAPE, is_whole, seen);
             }
         }
     }
 
     fn link(&mut self, seen: &Exchange, params: &Value) {
         let is_whole = params["message"].is_string() && params["url"].is_string();
-        self.ledger
-            .judge(LINK_SHAPE, is_whole, seen, "`message` and `url`");
+        self.ledger.judge(LINK_SHAPE, is_whole, seen);
     }
 
     /// Judges the links of an error that requires them.
@@ -77,7 +67,7 @@ impl Trials<'_> {
                 "no tool that was called sent a link; name one with --tool",
             ),
         ] {
-            self.ledger.tried_nowhere(rule, uncalled.unwrap_or(why));
+            self.ledger.untried(&[rule], uncalled.unwrap_or(why));
         }
     }
 }

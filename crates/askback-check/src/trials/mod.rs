@@ -6,68 +6,55 @@ mod greeting;
 mod http;
 mod lists;
 mod messages;
-mod names;
 mod questions;
 mod rounds;
-mod sessions;
 mod subscription;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
-use askback_core::{
+use askback::{
+    Revision,
     protocol::codes::{
         HEADER_MISMATCH, MISSING_CAPABILITY, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION,
         URL_ELICITATION_REQUIRED,
     },
-    revision::{Era, Revision},
 };
-use serde_json::Value;
+use askback_core::revision::Era;
+use serde_json::{Value, json};
 
-pub(super) use self::rounds::asked_everything;
+pub(crate) use self::rounds::asked_everything;
 
 use self::conversation::Conversation;
-use super::{
-    Agreed, Ledger, NamedTool,
-    attempt::{Attempt, Kind},
-    greet,
+use crate::{
+    Scope, greet,
+    ledger::Ledger,
+    probe::{Asked, Bounds, Exchange, Fault, Probe, Sent, Way, is_question},
     rules::*,
 };
-use crate::probe::{Asked, Bounds, Exchange, Fault, Probe, Sent, Way, is_question};
 
 /// How far the codes that the protocol keeps for itself are below the first of them.
 const RESERVED: std::ops::Range<i64> = 0..80;
 
 /// The trials of one revision.
-pub(super) struct Trials<'a> {
-    pub(super) way: &'a Way,
-    pub(super) bounds: &'a Bounds,
-    pub(super) revision: Revision,
+pub(crate) struct Trials<'a> {
+    pub(crate) way: &'a Way,
+    pub(crate) bounds: &'a Bounds,
+    pub(crate) revision: Revision,
     /// The revisions that the server speaks.
-    pub(super) spoken: &'a BTreeSet<Revision>,
-    /// The tools that the person named.
-    pub(super) tools: &'a [NamedTool],
-    /// The same server, as another principal reaches it.
-    pub(super) other: Option<&'a Way>,
-    /// How long a state is kept until it should have lapsed.
-    pub(super) lapse: Option<Duration>,
-    /// The forms that may be agreed to again.
-    pub(super) agreed: &'a [Agreed],
-    pub(super) ledger: &'a mut Ledger,
-    /// The ways in which calls were made again.
-    pub(super) attempts: Vec<Attempt>,
+    pub(crate) spoken: &'a BTreeSet<Revision>,
+    pub(crate) scope: &'a Scope,
+    pub(crate) ledger: &'a mut Ledger,
 }
 
 impl Trials<'_> {
     /// Runs those that any server should outlive.
-    pub(super) async fn run(&mut self) {
+    pub(crate) async fn run(&mut self) {
         self.greetings().await;
-        let Some(mut talk) = self.begin(Value::Object(Default::default())).await else {
+        let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
         if talk.has("logging") {
-            let wanted = "the capability `logging`";
-            self.ledger
-                .judge(LOGGING_DECLARED, true, &talk.greeting, wanted);
+            self.ledger.judge(LOGGING_DECLARED, true, &talk.greeting);
         }
         self.messages(&mut talk).await;
         self.lists(&mut talk).await;
@@ -82,12 +69,12 @@ impl Trials<'_> {
         if self.way.is_http() {
             self.http().await;
         }
-        self.ledger
-            .tried_nowhere(LOGGING_DECLARED, "the server sent no log messages");
+        let why = "the server sent no log messages";
+        self.ledger.untried(&[LOGGING_DECLARED], why);
     }
 
     /// Runs those that a server may not outlive.
-    pub(super) async fn run_harsh(&mut self) {
+    pub(crate) async fn run_harsh(&mut self) {
         self.no_json().await;
     }
 
@@ -98,9 +85,15 @@ impl Trials<'_> {
     /// The newest revision with a handshake that the server speaks.
     fn newest_with_handshake(&self) -> Option<Revision> {
         let mut spoken = self.spoken.iter().rev();
-        spoken
-            .find(|revision| revision.era() == Era::Legacy)
-            .copied()
+        spoken.find(|it| it.era() == Era::Legacy).copied()
+    }
+
+    /// The method that every server of this revision answers.
+    fn harmless_method(&self) -> &'static str {
+        match self.is_modern() {
+            true => "server/discover",
+            false => "ping",
+        }
     }
 
     /// Opens a connection, on which nothing was said.
@@ -145,36 +138,12 @@ impl Trials<'_> {
     async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Exchange {
         let seen = talk.probe.send(sent).await;
         self.general(&seen);
-        self.logs(talk, &seen);
-        seen
-    }
-
-    /// Judges the log messages of a server that declares none.
-    fn logs(&mut self, talk: &Conversation, seen: &Exchange) {
         let mut messages = seen.reply.notifications.iter();
         let is_log = |message: &Value| message["method"] == "notifications/message";
         if !talk.has("logging") && messages.any(is_log) {
-            let wanted = "the capability `logging`, or no log messages";
-            self.ledger.judge(LOGGING_DECLARED, false, seen, wanted);
+            self.ledger.judge(LOGGING_DECLARED, false, &seen);
         }
-    }
-
-    /// Notes what came of a way in which a call was made again.
-    fn tried(&mut self, kind: Kind, seen: Exchange) {
-        if let (Some(rule), Some(is_kept)) = (kind.rule(), kind.is_kept(&seen)) {
-            self.ledger.judge(rule, is_kept, &seen, kind.wanted());
-        }
-        let seen = Ok(seen);
-        self.attempts.push(Attempt { kind, seen });
-    }
-
-    /// Notes why a call was not made again in a way.
-    fn untried(&mut self, kind: Kind, why: &'static str) {
-        if let Some(rule) = kind.rule() {
-            self.ledger.untried(rule, why);
-        }
-        let seen = Err(why);
-        self.attempts.push(Attempt { kind, seen });
+        seen
     }
 
     /// Judges what holds of every answer.
@@ -182,33 +151,18 @@ impl Trials<'_> {
         self.message(seen);
         if let Some(result) = seen.reply.result() {
             let is_typed = result["resultType"].is_string();
-            self.ledger
-                .judge(RESULT_TYPE, is_typed, seen, "a result with `resultType`");
+            self.ledger.judge(RESULT_TYPE, is_typed, seen);
         }
         if let Some(code) = seen.reply.code() {
-            let is_reserved = RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code))
-                && code != URL_ELICITATION_REQUIRED;
+            let is_old_url = code == URL_ELICITATION_REQUIRED;
+            let is_reserved =
+                RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code)) && !is_old_url;
             let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
-            let is_known = known.contains(&code);
-            let ledger = &mut *self.ledger;
-            ledger.judge(
-                RESERVED_CODES,
-                is_known || !is_reserved,
-                seen,
-                "a code that is defined",
-            );
-            ledger.judge(
-                OLD_NOT_FOUND,
-                code != RESOURCE_NOT_FOUND,
-                seen,
-                "the code -32602",
-            );
-            ledger.judge(
-                OLD_URL_REQUIRED,
-                code != URL_ELICITATION_REQUIRED,
-                seen,
-                "a result that asks",
-            );
+            let is_defined = known.contains(&code) || !is_reserved;
+            self.ledger.judge(RESERVED_CODES, is_defined, seen);
+            let is_other = code != RESOURCE_NOT_FOUND;
+            self.ledger.judge(OLD_NOT_FOUND, is_other, seen);
+            self.ledger.judge(OLD_URL_REQUIRED, !is_old_url, seen);
         }
     }
 
@@ -220,40 +174,26 @@ impl Trials<'_> {
         let lacks = |fault| !seen.reply.faults.iter().any(|(known, _)| *known == fault);
         let wanted = "`\"jsonrpc\": \"2.0\"` in each message";
         self.ledger
-            .judge(JSON_RPC, lacks(Fault::Version), seen, wanted);
-        for rule in [RESULT_SET, OUTCOME_SET] {
-            self.ledger
-                .judge(rule, lacks(Fault::Neither), seen, "a result or an error");
-        }
-        for rule in [JSON_RPC, ONE_OUTCOME] {
-            self.ledger
-                .judge(rule, lacks(Fault::Both), seen, "one of result and error");
-        }
-        let ids: &[Rule] = match answer.get("error").is_some() {
-            true => &[ERROR_ID, RESPONSE_ID],
-            false => &[RESULT_ID, RESPONSE_ID],
+            .judge_as(JSON_RPC, lacks(Fault::Version), seen, wanted);
+        self.ledger.judge(RESULT_SET, lacks(Fault::Neither), seen);
+        let wanted = ONE_OUTCOME.wanted;
+        self.ledger
+            .judge_as(JSON_RPC, lacks(Fault::Both), seen, wanted);
+        self.ledger.judge(ONE_OUTCOME, lacks(Fault::Both), seen);
+        let rule = match answer.get("error").is_some() {
+            true => ERROR_ID,
+            false => RESULT_ID,
         };
-        for rule in ids {
-            let wanted = "an answer with the id of the request";
-            self.ledger
-                .judge(*rule, lacks(Fault::OtherId), seen, wanted);
-        }
+        self.ledger.judge(rule, lacks(Fault::OtherId), seen);
     }
 
     /// Notes a request that should not have come, with what had been sent then; or that there was none, since this.
-    fn judge_asked(
-        &mut self,
-        rule: Rule,
-        asked: Option<&Asked>,
-        since: &Exchange,
-        wanted: &'static str,
-    ) {
+    fn judge_asked(&mut self, rule: Rule, asked: Option<&Asked>, since: &Exchange) {
         let (sent, part) = match asked {
             Some(asked) => (&asked.during, asked.outline.to_string()),
             None => (&since.shown, String::new()),
         };
-        self.ledger
-            .judge_part(rule, asked.is_none(), sent, &part, wanted);
+        self.ledger.judge_part(rule, asked.is_none(), sent, &part);
     }
 
     /// Ends a conversation in which the server was told that the client can be asked nothing.
@@ -261,30 +201,19 @@ impl Trials<'_> {
         let greeting = talk.greeting;
         let asked = talk.probe.asked().iter();
         let question = asked.clone().find(|asked| is_question(&asked.outline));
-        for rule in [NEGOTIATED, OLD_NEGOTIATED] {
-            self.judge_asked(rule, question, &greeting, "no question");
-        }
+        self.judge_asked(NEGOTIATED, question, &greeting);
         let first = asked.clone().next();
-        self.judge_asked(SERVER_REQUESTS, first, &greeting, "no request");
+        self.judge_asked(SERVER_REQUESTS, first, &greeting);
         let closed = talk.probe.close().await;
-        let part = closed.noise.join("\n");
-        self.ledger.judge_part(
-            NOISE,
-            closed.noise.is_empty(),
-            &greeting.shown,
-            &part,
-            "messages alone",
-        );
+        let noise = closed.noise.join("\n");
+        let is_clean = closed.noise.is_empty();
+        self.ledger
+            .judge_part(NOISE, is_clean, &greeting.shown, &noise);
         if let Some(is_by_itself) = closed.is_by_itself {
             let seconds = closed.allowed.as_secs_f64();
             let part = format!("the process went on for {seconds:.1} s, and had to be ended");
-            self.ledger.judge_part(
-                PROMPT_EXIT,
-                is_by_itself,
-                &greeting.shown,
-                &part,
-                "the end of the process",
-            );
+            self.ledger
+                .judge_part(PROMPT_EXIT, is_by_itself, &greeting.shown, &part);
         }
     }
 }

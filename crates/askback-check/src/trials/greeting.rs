@@ -1,12 +1,14 @@
 //! How both sides come to speak.
 
-use askback_core::{
-    jsonrpc::INVALID_PARAMS, protocol::codes::UNSUPPORTED_VERSION, revision::Revision,
-};
+use askback::{Revision, protocol::codes::UNSUPPORTED_VERSION};
+use askback_core::jsonrpc::INVALID_PARAMS;
 use serde_json::{Value, json};
 
-use super::{super::rules::*, Trials};
-use crate::probe::{Exchange, Sent, Wait, meta};
+use super::Trials;
+use crate::{
+    probe::{Exchange, Sent, Wait, meta},
+    rules::*,
+};
 
 /// A version that there never was.
 const UNKNOWN: &str = "1999-01-01";
@@ -32,13 +34,12 @@ impl Trials<'_> {
         let is_whole = result["capabilities"].is_object()
             && info["name"].is_string()
             && info["version"].is_string();
-        let wanted = "`protocolVersion`, `capabilities` and `serverInfo` with `name` and `version`";
-        self.ledger.judge(GREETING, is_whole, &seen, wanted);
+        self.ledger.judge(GREETING, is_whole, &seen);
         // Pings may be sent at this time, and show what else the server has to say.
         probe.ask("ping", json!({})).await;
         let mut asked = probe.asked().iter();
         let early = asked.find(|asked| asked.outline["method"] != "ping");
-        self.judge_asked(EARLY_REQUESTS, early, &seen, "no request");
+        self.judge_asked(EARLY_REQUESTS, early, &seen);
         probe.close().await;
         if self.newest_with_handshake() == Some(self.revision) {
             self.unknown_version().await;
@@ -49,27 +50,16 @@ impl Trials<'_> {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(UNKNOWN).await;
         if seen.reply.is_silent() {
-            return self
-                .ledger
-                .untried(OTHER_VERSION, "there was no answer in time");
+            let why = "there was no answer in time";
+            return self.ledger.untried(&[OTHER_VERSION], why);
         }
         let result = seen.reply.result();
         let answered = result.and_then(|result| result["protocolVersion"].as_str());
         let is_other = answered.is_some_and(|version| version != UNKNOWN);
-        self.ledger.judge(
-            OTHER_VERSION,
-            is_other,
-            &seen,
-            "a result with another version",
-        );
+        self.ledger.judge(OTHER_VERSION, is_other, &seen);
         if is_other {
             let is_latest = answered == Some(self.revision.as_str());
-            self.ledger.judge(
-                LATEST_VERSION,
-                is_latest,
-                &seen,
-                "the newest version it speaks",
-            );
+            self.ledger.judge(LATEST_VERSION, is_latest, &seen);
         }
         probe.close().await;
     }
@@ -83,16 +73,10 @@ impl Trials<'_> {
         self.general(&seen);
         let result = seen.reply.result().cloned().unwrap_or_default();
         let is_whole = result["supportedVersions"].is_array() && result["capabilities"].is_object();
-        let wanted = "a result with `supportedVersions` and `capabilities`";
-        self.ledger.judge(DISCOVER, is_whole, &seen, wanted);
+        self.ledger.judge(DISCOVER, is_whole, &seen);
         let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
         let is_named = info["name"].is_string();
-        self.ledger.judge(
-            NAMED,
-            is_named,
-            &seen,
-            "`io.modelcontextprotocol/serverInfo` in `_meta`",
-        );
+        self.ledger.judge(NAMED, is_named, &seen);
         self.caching(DISCOVER_CACHING, &seen);
         probe.close().await;
         self.unknown_modern_version().await;
@@ -109,12 +93,7 @@ impl Trials<'_> {
         };
         let is_kept_for = result["ttlMs"].as_f64().is_some_and(|ttl| ttl >= 0.0);
         let is_scoped = matches!(result["cacheScope"].as_str(), Some("public" | "private"));
-        self.ledger.judge(
-            rule,
-            is_kept_for && is_scoped,
-            seen,
-            "`ttlMs` and `cacheScope`",
-        );
+        self.ledger.judge(rule, is_kept_for && is_scoped, seen);
     }
 
     async fn unknown_modern_version(&mut self) {
@@ -127,12 +106,9 @@ impl Trials<'_> {
         let data = seen.reply.error().map(|error| &error["data"]);
         let names = data.is_some_and(|data| data["supported"].is_array());
         let is_refused = seen.reply.code() == Some(UNSUPPORTED_VERSION) && names;
-        let wanted = "the error -32022 with `supported` in its `data`";
-        self.ledger
-            .judge(UNKNOWN_VERSION, is_refused, &seen, wanted);
+        self.ledger.judge(UNKNOWN_VERSION, is_refused, &seen);
         let is_400 = seen.reply.status == Some(400);
-        self.ledger
-            .judge(VERSION_STATUS, is_400, &seen, "the status 400");
+        self.ledger.judge(VERSION_STATUS, is_400, &seen);
         probe.close().await;
     }
 
@@ -146,11 +122,9 @@ impl Trials<'_> {
         let seen = probe.send(Sent::request(&message)).await;
         self.general(&seen);
         let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger
-            .judge(MISSING_META, is_refused, &seen, "the error -32602");
+        self.ledger.judge(MISSING_META, is_refused, &seen);
         let is_400 = seen.reply.status == Some(400);
-        self.ledger
-            .judge(MISSING_META_STATUS, is_400, &seen, "the status 400");
+        self.ledger.judge(MISSING_META_STATUS, is_400, &seen);
         probe.close().await;
     }
 
@@ -169,12 +143,7 @@ impl Trials<'_> {
         self.general(&seen);
         let error = seen.reply.error().map(Value::to_string).unwrap_or_default();
         let is_named = error.contains(self.revision.as_str());
-        self.ledger.judge(
-            MODERN_ONLY,
-            is_named,
-            &seen,
-            "an error that names the versions it speaks",
-        );
+        self.ledger.judge(MODERN_ONLY, is_named, &seen);
         probe.close().await;
     }
 }

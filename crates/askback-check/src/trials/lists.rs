@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use askback_core::{
-    jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND},
-    protocol::codes::RESOURCE_NOT_FOUND,
-};
+use askback::protocol::codes::RESOURCE_NOT_FOUND;
+use askback_core::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use serde_json::{Value, json};
-use url::Url;
 
-use super::{super::rules::*, Conversation, Trials};
-use crate::probe::{ENTRIES, Exchange, PAGES, Sent};
+use super::{Conversation, Trials};
+use crate::{
+    listed::Lists,
+    probe::{ENTRIES, Exchange, PAGES},
+    rules::*,
+};
 
 /// A list of a server.
 struct List {
@@ -18,7 +19,7 @@ struct List {
     method: &'static str,
     member: &'static str,
     /// That a server with such things declares them.
-    declared: &'static [Rule],
+    declared: Option<Rule>,
     listed: Option<Rule>,
     caching: Rule,
 }
@@ -27,7 +28,7 @@ const TOOLS: List = List {
     capability: "tools",
     method: "tools/list",
     member: "tools",
-    declared: &[TOOLS_DECLARED],
+    declared: Some(TOOLS_DECLARED),
     listed: Some(TOOLS_LISTED),
     caching: TOOLS_CACHING,
 };
@@ -36,7 +37,7 @@ const PROMPTS: List = List {
     capability: "prompts",
     method: "prompts/list",
     member: "prompts",
-    declared: &[PROMPTS_DECLARED, OLD_PROMPTS_DECLARED],
+    declared: Some(PROMPTS_DECLARED),
     listed: Some(PROMPTS_LISTED),
     caching: PROMPTS_CACHING,
 };
@@ -45,7 +46,7 @@ const RESOURCES: List = List {
     capability: "resources",
     method: "resources/list",
     member: "resources",
-    declared: &[RESOURCES_DECLARED],
+    declared: Some(RESOURCES_DECLARED),
     listed: Some(RESOURCES_LISTED),
     caching: RESOURCES_CACHING,
 };
@@ -54,7 +55,7 @@ const TEMPLATES: List = List {
     capability: "resources",
     method: "resources/templates/list",
     member: "resourceTemplates",
-    declared: &[],
+    declared: None,
     listed: None,
     caching: TEMPLATES_CACHING,
 };
@@ -68,15 +69,18 @@ const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
 impl Trials<'_> {
     pub(super) async fn lists(&mut self, talk: &mut Conversation) {
         talk.listed = self.list(talk, &TOOLS).await;
-        self.tool_names(talk);
         if talk.has("tools") {
             self.same_order(talk).await;
         }
         let prompts = self.list(talk, &PROMPTS).await;
         self.prompts(talk, &prompts).await;
-        let resources = self.list(talk, &RESOURCES).await;
-        self.resource_uris(talk, &resources);
-        self.list(talk, &TEMPLATES).await;
+        let lists = Lists {
+            tools: talk.listed.clone(),
+            prompts,
+            resources: self.list(talk, &RESOURCES).await,
+            templates: self.list(talk, &TEMPLATES).await,
+        };
+        lists.judge(self.ledger);
         self.unknown_resource(talk).await;
         self.completions(talk).await;
         self.log_level(talk).await;
@@ -106,12 +110,7 @@ impl Trials<'_> {
                     .map(|result| result["cacheScope"].clone());
                 if page > 0 {
                     let is_same = now == scope;
-                    self.ledger.judge(
-                        PAGES_SCOPE,
-                        is_same,
-                        &seen,
-                        "the `cacheScope` of the first page",
-                    );
+                    self.ledger.judge(PAGES_SCOPE, is_same, &seen);
                 }
                 scope = now;
             }
@@ -129,8 +128,7 @@ impl Trials<'_> {
         let seen = self.ask(talk, list.method, params).await;
         if seen.reply.code() != Some(METHOD_NOT_FOUND) {
             let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-            self.ledger
-                .judge(BAD_CURSOR, is_refused, &seen, "the error -32602");
+            self.ledger.judge(BAD_CURSOR, is_refused, &seen);
         }
         all
     }
@@ -144,13 +142,11 @@ impl Trials<'_> {
     ) {
         let has = talk.has(list.capability);
         if let Some(listed) = list.listed.filter(|_| has) {
-            self.ledger
-                .judge(listed, items.is_some(), seen, "a result with the list");
+            self.ledger.judge(listed, items.is_some(), seen);
         }
         let is_right = has || items.is_none_or(<[Value]>::is_empty);
-        for rule in list.declared {
-            self.ledger
-                .judge(*rule, is_right, seen, "the capability, or no such list");
+        if let Some(rule) = list.declared {
+            self.ledger.judge(rule, is_right, seen);
         }
     }
 
@@ -167,61 +163,36 @@ impl Trials<'_> {
         }
         if let Some(seen) = last {
             let is_same = orders.windows(2).all(|pair| pair[0] == pair[1]);
-            self.ledger.judge(
-                TOOLS_ORDER,
-                is_same,
-                &seen,
-                "the order of the request before",
-            );
+            self.ledger.judge(TOOLS_ORDER, is_same, &seen);
         }
     }
 
     async fn prompts(&mut self, talk: &mut Conversation, prompts: &[Value]) {
         if !talk.has("prompts") {
-            for rule in [UNKNOWN_PROMPT, PROMPT_ARGUMENTS] {
-                self.ledger.untried(rule, "the server has no prompts");
-            }
-            return;
+            let rules = [UNKNOWN_PROMPT, PROMPT_ARGUMENTS];
+            return self.ledger.untried(&rules, "the server has no prompts");
         }
         let seen = self.ask(talk, "prompts/get", json!({"name": NOBODY})).await;
         let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger
-            .judge(UNKNOWN_PROMPT, is_refused, &seen, "the error -32602");
+        self.ledger.judge(UNKNOWN_PROMPT, is_refused, &seen);
         let wants = |prompt: &&Value| {
             let mut arguments = prompt["arguments"].as_array().into_iter().flatten();
             arguments.any(|argument| argument["required"] == true)
         };
         let Some(prompt) = prompts.iter().find(wants) else {
             let why = "no prompt requires an argument";
-            return self.ledger.untried(PROMPT_ARGUMENTS, why);
+            return self.ledger.untried(&[PROMPT_ARGUMENTS], why);
         };
         let params = json!({"name": prompt["name"], "arguments": {}});
         let seen = self.ask(talk, "prompts/get", params).await;
         let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger
-            .judge(PROMPT_ARGUMENTS, is_refused, &seen, "the error -32602");
-    }
-
-    fn resource_uris(&mut self, talk: &Conversation, resources: &[Value]) {
-        for resource in resources {
-            let uri = &resource["uri"];
-            let is_uri = uri.as_str().is_some_and(|uri| Url::parse(uri).is_ok());
-            self.ledger.judge_part(
-                RESOURCE_URI,
-                is_uri,
-                &talk.greeting.shown,
-                &uri.to_string(),
-                "a URI with a scheme",
-            );
-        }
+        self.ledger.judge(PROMPT_ARGUMENTS, is_refused, &seen);
     }
 
     async fn unknown_resource(&mut self, talk: &mut Conversation) {
         if !talk.has("resources") {
-            for rule in [UNKNOWN_RESOURCE, OLD_UNKNOWN_RESOURCE] {
-                self.ledger.untried(rule, "the server has no resources");
-            }
-            return;
+            let rules = [UNKNOWN_RESOURCE, OLD_UNKNOWN_RESOURCE];
+            return self.ledger.untried(&rules, "the server has no resources");
         }
         let params = json!({"uri": NOWHERE});
         let seen = self.ask(talk, "resources/read", params).await;
@@ -232,17 +203,12 @@ impl Trials<'_> {
             return;
         }
         let code = seen.reply.code();
-        self.ledger.judge(
-            UNKNOWN_RESOURCE,
-            code == Some(INVALID_PARAMS),
-            &seen,
-            "the error -32602",
-        );
+        self.ledger
+            .judge(UNKNOWN_RESOURCE, code == Some(INVALID_PARAMS), &seen);
         self.ledger.judge(
             OLD_UNKNOWN_RESOURCE,
             code == Some(RESOURCE_NOT_FOUND),
             &seen,
-            "the error -32002",
         );
     }
 
@@ -255,43 +221,33 @@ impl Trials<'_> {
         match talk.has("completions") {
             true => {
                 let is_refused = code == Some(INVALID_PARAMS);
-                self.ledger
-                    .judge(COMPLETION_PROMPT, is_refused, &seen, "the error -32602");
+                self.ledger.judge(COMPLETION_PROMPT, is_refused, &seen);
             }
             false => {
                 let is_refused = code == Some(METHOD_NOT_FOUND);
-                self.ledger
-                    .judge(NO_COMPLETION, is_refused, &seen, "the error -32601");
+                self.ledger.judge(NO_COMPLETION, is_refused, &seen);
                 let why = "the server completes nothing";
-                self.ledger.untried(COMPLETION_PROMPT, why);
+                self.ledger.untried(&[COMPLETION_PROMPT], why);
             }
         }
     }
 
     async fn log_level(&mut self, talk: &mut Conversation) {
         if !talk.has("logging") {
-            for rule in [LOG_LEVEL, OLD_LOG_LEVEL] {
-                self.ledger.untried(rule, "the server logs nothing");
-            }
-            return;
+            return self.ledger.untried(&[LOG_LEVEL], "the server logs nothing");
         }
-        let (rule, seen) = match self.is_modern() {
+        let seen = match self.is_modern() {
             true => {
                 let meta = json!({"io.modelcontextprotocol/logLevel": "askback"});
-                let message = talk
-                    .probe
-                    .request("server/discover", json!({"_meta": meta}));
-                let seen = self.send(talk, Sent::request(&message)).await;
-                (LOG_LEVEL, seen)
+                let params = json!({"_meta": meta});
+                self.ask(talk, "server/discover", params).await
             }
             false => {
                 let params = json!({"level": "askback"});
-                let seen = self.ask(talk, "logging/setLevel", params).await;
-                (OLD_LOG_LEVEL, seen)
+                self.ask(talk, "logging/setLevel", params).await
             }
         };
         let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger
-            .judge(rule, is_refused, &seen, "the error -32602");
+        self.ledger.judge(LOG_LEVEL, is_refused, &seen);
     }
 }

@@ -3,8 +3,11 @@
 use askback_core::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use serde_json::{Value, json};
 
-use super::{super::rules::*, Conversation, Trials};
-use crate::probe::{End, Sent, Wait, id_of};
+use super::{Conversation, Trials};
+use crate::{
+    probe::{End, Sent, Wait, id_of},
+    rules::*,
+};
 
 impl Trials<'_> {
     pub(super) async fn messages(&mut self, talk: &mut Conversation) {
@@ -13,14 +16,6 @@ impl Trials<'_> {
         self.notifications(talk).await;
         if self.revision.facts().batches {
             self.batch(talk).await;
-        }
-    }
-
-    /// The method that every server of this revision answers.
-    fn harmless_method(&self) -> &'static str {
-        match self.is_modern() {
-            true => "server/discover",
-            false => "ping",
         }
     }
 
@@ -36,16 +31,13 @@ impl Trials<'_> {
             message["id"] = id.clone();
             let seen = self.send(talk, Sent::request(&message)).await;
             let is_same = seen.reply.answer.as_ref().map(id_of) == Some(id);
-            for rule in [RESULT_ID, RESPONSE_ID] {
-                self.ledger
-                    .judge(rule, is_same, &seen, "an answer with the id of the request");
-            }
+            self.ledger.judge(RESULT_ID, is_same, &seen);
             if !self.is_modern()
                 && let Some(result) = seen.reply.result()
             {
                 let members = result.as_object();
                 let is_empty = members.is_some_and(|it| it.keys().all(|key| key == "_meta"));
-                self.ledger.judge(PING, is_empty, &seen, "an empty result");
+                self.ledger.judge(PING, is_empty, &seen);
             }
             if !is_same && !self.way.is_http() {
                 // The others would be waited for in vain as well.
@@ -57,11 +49,9 @@ impl Trials<'_> {
     async fn unknown_method(&mut self, talk: &mut Conversation) {
         let seen = self.ask(talk, "askback/no-such-method", json!({})).await;
         let is_refused = seen.reply.code() == Some(METHOD_NOT_FOUND);
-        self.ledger
-            .judge(JSON_RPC, is_refused, &seen, "the error -32601");
+        self.ledger.judge(JSON_RPC, is_refused, &seen);
         let is_404 = seen.reply.status == Some(404);
-        self.ledger
-            .judge(METHOD_STATUS, is_404, &seen, "the status 404");
+        self.ledger.judge(METHOD_STATUS, is_404, &seen);
         let Some(answer) = &seen.reply.answer else {
             return;
         };
@@ -70,21 +60,12 @@ impl Trials<'_> {
             return;
         }
         let is_integer = error["code"].is_i64();
-        self.ledger.judge(
-            ERROR_CODE,
-            is_integer,
-            &seen,
-            "a code that is a whole number",
-        );
-        for rule in [ERROR_SHAPE, OLD_ERROR_SHAPE] {
-            let is_whole = !error["code"].is_null() && error["message"].is_string();
-            self.ledger
-                .judge(rule, is_whole, &seen, "an error with `code` and `message`");
-        }
+        self.ledger.judge(ERROR_CODE, is_integer, &seen);
+        let is_whole = !error["code"].is_null() && error["message"].is_string();
+        self.ledger.judge(ERROR_SHAPE, is_whole, &seen);
         let request: Value = serde_json::from_str(&seen.shown).unwrap_or_default();
         let is_named = answer["id"] == request["id"];
-        self.ledger
-            .judge(ERROR_ID, is_named, &seen, "the id of the request");
+        self.ledger.judge(ERROR_ID, is_named, &seen);
     }
 
     /// Notifications that mean nothing to the server, or cannot be read.
@@ -110,15 +91,8 @@ impl Trials<'_> {
                 .await;
             let reply = &seen.reply;
             let is_taken = reply.status == Some(202) && reply.bytes == 0;
-            for accepted in [ACCEPTED, OLD_ACCEPTED] {
-                let is_right = is_taken || reply.is_refused();
-                self.ledger.judge(
-                    accepted,
-                    is_right,
-                    &seen,
-                    "202 without a body, or a refusal",
-                );
-            }
+            let is_right = is_taken || reply.is_refused();
+            self.ledger.judge(ACCEPTED, is_right, &seen);
             if self.way.is_http() {
                 // Its status says enough.
                 continue;
@@ -130,18 +104,8 @@ impl Trials<'_> {
             }
             let is_ignored = after.reply.strays.is_empty() && after.reply.result().is_some();
             after.shown = format!("{}\n{}", seen.shown, after.shown);
-            self.ledger.judge(
-                rule,
-                is_ignored,
-                &after,
-                "one answer, to the request after it",
-            );
-            self.ledger.judge(
-                NO_ANSWER,
-                is_ignored,
-                &after,
-                "one answer, to the request after it",
-            );
+            self.ledger.judge(rule, is_ignored, &after);
+            self.ledger.judge(NO_ANSWER, is_ignored, &after);
         }
     }
 
@@ -153,12 +117,7 @@ impl Trials<'_> {
         let seen = talk.probe.send(Sent::message(&batch, wait)).await;
         let answers = seen.reply.strays.iter();
         let answered = ids.map(|id| answers.clone().any(|answer| answer["id"] == id));
-        self.ledger.judge(
-            BATCHES,
-            answered == [true; 2],
-            &seen,
-            "an answer to each request",
-        );
+        self.ledger.judge(BATCHES, answered == [true; 2], &seen);
     }
 
     /// Bytes that are no JSON, on a connection of their own.
@@ -172,12 +131,8 @@ impl Trials<'_> {
             let method = self.is_modern().then_some("server/discover");
             let seen = talk.probe.send(sent.header("mcp-method", method)).await;
             let is_refused = seen.reply.is_refused() || seen.reply.code() == Some(PARSE_ERROR);
-            self.ledger.judge(
-                JSON_RPC,
-                is_refused,
-                &seen,
-                "the status of an error, or the error -32700",
-            );
+            let wanted = "the status of an error, or the error -32700";
+            self.ledger.judge_as(JSON_RPC, is_refused, &seen, wanted);
         } else {
             let shown = talk
                 .probe
@@ -207,7 +162,7 @@ impl Trials<'_> {
             }
             seen.shown = format!("{shown}\n{}", seen.shown);
             let wanted = "the error -32700 or nothing, and the answer to the request after it";
-            self.ledger.judge(JSON_RPC, is_right, &seen, wanted);
+            self.ledger.judge_as(JSON_RPC, is_right, &seen, wanted);
         }
         talk.probe.close().await;
     }

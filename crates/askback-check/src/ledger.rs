@@ -1,0 +1,336 @@
+//! The verdicts on the rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askback::Revision;
+
+use crate::{
+    probe::Exchange,
+    rules::{self, Level, Row, Rule},
+};
+
+/// The findings that make a server fail.
+#[derive(Debug, Clone, Default)]
+pub struct Measure {
+    /// Whether each finding counts, and not only a broken MUST.
+    pub is_strict: bool,
+    /// The ids of the rules that may be broken.
+    pub allowed: BTreeSet<&'static str>,
+}
+
+/// The verdicts, by rule.
+#[derive(Debug)]
+pub struct Ledger {
+    is_http: bool,
+    /// The revision that is being tried.
+    revision: Revision,
+    entries: BTreeMap<&'static str, Entry>,
+    departures: Vec<Departure>,
+    /// Whether nothing has come since the last of them.
+    is_away: bool,
+}
+
+/// An exchange at which a server went away.
+#[derive(Debug, Clone)]
+pub struct Departure {
+    /// The revision that was tried.
+    pub revision: Revision,
+    /// What was sent last.
+    pub sent: String,
+    /// What came last.
+    pub came: String,
+    /// The last lines that it wrote to its standard error.
+    pub stderr: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    is_kept: bool,
+    findings: Vec<Finding>,
+    /// Why the rule was not tried.
+    untried: Option<&'static str>,
+}
+
+/// A rule that is broken.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// Its row in the first of the revisions.
+    pub row: &'static Row,
+    /// The revisions in which it is broken.
+    pub revisions: BTreeSet<Revision>,
+    /// What was sent, the first time.
+    pub sent: String,
+    /// What came, the first time.
+    pub came: String,
+    /// The entries of lists that break it.
+    pub places: Vec<String>,
+    /// What should have come, or what to do.
+    pub wanted: &'static str,
+}
+
+/// The most findings for one rule: more of a kind tell nothing new.
+const MAX_FINDINGS: usize = 8;
+
+/// The most lines of standard error that are kept of a server that went away.
+const STDERR_LINES: usize = 8;
+
+impl Measure {
+    /// Whether a finding makes the server fail.
+    pub fn counts(&self, finding: &Finding) -> bool {
+        !self.allows(finding) && (self.is_strict || finding.row.level == Level::Must)
+    }
+
+    pub(crate) fn allows(&self, finding: &Finding) -> bool {
+        self.allowed.contains(finding.row.id)
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new(is_http: bool) -> Self {
+        Self {
+            is_http,
+            revision: Revision::LATEST,
+            entries: BTreeMap::new(),
+            departures: Vec::new(),
+            is_away: false,
+        }
+    }
+
+    /// Begins with another revision.
+    pub(crate) fn turn_to(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
+    /// Notes whether a rule was kept in an exchange. A rule that does not apply is passed over.
+    pub(crate) fn judge(&mut self, rule: Rule, is_kept: bool, seen: &Exchange) {
+        self.judge_as(rule, is_kept, seen, rule.wanted);
+    }
+
+    /// The same for a rule that wants something else here.
+    pub(crate) fn judge_as(
+        &mut self,
+        rule: Rule,
+        is_kept: bool,
+        seen: &Exchange,
+        wanted: &'static str,
+    ) {
+        if seen.reply.is_gone() {
+            return self.note_departure(seen);
+        }
+        // A server that is gone breaks nothing any more.
+        if !seen.reply.is_unseen() {
+            self.is_away = false;
+            let came = || (seen.shown.clone(), seen.reply.shown(), Vec::new());
+            self.put(rule, is_kept, wanted, came);
+        }
+    }
+
+    /// Notes whether a rule was kept in a part of what came.
+    pub(crate) fn judge_part(&mut self, rule: Rule, is_kept: bool, sent: &str, came: &str) {
+        let came = || (sent.to_owned(), came.to_owned(), Vec::new());
+        self.put(rule, is_kept, rule.wanted, came);
+    }
+
+    /// Notes the places that break a rule; it is kept if there are none.
+    pub(crate) fn judge_places(&mut self, rule: Rule, places: Vec<String>) {
+        self.put(rule, places.is_empty(), rule.wanted, || {
+            (String::new(), String::new(), places)
+        });
+    }
+
+    /// Notes that a rule is broken.
+    pub(crate) fn judge_as_found(&mut self, rule: Rule) {
+        self.put(rule, false, rule.wanted, Default::default);
+    }
+
+    fn note_departure(&mut self, seen: &Exchange) {
+        if !self.is_away && self.departures.len() < MAX_FINDINGS {
+            self.is_away = true;
+            let lines = &seen.reply.stderr;
+            self.departures.push(Departure {
+                revision: self.revision,
+                sent: seen.shown.clone(),
+                came: seen.reply.shown(),
+                stderr: lines[lines.len().saturating_sub(STDERR_LINES)..].to_vec(),
+            });
+        }
+    }
+
+    fn put(
+        &mut self,
+        rule: Rule,
+        is_kept: bool,
+        wanted: &'static str,
+        came: impl FnOnce() -> (String, String, Vec<String>),
+    ) {
+        let Some(row) = rule.row(self.revision, self.is_http) else {
+            return;
+        };
+        let entry = self.entries.entry(row.id).or_default();
+        entry.untried = None;
+        if is_kept {
+            entry.is_kept = true;
+            return;
+        }
+        let mut findings = entry.findings.iter_mut();
+        if let Some(known) = findings.find(|known| known.wanted == wanted) {
+            known.revisions.insert(self.revision);
+        } else if entry.findings.len() < MAX_FINDINGS {
+            let (sent, came, places) = came();
+            entry.findings.push(Finding {
+                rule,
+                row,
+                revisions: BTreeSet::from([self.revision]),
+                sent,
+                came,
+                places,
+                wanted,
+            });
+        }
+    }
+
+    /// Notes why a rule cannot be tried here, unless it was, or a reason is known.
+    pub(crate) fn untried(&mut self, rules: &[Rule], why: &'static str) {
+        for rule in rules {
+            if let Some(row) = rule.row(self.revision, self.is_http) {
+                let entry = self.entries.entry(row.id).or_default();
+                if !entry.is_kept && entry.findings.is_empty() {
+                    entry.untried.get_or_insert(why);
+                }
+            }
+        }
+    }
+
+    /// The exchanges at which the server went away.
+    pub fn departures(&self) -> &[Departure] {
+        &self.departures
+    }
+
+    /// The rules that are broken, the strongest first.
+    pub fn findings(&self) -> Vec<&Finding> {
+        let entries = self.entries.values();
+        let mut findings: Vec<_> = entries.flat_map(|entry| &entry.findings).collect();
+        findings.sort_by_key(|finding| finding.row.level);
+        findings
+    }
+
+    /// The rules that were kept wherever they were tried.
+    pub fn kept(&self) -> Vec<(&'static Rule, &'static Row)> {
+        let is_kept = |(_, row): &(_, &Row)| {
+            let entry = self.entries.get(row.id);
+            entry.is_some_and(|entry| entry.is_kept && entry.findings.is_empty())
+        };
+        rows().filter(is_kept).collect()
+    }
+
+    /// The rules of these revisions that were not tried, with the reason.
+    pub fn not_tried(
+        &self,
+        revisions: &BTreeSet<Revision>,
+    ) -> Vec<(&'static Rule, &'static Row, &'static str)> {
+        let applies = |(rule, row): &(&Rule, &Row)| {
+            let mut revisions = revisions.iter();
+            revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))
+        };
+        let left = rows().filter(applies);
+        let left = left.filter_map(|(rule, row)| match self.entries.get(row.id) {
+            Some(entry) => entry.untried.map(|why| (rule, row, why)),
+            None => Some((rule, row, "nothing here led to it")),
+        });
+        left.collect()
+    }
+}
+
+/// All rows, each id once.
+fn rows() -> impl Iterator<Item = (&'static Rule, &'static Row)> {
+    let mut known = BTreeSet::new();
+    let rows = rules::ALL
+        .iter()
+        .flat_map(|rule| rule.rows.iter().map(move |row| (rule, row)));
+    rows.filter(move |(_, row)| known.insert(row.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use askback::Revision::{V2025_06_18, V2025_11_25, V2026_07_28};
+
+    use super::*;
+    use crate::{
+        probe::{End, Reply},
+        rules::*,
+    };
+
+    fn seen(end: End) -> Exchange {
+        Exchange {
+            shown: "sent".to_owned(),
+            reply: Reply {
+                end,
+                ..Reply::default()
+            },
+        }
+    }
+
+    fn is_broken(ledger: &Ledger) -> bool {
+        let measure = Measure::default();
+        ledger.findings().iter().any(|it| measure.counts(it))
+    }
+
+    #[test]
+    fn a_rule_is_judged_if_it_applies() {
+        let mut ledger = Ledger::new(false);
+        ledger.turn_to(V2025_06_18);
+        ledger.judge(DISCOVER, false, &seen(End::Done));
+        ledger.judge(ORIGIN, false, &seen(End::Done));
+        assert!(ledger.findings().is_empty());
+        ledger.turn_to(V2026_07_28);
+        ledger.judge(DISCOVER, false, &seen(End::Done));
+        assert_eq!(ledger.findings().len(), 1);
+    }
+
+    #[test]
+    fn the_same_finding_of_several_revisions_is_one() {
+        let mut ledger = Ledger::new(false);
+        for revision in [V2025_11_25, V2026_07_28] {
+            ledger.turn_to(revision);
+            ledger.judge(BAD_CURSOR, false, &seen(End::Done));
+            ledger.judge(JSON_RPC, false, &seen(End::Done));
+        }
+        ledger.judge(BAD_CURSOR, true, &seen(End::Done));
+        let findings = ledger.findings();
+        let found = findings.iter().map(|it| (it.row.id, it.revisions.len()));
+        // The strongest first.
+        assert_eq!(found.collect::<Vec<_>>(), [("BA-02", 2), ("PG-09", 2)]);
+        assert!(ledger.kept().is_empty() && is_broken(&ledger));
+    }
+
+    #[test]
+    fn a_server_that_is_gone_breaks_nothing_more() {
+        let mut ledger = Ledger::new(false);
+        ledger.judge(JSON_RPC, false, &seen(End::Unreachable(String::new())));
+        assert!(ledger.departures().is_empty());
+        for _ in 0..2 {
+            ledger.judge(JSON_RPC, false, &seen(End::Closed(String::new())));
+        }
+        assert!(ledger.findings().is_empty());
+        assert_eq!(ledger.departures().len(), 1);
+    }
+
+    #[test]
+    fn what_was_tried_once_was_tried() {
+        let mut ledger = Ledger::new(false);
+        ledger.turn_to(V2026_07_28);
+        ledger.untried(&[BAD_CURSOR], "there is no list");
+        ledger.judge(BAD_CURSOR, true, &seen(End::Done));
+        ledger.untried(&[BAD_CURSOR], "there is no list");
+        ledger.untried(&[UNKNOWN_PROMPT], "there are no prompts");
+        let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));
+        let why = |id| not_tried.iter().find(|(_, row, _)| row.id == id);
+        assert!(why("PG-09").is_none() && why("HT-03").is_none() && why("DI-01").is_some());
+        assert_eq!(
+            why("PR-11").map(|(_, _, why)| *why),
+            Some("there are no prompts")
+        );
+    }
+}

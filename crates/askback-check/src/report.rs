@@ -1,0 +1,533 @@
+//! The report on a server, for a person and for a program.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use askback::Revision;
+use askback_host::{
+    page::{Page, Style},
+    text::{PeerText, Words, given},
+    words,
+};
+use serde::Serialize;
+
+use crate::{
+    ledger::{Departure, Finding, Ledger, Measure},
+    probe::Lost,
+    rules::{Level, Row, Rule},
+};
+
+/// The most characters of an exchange that a person is shown.
+const SHOWN: usize = 400;
+
+/// The most places of a finding that a person is shown.
+const PLACES: usize = 8;
+
+/// How wide the names of steps are.
+const NAMES: usize = 14;
+
+/// What is known of a server.
+#[derive(Debug)]
+pub struct Report {
+    /// The steps that a client takes, in order.
+    pub steps: Vec<Step>,
+    /// Whether a sign-in is needed to go on.
+    pub wants_sign_in: bool,
+    /// Whether the server answers, so that it can be tried.
+    pub(crate) is_answering: bool,
+    /// The revisions that the server speaks, as far as they were looked for.
+    pub spoken: BTreeSet<Revision>,
+    /// The revisions in which it was tried; none if it was not.
+    pub tried: BTreeSet<Revision>,
+    /// The verdicts on the rules.
+    pub ledger: Ledger,
+    /// Why it was not tried to the end.
+    pub lost: Option<Lost>,
+}
+
+/// A step that a client takes.
+#[derive(Debug)]
+pub struct Step {
+    name: &'static str,
+    state: State,
+    took: Option<Duration>,
+    says: Words,
+    /// The words of the server or the system.
+    quoted: Option<PeerText>,
+    advice: Option<Words>,
+}
+
+/// The outcome of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ok,
+    Failed,
+    NotTried,
+}
+
+impl Report {
+    pub(crate) fn new(is_http: bool) -> Self {
+        Self {
+            steps: Vec::new(),
+            wants_sign_in: false,
+            is_answering: false,
+            spoken: BTreeSet::new(),
+            tried: BTreeSet::new(),
+            ledger: Ledger::new(is_http),
+            lost: None,
+        }
+    }
+
+    /// Whether a client cannot use the server.
+    pub fn is_unusable(&self) -> bool {
+        self.steps.iter().any(|step| step.state == State::Failed)
+    }
+
+    /// Whether the server fails: a client cannot use it, or it was tried and breaks a rule that counts or went away.
+    pub fn is_faulty(&self, measure: &Measure) -> bool {
+        let findings = self.ledger.findings();
+        let is_broken = findings.iter().any(|finding| measure.counts(finding));
+        let was_tried = !self.tried.is_empty();
+        let is_lost = !self.ledger.departures().is_empty()
+            || matches!(self.lost, Some(Lost::Unresponsive(..)));
+        self.is_unusable() || is_broken && (was_tried || measure.is_strict) || is_lost
+    }
+
+    /// Adds a finding that was made elsewhere.
+    pub fn add(&mut self, rule: Rule) {
+        self.ledger.judge_as_found(rule);
+    }
+
+    /// Adds a step that went well.
+    pub(crate) fn ok(
+        &mut self,
+        name: &'static str,
+        took: Option<Duration>,
+        says: impl Into<Words>,
+    ) {
+        self.step(name, State::Ok, says.into()).took = took;
+    }
+
+    /// Adds a step that failed.
+    pub(crate) fn fail(
+        &mut self,
+        name: &'static str,
+        says: impl Into<Words>,
+        quoted: Option<String>,
+        advice: impl Into<Words>,
+    ) {
+        let step = self.step(name, State::Failed, says.into());
+        step.quoted = quoted.filter(|text| !text.is_empty()).map(PeerText::from);
+        step.advice = Some(advice.into());
+    }
+
+    /// Adds a step that there was no need to take.
+    pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<Words>) {
+        self.step(name, State::NotTried, why.into());
+    }
+
+    fn step(&mut self, name: &'static str, state: State, says: Words) -> &mut Step {
+        self.steps.push(Step {
+            name,
+            state,
+            took: None,
+            says,
+            quoted: None,
+            advice: None,
+        });
+        let last = self.steps.len().saturating_sub(1);
+        &mut self.steps[last]
+    }
+
+    /// Quotes something beside the last step.
+    pub(crate) fn quote(&mut self, text: impl Into<PeerText>) {
+        if let Some(step) = self.steps.last_mut() {
+            step.quoted = Some(text.into());
+        }
+    }
+
+    /// Gives advice on the last step.
+    pub(crate) fn advise(&mut self, advice: &'static str) {
+        if let Some(step) = self.steps.last_mut() {
+            step.advice = Some(advice.into());
+        }
+    }
+
+    /// Puts the steps into this order, with the steps that were not reached.
+    pub(crate) fn complete(&mut self, names: &[&'static str]) {
+        for name in names {
+            if !self.steps.iter().any(|step| step.name == *name) {
+                self.skip(name, "");
+            }
+        }
+        let place = |step: &Step| names.iter().position(|name| *name == step.name);
+        self.steps.sort_by_key(place);
+    }
+
+    /// Returns the report for a program.
+    pub fn json(&self, measure: &Measure) -> impl Serialize {
+        let findings = self.ledger.findings();
+        let kept = self.ledger.kept();
+        ReportJson {
+            steps: self.steps.iter().map(Step::json).collect(),
+            revisions: names(&self.spoken),
+            tried: names(&self.tried),
+            findings: findings.iter().map(|it| it.json(measure)).collect(),
+            departures: self
+                .ledger
+                .departures()
+                .iter()
+                .map(Departure::json)
+                .collect(),
+            ended_early: self
+                .lost
+                .as_ref()
+                .map(|lost| ended(lost).as_str().to_owned()),
+            kept: kept.iter().map(|(_, row)| row.id).collect(),
+            not_tried: self
+                .not_tried()
+                .into_iter()
+                .map(|(_, row, why)| NotTriedJson { id: row.id, why })
+                .collect(),
+        }
+    }
+
+    fn not_tried(&self) -> Vec<(&'static Rule, &'static Row, &'static str)> {
+        self.ledger.not_tried(&self.tried)
+    }
+
+    /// Puts the report on a page; if `is_whole`, with the rules that were kept and those that were not tried.
+    pub fn put(&self, page: &mut Page, is_whole: bool, measure: &Measure) {
+        for step in &self.steps {
+            step.put(page);
+        }
+        let findings = self.ledger.findings();
+        let was_tried = !self.tried.is_empty();
+        if was_tried {
+            page.blank();
+            let revisions = listed(&self.spoken);
+            page.say(Style::Dim, words!("The server speaks {}.", revisions));
+        }
+        for departure in self.ledger.departures() {
+            departure.put(page);
+        }
+        if let Some(lost) = &self.lost {
+            page.blank();
+            page.item("× ", Style::Warning, ended(lost));
+        }
+        for finding in &findings {
+            finding.put(page, measure);
+        }
+        let (kept, not_tried) = (self.ledger.kept(), self.not_tried());
+        if is_whole {
+            put_rules(
+                page,
+                "Kept",
+                kept.iter().map(|(rule, row)| (*rule, *row, None)),
+            );
+            let left = not_tried
+                .iter()
+                .map(|(rule, row, why)| (*rule, *row, Some(*why)));
+            put_rules(page, "Not tried", left);
+        }
+        if was_tried {
+            self.put_sum(page, &findings, (kept.len(), not_tried.len()), measure);
+        }
+    }
+
+    fn put_sum(
+        &self,
+        page: &mut Page,
+        findings: &[&Finding],
+        (kept, not_tried): (usize, usize),
+        measure: &Measure,
+    ) {
+        let of = |level| findings.iter().filter(|it| it.row.level == level).count();
+        let allowed = findings.iter().filter(|it| measure.allows(it)).count();
+        let allowed: Words = match allowed {
+            0 => Words::default(),
+            allowed => words!(" ({} of them allowed)", allowed),
+        };
+        page.blank();
+        let sum = words!(
+            "{} MUST and {} SHOULD broken{}, {} kept, {} not tried",
+            of(Level::Must),
+            of(Level::Should),
+            allowed,
+            kept,
+            not_tried
+        );
+        page.say(Style::Strong, sum);
+        let is_broken = |id: &&str| findings.iter().any(|finding| finding.row.id == *id);
+        for id in measure.allowed.iter().filter(|id| !is_broken(id)) {
+            page.note(Style::Dim, words!("allowed, but not broken: {}", *id));
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportJson<'a> {
+    steps: Vec<StepJson<'a>>,
+    revisions: Vec<&'static str>,
+    tried: Vec<&'static str>,
+    findings: Vec<FindingJson<'a>>,
+    departures: Vec<DepartureJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_early: Option<String>,
+    kept: Vec<&'static str>,
+    not_tried: Vec<NotTriedJson>,
+}
+
+#[derive(Serialize)]
+struct StepJson<'a> {
+    step: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took: Option<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    says: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quoted: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    id: &'static str,
+    level: Level,
+    requirement: &'static str,
+    /// Whether `--allow` names it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    allowed: bool,
+    revisions: Vec<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    sent: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    came: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    places: &'a [String],
+    wanted: &'static str,
+}
+
+#[derive(Serialize)]
+struct DepartureJson<'a> {
+    revision: &'static str,
+    sent: &'a str,
+    came: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stderr: &'a [String],
+}
+
+#[derive(Serialize)]
+struct NotTriedJson {
+    id: &'static str,
+    why: &'static str,
+}
+
+impl Step {
+    fn json(&self) -> StepJson<'_> {
+        StepJson {
+            step: self.name,
+            state: self.state.as_str(),
+            took: self.took.map(|took| magnitude(took).as_str().to_owned()),
+            says: self.says.as_str().trim_end_matches(':'),
+            quoted: self.quoted.as_ref().map(PeerText::raw),
+            advice: self.advice.as_ref().map(Words::as_str),
+        }
+    }
+
+    fn put(&self, page: &mut Page) {
+        let (mark, style) = match self.state {
+            State::Ok => ("✓ ", Style::Plain),
+            State::Failed => ("× ", Style::Warning),
+            State::NotTried => ("- ", Style::Dim),
+        };
+        let mut line = words!(
+            "{} {}",
+            words!("{}", self.name).padded(NAMES),
+            self.state.as_str()
+        );
+        if let Some(took) = self.took {
+            line = words!("{} ({})", line, magnitude(took));
+        }
+        if !self.says.is_empty() {
+            line = words!("{}, {}", line, self.says.clone());
+        }
+        page.item(mark, style, line);
+        if let Some(quoted) = &self.quoted {
+            page.quote_json("    ", quoted.clone());
+        }
+        if let Some(advice) = &self.advice {
+            page.item("    ", Style::Strong, advice.clone());
+        }
+    }
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::NotTried => "not tried",
+        }
+    }
+}
+
+impl Departure {
+    fn json(&self) -> DepartureJson<'_> {
+        DepartureJson {
+            revision: self.revision.as_str(),
+            sent: &self.sent,
+            came: &self.came,
+            stderr: &self.stderr,
+        }
+    }
+
+    fn put(&self, page: &mut Page) {
+        page.blank();
+        let words = words!("The server went away (in {}).", given(self.revision));
+        page.item("× ", Style::Warning, words);
+        put_exchange(page, &self.sent, &self.came);
+        for line in &self.stderr {
+            put_quoted(page, "stderr ", line);
+        }
+    }
+}
+
+impl Finding {
+    fn json(&self, measure: &Measure) -> FindingJson<'_> {
+        FindingJson {
+            id: self.row.id,
+            level: self.row.level,
+            requirement: self.rule.says,
+            allowed: measure.allows(self),
+            revisions: names(&self.revisions),
+            sent: &self.sent,
+            came: &self.came,
+            places: &self.places,
+            wanted: self.wanted,
+        }
+    }
+
+    fn put(&self, page: &mut Page, measure: &Measure) {
+        page.blank();
+        let is_allowed = measure.allows(self);
+        let (mark, style) = match (is_allowed, self.row.level) {
+            (true, _) => ("- ", Style::Plain),
+            (false, Level::Lint) => ("! ", Style::Warning),
+            (false, _) => ("× ", Style::Warning),
+        };
+        page.item(mark, style, heading(&self.rule, self.row));
+        if is_allowed {
+            page.note(Style::Dim, "allowed by --allow");
+        }
+        if self.row.level != Level::Lint {
+            page.note(Style::Dim, words!("in {}", listed(&self.revisions)));
+        }
+        put_exchange(page, &self.sent, &self.came);
+        for place in self.places.iter().take(PLACES) {
+            page.quote_line("  ", PeerText::from(&**place));
+        }
+        let more = self.places.len().saturating_sub(PLACES);
+        if more > 0 {
+            page.note(Style::Dim, words!("and {} more", more));
+        }
+        page.note(Style::Plain, words!("wanted: {}", self.wanted));
+    }
+}
+
+fn heading(rule: &Rule, row: &Row) -> Words {
+    words!("{} {}  {}", row.id, row.level.as_str(), rule.says)
+}
+
+/// Why a server was not tried to the end.
+fn ended(lost: &Lost) -> Words {
+    match lost {
+        Lost::Unresponsive(requests, time) => words!(
+            "The server left {} requests in a row without an answer, each for {} s. The rest was not tried.",
+            u64::from(*requests),
+            time.as_secs()
+        ),
+        Lost::TimedOut(time) => words!(
+            "The server was tried for {} s, which is the most. The rest was not tried.",
+            time.as_secs()
+        ),
+    }
+}
+
+fn put_exchange(page: &mut Page, sent: &str, came: &str) {
+    for (mark, text) in [("  sent ", sent), ("  came ", came)] {
+        if !text.is_empty() {
+            put_quoted(page, mark, text);
+        }
+    }
+}
+
+fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
+    let (head, more) = PeerText::from(text).cut(SHOWN);
+    page.quote_json(mark, head);
+    if more > 0 {
+        page.note(Style::Dim, words!("{} more characters are left out", more));
+    }
+}
+
+fn put_rules<'a>(
+    page: &mut Page,
+    title: &'static str,
+    rules: impl Iterator<Item = (&'a Rule, &'a Row, Option<&'static str>)>,
+) {
+    page.blank();
+    page.say(Style::Strong, title);
+    for (rule, row, why) in rules {
+        page.note(Style::Plain, heading(rule, row));
+        if let Some(why) = why {
+            page.item("    ", Style::Dim, why);
+        }
+    }
+}
+
+/// The newest first.
+fn names(revisions: &BTreeSet<Revision>) -> Vec<&'static str> {
+    let revisions = revisions.iter().rev();
+    revisions.map(|revision| revision.as_str()).collect()
+}
+
+/// The revisions in words, the newest first.
+pub fn listed(revisions: &BTreeSet<Revision>) -> Words {
+    let names = names(revisions).into_iter();
+    Words::join(names.map(|name| words!("{}", given(name))), ", ")
+}
+
+/// An order of magnitude, and whole seconds from 3 s on.
+fn magnitude(took: Duration) -> Words {
+    let short = match took.as_millis() {
+        0..3 => "1 ms",
+        3..30 => "10 ms",
+        30..300 => "0.1 s",
+        300..3_000 => "1 s",
+        _ => return words!("{} s", took.as_secs()),
+    };
+    short.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_an_order_of_magnitude_unless_a_server_is_slow() {
+        for (millis, expected) in [
+            (0, "1 ms"),
+            (7, "10 ms"),
+            (29, "10 ms"),
+            (30, "0.1 s"),
+            (1_200, "1 s"),
+            (3_000, "3 s"),
+            (90_000, "90 s"),
+        ] {
+            let took = Duration::from_millis(millis);
+            assert_eq!(magnitude(took).as_str(), expected);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The beginning of a conversation, and the lists, as our client reads both.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback::{
+    Revision,
+    client::{Client, ClientError, Event, List, Protocol},
+    transport::WireEvent,
+};
+use askback_core::{json::message_text, jsonrpc::METHOD_NOT_FOUND, revision::Era};
+use askback_host::{
+    text::{Words, given},
+    words,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::said::{self, Language};
+use crate::{
+    listed::Lists,
+    probe::{Bounds, Fault, LINES, Way, cut, is_question},
+    report::Report,
+    rules::{
+        NEGOTIATED, NOISE, PROMPTS_DECLARED, RESOURCES_DECLARED, SERVER_REQUESTS, SLOW_START,
+        TOOLS_DECLARED,
+    },
+};
+
+/// How long a server may take to answer for the first time.
+const SLOW: Duration = Duration::from_secs(3);
+
+/// The most entries that are named which cannot be used.
+const MAX_LEFT_OUT: usize = 10;
+
+/// What travelled between the client and the server.
+#[derive(Debug, Default)]
+struct Heard {
+    /// The id of the last request.
+    awaited: Option<Value>,
+    /// The first message that breaks JSON-RPC.
+    fault: Option<(Fault, String)>,
+    /// Lines of the standard output that are no messages.
+    noise: Vec<String>,
+    stderr: Vec<String>,
+    /// The methods of the requests of the server.
+    asked: BTreeSet<String>,
+    lists: Lists,
+}
+
+/// Begins a conversation and reads the lists, both with our client, so that what it cannot use fails a step.
+pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
+    let heard = Arc::new(Mutex::new(Heard::default()));
+    let (on_wire, on_event) = (Arc::clone(&heard), Arc::clone(&heard));
+    let mut limits = bounds.limits.clone();
+    limits.wire.request = limits.wire.request.max(bounds.start);
+    limits.client.probe = limits.client.probe.min(limits.wire.request);
+    let client = Client::builder("askback", env!("CARGO_PKG_VERSION"))
+        .limits(limits)
+        .protocol(only.map_or(Protocol::Auto, Protocol::Only))
+        .on_wire(move |event| match event {
+            WireEvent::Sent(message) => lock(&on_wire).send(message),
+            WireEvent::Request(request) => lock(&on_wire).send(request.message),
+            WireEvent::Received(message) => lock(&on_wire).receive(message),
+            _ => {}
+        })
+        .on_event(move |event| match event {
+            Event::ServerStderr(line) => keep(&mut lock(&on_event).stderr, line),
+            // What it says then is said again.
+            Event::StartedOver(_) => *lock(&on_event) = Heard::default(),
+            _ => {}
+        });
+    let began = Instant::now();
+    let client = match way {
+        Way::Start(program) => client.connect((program.child)()).await,
+        Way::Address(address) => client.connect(address.transport()).await,
+    };
+    let took = began.elapsed();
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return failed(&error, &lock(&heard), way, took, report),
+    };
+    report.is_answering = true;
+    let is_started = !way.is_http();
+    if is_started {
+        report.ok("start", Some(took), "it answers");
+    }
+    let slow = (took > SLOW).then(|| format!("{} s", took.as_secs()));
+    report.ledger.turn_to(client.revision());
+    report
+        .ledger
+        .judge_places(SLOW_START, slow.into_iter().collect());
+    if let Some((fault, message)) = lock(&heard).fault.take() {
+        report.fail("protocol", fault.says(), Some(message), fault.advice());
+    } else {
+        report.ok("protocol", (!is_started).then_some(took), spoken(&client));
+        if let Some(info) = client.server_info() {
+            report.quote(format!("{} {}", info.name, info.version));
+        }
+        lists(&client, &heard, report).await;
+    }
+    client.close().await;
+    let heard = lock(&heard);
+    let questions = heard.asked.iter();
+    let questions = questions.filter(|method| is_question(&json!({"method": method})));
+    report
+        .ledger
+        .judge_places(NEGOTIATED, questions.cloned().collect());
+    let asked = heard.asked.iter().cloned().collect();
+    report.ledger.judge_places(SERVER_REQUESTS, asked);
+    report.ledger.judge_places(NOISE, heard.noise.clone());
+}
+
+/// The revisions that a server speaks, as far as its greeting names them.
+fn spoken(client: &Client) -> Words {
+    let revision = client.revision();
+    match revision.era() {
+        Era::Modern => {
+            let greeting = client.greeting();
+            let greeting: Value = serde_json::from_str(greeting.result.get()).unwrap_or_default();
+            let offered = greeting["supportedVersions"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            let known = offered.filter_map(|version| version.as_str()?.parse::<Revision>().ok());
+            let known: BTreeSet<Revision> = known.chain([revision]).collect();
+            words!(
+                "each request by itself, in {}",
+                crate::report::listed(&known)
+            )
+        }
+        Era::Legacy => words!("with a handshake, in {}", given(revision)),
+    }
+}
+
+/// Says why no conversation was begun.
+fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report: &mut Report) {
+    let is_started = !way.is_http();
+    let mut lines = heard.noise.clone();
+    lines.extend(heard.stderr.iter().cloned());
+    let known = said::advice(&lines);
+    let said = || Some(lines.join("\n"));
+    if let (ClientError::Unreachable(why), true) = (error, is_started) {
+        let advice = "A script needs a first line that names a program that is there.";
+        return report.fail("start", "it cannot be started:", Some(why.clone()), advice);
+    }
+    if let (ClientError::Crashed(end), true) = (error, is_started) {
+        let says = match end.code {
+            Some(code) => words!("the server exited (code {})", i64::from(code)),
+            None => "the server went away".into(),
+        };
+        let advice = match (known, lines.is_empty()) {
+            (Some(known), _) => known,
+            (None, true) if end.code == Some(0) => Language::of(way).on_silence(),
+            (None, true) => "It said nothing: start it by hand to see more.",
+            (None, false) => "What it said is above.",
+        };
+        return report.fail("start", says, said(), advice);
+    }
+    let is_silent = matches!(error, ClientError::TimedOut(_));
+    if is_started {
+        let (took, says) = match is_silent {
+            true => (None, "the process runs"),
+            false => (Some(took), "it answers"),
+        };
+        report.ok("start", took, says);
+    }
+    report.is_answering = !is_silent || heard.fault.is_some();
+    if let Some((fault, message)) = &heard.fault {
+        return report.fail(
+            "protocol",
+            fault.says(),
+            Some(message.clone()),
+            fault.advice(),
+        );
+    }
+    let no_server = match is_started {
+        true => "See whether it is an MCP server over standard streams.",
+        false => "See whether there is an MCP server at this path, which takes POST.",
+    };
+    let ClientError::TimedOut(time) = error else {
+        let says = "it cannot be understood:";
+        return report.fail("protocol", says, Some(error.to_string()), no_server);
+    };
+    let says = words!("there was no answer within {} s", time.as_secs_f64());
+    let advice = match (known, is_started, heard.noise.is_empty()) {
+        (Some(known), ..) => known,
+        (None, true, false) => Language::of(way).on_noise(),
+        (None, true, true) => no_server,
+        (None, false, _) => "See the log of the server.",
+    };
+    report.fail("protocol", says, said(), advice);
+}
+
+/// Reads the lists as a client does, and judges the entries as they came.
+async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
+    let began = Instant::now();
+    let mut left_out = Vec::new();
+    let can = client.capabilities();
+    let read: Result<_, (&str, ClientError)> = async {
+        // Tools that a server forgot to declare are found all the same.
+        let tools = take(client.tools().await, "tools/list", &mut left_out)?;
+        let (mut prompts, mut resources, mut templates) = (0, 0, 0);
+        if can.prompts.is_some() {
+            prompts = take(client.prompts().await, "prompts/list", &mut left_out)?;
+        }
+        if can.resources.is_some() {
+            resources = take(client.resources().await, "resources/list", &mut left_out)?;
+            // A server with resources alone need not know templates.
+            templates = match client.resource_templates().await {
+                Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => 0,
+                listed => take(listed, "resources/templates/list", &mut left_out)?,
+            };
+        }
+        Ok([tools, prompts, resources, templates])
+    }
+    .await;
+    let mut heard = lock(heard);
+    let ledger = &mut report.ledger;
+    for (rule, is_declared, entries) in [
+        (TOOLS_DECLARED, can.tools.is_some(), &heard.lists.tools),
+        (
+            PROMPTS_DECLARED,
+            can.prompts.is_some(),
+            &heard.lists.prompts,
+        ),
+        (
+            RESOURCES_DECLARED,
+            can.resources.is_some(),
+            &heard.lists.resources,
+        ),
+    ] {
+        let places = match is_declared || entries.is_empty() {
+            true => Vec::new(),
+            false => vec![format!("{} entries are listed", entries.len())],
+        };
+        ledger.judge_places(rule, places);
+    }
+    heard.lists.judge(ledger);
+    match (read, heard.fault.take()) {
+        (_, Some((fault, message))) => {
+            report.fail("lists", fault.says(), Some(message), fault.advice());
+        }
+        (Err((method, error)), None) => {
+            let says = words!("{} cannot be read:", method);
+            let advice = "See the log of the server.";
+            report.fail("lists", says, Some(error.to_string()), advice);
+        }
+        (Ok(_), None) if !left_out.is_empty() => {
+            left_out.truncate(MAX_LEFT_OUT);
+            let says = "it lists what cannot be used:";
+            let advice = "Clients leave such an entry out, or give up on the whole list.";
+            report.fail("lists", says, Some(left_out.join("\n")), advice);
+        }
+        (Ok([tools, prompts, resources, templates]), None) => {
+            let says = words!(
+                "tools {}, prompts {}, resources {}, templates {}",
+                tools,
+                prompts,
+                resources,
+                templates
+            );
+            report.ok("lists", Some(began.elapsed()), says);
+        }
+    }
+}
+
+/// Counts the entries of a list, and names those that cannot be used.
+fn take<T>(
+    listed: Result<List<T>, ClientError>,
+    method: &'static str,
+    left_out: &mut Vec<String>,
+) -> Result<usize, (&'static str, ClientError)> {
+    let listed = listed.map_err(|error| (method, error))?;
+    // A tool is used without a hint that is wrong; the trials of lists name it.
+    let unusable = listed.left_out.iter().filter(|entry| !entry.is_hint);
+    left_out.extend(unusable.map(ToString::to_string));
+    Ok(listed.len())
+}
+
+impl Heard {
+    fn send(&mut self, message: &[u8]) {
+        if let Ok(message) = serde_json::from_slice::<Value>(message)
+            && message.get("method").is_some()
+            && let Some(id) = message.get("id")
+        {
+            self.awaited = Some(id.clone());
+        }
+    }
+
+    fn receive(&mut self, bytes: &[u8]) {
+        // As the client reads it.
+        let text = message_text(bytes).unwrap_or_default();
+        match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Array(batch)) => batch.iter().for_each(|message| self.take(message, &text)),
+            Ok(message) => self.take(&message, &text),
+            Err(_) => keep(&mut self.noise, cut(&String::from_utf8_lossy(bytes))),
+        }
+    }
+
+    fn take(&mut self, message: &Value, text: &str) {
+        let has = |member: &str| message.get(member).is_some();
+        if !["method", "result", "error", "id"].into_iter().any(has) {
+            return keep(&mut self.noise, cut(text));
+        }
+        if self.fault.is_none() {
+            let fault = Fault::of(message, self.awaited.as_ref()).into_iter().next();
+            self.fault = fault.map(|fault| (fault, cut(text)));
+        }
+        if let (Some(method), true) = (message["method"].as_str(), has("id"))
+            && self.asked.len() < LINES
+        {
+            self.asked.insert(method.to_owned());
+        }
+        for (member, entries) in [
+            ("tools", &mut self.lists.tools),
+            ("prompts", &mut self.lists.prompts),
+            ("resources", &mut self.lists.resources),
+            ("resourceTemplates", &mut self.lists.templates),
+        ] {
+            let listed = message["result"][member].as_array();
+            entries.extend(listed.into_iter().flatten().cloned());
+        }
+    }
+}
+
+/// Keeps the last lines.
+fn keep(lines: &mut Vec<String>, line: String) {
+    if lines.len() == LINES {
+        lines.remove(0);
+    }
+    lines.push(line);
+}
+
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
