@@ -7,7 +7,6 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-mod json_schema;
 pub mod ledger;
 mod listed;
 pub mod probe;

@@ -449,7 +449,7 @@ rules! {
         "these members, with these types";
     TOOL_NAME Any ["tool-name" Lint V2024_11_05..=V2026_07_28]
         "The name of a tool is one that the APIs of models take: at most 64 letters, digits, `_` and `-`."
-        "such a name. Codex 0.73 fails with a dot (openai/codex#8174); Claude Code 0.2 failed at 65 characters (anthropics/claude-code#985)";
+        "such a name. Codex 0.73 fails if there is a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
     SCHEMA_PROPERTIES Any ["schema-properties" Lint V2024_11_05..=V2026_07_28]
         "The input schema of a tool has `properties`, if only empty ones."
         "\"properties\": {}. The API of OpenAI refuses the request (openai/openai-agents-python#454, April 2025)";
@@ -464,10 +464,10 @@ rules! {
         "string, number, integer, boolean, array, object or null. Gemini CLI leaves the tool out (arben-adm/mcp-sequential-thinking#12, September 2025)";
     SCHEMA_ITEMS Any ["schema-items" Lint V2024_11_05..=V2026_07_28]
         "Each list says what is in it."
-        "`items`. VS Code 1.107 leaves the tool out (microsoft/vscode#284536)";
+        "`items`. VS Code 1.107 refuses the tool (microsoft/vscode#284536)";
     SCHEMA_REFERENCE Any ["schema-reference" Lint V2024_11_05..=V2026_07_28]
         "Each `$ref` of a schema leads to a part of that schema."
-        "what it names, in `$defs`. Claude Code 2.1.205 and OpenCode 1.14.41 drop all tools of the server (anthropics/claude-code#76040, anomalyco/opencode#26529)";
+        "what it names, in `$defs`. For one in an output schema, Claude Code 2.1.205 and OpenCode 1.14.41 drop all tools of the server (anthropics/claude-code#76040, anomalyco/opencode#26529)";
     SCHEMA_RECURSIVE Any ["schema-recursive" Lint V2024_11_05..=V2026_07_28]
         "No schema contains itself."
         "a schema of a fixed depth. Gemini CLI fails at each request (google-gemini/gemini-cli#14945, December 2025)";

@@ -348,7 +348,8 @@ mod tests {
         let mut seen = 0_usize;
         for typed in found {
             let command = built(&typed);
-            let Some(text) = command.get_after_long_help() else {
+            let after = command.get_after_long_help();
+            let Some(text) = after.or(command.get_after_help()) else {
                 continue;
             };
             let text = text.to_string();

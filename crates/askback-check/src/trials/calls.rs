@@ -3,9 +3,9 @@
 use askback::protocol::codes::MISSING_CAPABILITY;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Trials, conversation::required, lists::NOBODY};
+use super::{Conversation, Trials, lists::NOBODY};
 use crate::{
-    NamedTool, json_schema,
+    NamedTool,
     probe::{Exchange, Sent, is_question},
     rules::*,
 };
@@ -139,7 +139,7 @@ impl Trials<'_> {
         }
         let structured = result.get("structuredContent");
         let has = structured.is_some();
-        match declared.map(|schema| structured.map(|found| json_schema::fits(schema, found))) {
+        match declared.map(|schema| structured.map(|found| fits(schema, found))) {
             None => {}
             Some(None) => self.ledger.judge(STRUCTURED, false, seen),
             Some(Some(Some(fits))) => {
@@ -216,4 +216,23 @@ fn without_schema(talk: &Conversation, called: &[NamedTool]) -> &'static str {
         true => "no tool that was called with an output schema gave a result",
         false => "no tool that was called has an output schema",
     }
+}
+
+/// The arguments that a tool requires.
+fn required(tool: &Value) -> Vec<&str> {
+    let names = tool["inputSchema"]["required"].as_array();
+    let names = names.into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
+}
+
+/// Whether a value fits a schema; `None` if that is no schema, or if this build checks none.
+#[cfg(feature = "json-schema")]
+fn fits(schema: &Value, value: &Value) -> Option<bool> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    Some(validator.is_valid(value))
+}
+
+#[cfg(not(feature = "json-schema"))]
+fn fits(_: &Value, _: &Value) -> Option<bool> {
+    None
 }

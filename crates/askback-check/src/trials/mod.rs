@@ -1,7 +1,6 @@
 //! The trials, each of one revision of a server.
 
 mod calls;
-mod conversation;
 mod greeting;
 mod http;
 mod lists;
@@ -24,7 +23,6 @@ use serde_json::{Value, json};
 
 pub(crate) use self::rounds::asked_everything;
 
-use self::conversation::Conversation;
 use crate::{
     Scope, greet,
     ledger::Ledger,
@@ -44,6 +42,35 @@ pub(crate) struct Trials<'a> {
     pub(crate) spoken: &'a BTreeSet<Revision>,
     pub(crate) scope: &'a Scope,
     pub(crate) ledger: &'a mut Ledger,
+}
+
+/// A conversation that was begun.
+struct Conversation {
+    probe: Probe,
+    /// The capabilities of the server.
+    offered: Value,
+    /// The exchange it began with.
+    greeting: Exchange,
+    /// The tools that were listed.
+    listed: Vec<Value>,
+}
+
+impl Conversation {
+    /// Whether the server declares a capability.
+    fn has(&self, capability: &str) -> bool {
+        self.offered.get(capability).is_some_and(Value::is_object)
+    }
+
+    /// The listed tools that say that they change nothing.
+    fn harmless(&self) -> impl Iterator<Item = &Value> {
+        let tools = self.listed.iter();
+        tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true)
+    }
+
+    /// A listed tool, by its name.
+    fn tool(&self, name: &str) -> Option<&Value> {
+        self.listed.iter().find(|tool| tool["name"] == name)
+    }
 }
 
 impl Trials<'_> {

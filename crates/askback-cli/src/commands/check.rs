@@ -48,17 +48,24 @@ Examples:
   askback check server.py
   askback check --tool book city=Rome --url https://example.com/mcp
 
-First come the steps that a client takes: the first that fails says what to do. Then the server is tried. Each \
-finding names a requirement by its id, or a rule of askback, with what was sent, what came and what was wanted. No \
-tool is called that may change something, except those that --tool names; their questions are declined. Nobody is \
-signed in.
+No tool is called that may change something, except those that --tool names; their questions are declined. Signs \
+nobody in.
 
-Exit codes: 0 no fault, 1 a step failed, or a MUST is broken that --allow does not name, 2 usage, 5 a sign-in is \
-required (askback list --url URL signs in).";
+Exit codes: 0 no fault, 1 a step failed, or a MUST is broken that --allow does not name, 2 usage, 4 the server does not \
+speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
 
 /// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = AFTER)]
+#[command(after_help = AFTER, disable_help_flag = true)]
+#[command(
+    mut_arg("name", hidden),
+    mut_arg("callback_port", hidden),
+    mut_arg("scope", hidden)
+)]
+#[command(
+    mut_arg("client_issuer", hidden),
+    mut_arg("client_secret_file", hidden)
+)]
 pub struct CheckArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
@@ -92,8 +99,16 @@ pub struct CheckArgs {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print help
+    #[arg(short, long, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
     #[command(flatten)]
     probe: ProbeArgs,
+}
+
+/// Hides an option that has no use here.
+fn hidden(option: clap::Arg) -> clap::Arg {
+    option.hide(true)
 }
 
 /// Runs the command.

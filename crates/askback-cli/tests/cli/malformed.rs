@@ -36,7 +36,7 @@ const GOOD: &str = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
 const DONE: &str = r#"{"content":[{"type":"text","text":"fine"}]}"#;
 
 #[test]
-fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
+fn a_check_finds_nothing_only_if_the_lists_can_be_used() {
     let tools = |entries: &str| format!(r#"{{"tools":[{entries},{GOOD}]}}"#);
     for (name, list, exits, says) in [
         (
@@ -105,6 +105,13 @@ fn the_doctor_finds_nothing_only_if_the_lists_can_be_used() {
         };
         let listed = run(&["list", "tools"]).expect(exits.0).says(says);
         run(&["doctor"]).expect(exits.1);
+        // What the client leaves out of an entry is found, too.
+        let id = match name {
+            "usual" => "TO-10 MUST",
+            "hints" | "icons" | "output" => "entry-shape MUST",
+            _ => "",
+        };
+        run(&["doctor"]).prints(id);
         assert!(exits.1 != 0 || exits.0 == 0, "{name}");
         if exits.0 == 0 && name != "null" {
             assert!(listed.stdout.contains("good"), "{}", listed.stdout);
