@@ -11,7 +11,6 @@ use askback_host::{relay::Relay, text::Words};
 
 use crate::{
     error::Error,
-    locate::TargetArgs,
     older::{self, AskingRevision},
     role::{Ability, Role},
     stderr::{self, StderrFile},

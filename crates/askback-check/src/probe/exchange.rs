@@ -1,6 +1,6 @@
 //! Exchanges with a server: something that is sent, and all that comes back.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use askback_core::{
     http::params::HeaderAnnotations,
@@ -211,11 +211,6 @@ impl Reply {
         matches!(self.end, End::Closed(_)) && self.status.is_none()
     }
 
-    /// Whether a response over HTTP began, and ended before the answer.
-    pub fn is_cut(&self) -> bool {
-        matches!(self.end, End::Closed(_)) && self.status.is_some()
-    }
-
     /// Whether what was waited for did not come in time.
     pub fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent(_))
@@ -267,8 +262,8 @@ impl Reply {
         let text = String::from_utf8_lossy(bytes);
         // As a client reads it.
         let message = json::message_text(bytes).unwrap_or_default();
-        let taken = match serde_json::from_str::<Value>(&message) {
-            Ok(Value::Array(batch)) => {
+        let taken = match read(&message) {
+            Some(Value::Array(batch)) => {
                 // It is JSON, so that its parts can be read.
                 let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
                 let messages = batch.into_iter().zip(written);
@@ -276,8 +271,8 @@ impl Reply {
                     .map(|(message, written)| self.take_one(message, wait, written.get()))
                     .collect()
             }
-            Ok(one) => vec![self.take_one(one, wait, &message)],
-            Err(_) => vec![None],
+            Some(one) => vec![self.take_one(one, wait, &message)],
+            None => vec![None],
         };
         match taken.contains(&None) {
             true => self.noise.push(cut(&text)),
@@ -332,6 +327,27 @@ impl Reply {
     }
 }
 
+/// How deep the members are of a message that is read in part.
+const READ_DEPTH: usize = 2;
+
+/// Reads a message. What is nested too deep in it is empty.
+pub(crate) fn read(text: &str) -> Option<Value> {
+    read_members(text, READ_DEPTH)
+}
+
+fn read_members(text: &str, depth: usize) -> Option<Value> {
+    if let Ok(whole) = serde_json::from_str(text) {
+        return Some(whole);
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let members = members.into_iter().map(|(name, member)| {
+        let inner = depth.checked_sub(1);
+        let member = inner.and_then(|depth| read_members(member.get(), depth));
+        (name, member.unwrap_or_else(|| json!([])))
+    });
+    Some(members.collect())
+}
+
 /// The beginning of a text, and a sign where it goes on.
 pub(crate) fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
@@ -357,6 +373,15 @@ mod tests {
         assert_eq!(reply.shown(), format!("{batch}\n{told}"));
         let written: Vec<_> = reply.faults.iter().map(|(_, written)| written).collect();
         assert_eq!(written, [asks]);
+    }
+
+    #[test]
+    fn a_message_that_is_nested_too_deep_is_read_in_part() {
+        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+        let page = format!(r#"{{"id":7,"result":{{"tools":{deep},"nextCursor":"a"}}}}"#);
+        let read_in_part = json!({"id": 7, "result": {"tools": [], "nextCursor": "a"}});
+        assert_eq!(read(&page), Some(read_in_part));
+        assert_eq!(read("7,"), None);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use askback::transport::WireEvent;
 use askback_core::revision::Era;
 use serde_json::{Value, json};
 
-pub(crate) use exchange::cut;
 pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
+pub(crate) use exchange::{cut, read};
 pub use fault::Fault;
 pub use http::{Address, Site};
 pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta, sampled};

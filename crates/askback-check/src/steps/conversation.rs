@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::said::{self, Language};
 use crate::{
     listed::Lists,
-    probe::{Bounds, Fault, LINES, Way, cut, is_question},
+    probe::{Bounds, Fault, LINES, Way, cut, is_question, read},
     report::Report,
     rules::{
         NEGOTIATED, NOISE, PROMPTS_DECLARED, RESOURCES_DECLARED, SERVER_REQUESTS, SLOW_START,
@@ -294,10 +294,10 @@ impl Heard {
     fn receive(&mut self, bytes: &[u8]) {
         // As the client reads it.
         let text = message_text(bytes).unwrap_or_default();
-        match serde_json::from_str::<Value>(&text) {
-            Ok(Value::Array(batch)) => batch.iter().for_each(|message| self.take(message, &text)),
-            Ok(message) => self.take(&message, &text),
-            Err(_) => keep(&mut self.noise, cut(&String::from_utf8_lossy(bytes))),
+        match read(&text) {
+            Some(Value::Array(batch)) => batch.iter().for_each(|message| self.take(message, &text)),
+            Some(message) => self.take(&message, &text),
+            None => keep(&mut self.noise, cut(&String::from_utf8_lossy(bytes))),
         }
     }
 

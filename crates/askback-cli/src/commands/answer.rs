@@ -48,7 +48,7 @@ Exit codes: those of askback call, and 8 where a question waits.";
 
 /// Answer a question that was parked by `askback call --park`
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = AFTER)]
+#[command(after_help = AFTER)]
 pub struct AnswerArgs {
     /// The id of the call; without one, what waits is listed
     id: Option<String>,

@@ -57,7 +57,7 @@ A path begins in the folder of the suite, and the server is started there.";
 /// Exit codes: 0 all cases passed, 1 a case failed, 2 usage, 4 the server could not be reached or
 /// went away in a case, 5 sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = SUITE)]
+#[command(after_help = SUITE)]
 pub struct TestArgs {
     /// The suite, YAML or JSON
     suite: PathBuf,
