@@ -8,7 +8,7 @@ use askback_host::{
     text::{PeerText, Words, given},
     words,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{
     ledger::{Departure, Finding, Ledger, Measure},
@@ -164,31 +164,25 @@ impl Report {
     }
 
     /// Returns the report for a program.
-    pub fn json(&self, measure: &Measure) -> impl Serialize {
+    pub fn json(&self, measure: &Measure) -> Value {
         let findings = self.ledger.findings();
+        let findings = findings.iter().map(|finding| finding.json(measure));
+        let departures = self.ledger.departures().iter().map(Departure::json);
         let kept = self.ledger.kept();
-        ReportJson {
-            steps: self.steps.iter().map(Step::json).collect(),
-            revisions: names(&self.spoken),
-            tried: names(&self.tried),
-            findings: findings.iter().map(|it| it.json(measure)).collect(),
-            departures: self
-                .ledger
-                .departures()
-                .iter()
-                .map(Departure::json)
-                .collect(),
-            ended_early: self
-                .lost
-                .as_ref()
-                .map(|lost| ended(lost).as_str().to_owned()),
-            kept: kept.iter().map(|(_, row)| row.id).collect(),
-            not_tried: self
-                .not_tried()
-                .into_iter()
-                .map(|(_, row, why)| NotTriedJson { id: row.id, why })
-                .collect(),
-        }
+        let not_tried = self.not_tried();
+        let not_tried = not_tried
+            .iter()
+            .map(|(_, row, why)| json!({"id": row.id, "why": why}));
+        json!({
+            "steps": self.steps.iter().map(Step::json).collect::<Value>(),
+            "revisions": names(&self.spoken),
+            "tried": names(&self.tried),
+            "findings": findings.collect::<Value>(),
+            "departures": departures.collect::<Value>(),
+            "endedEarly": self.lost.as_ref().map(|lost| ended(lost).as_str().to_owned()),
+            "kept": kept.iter().map(|(_, row)| row.id).collect::<Value>(),
+            "notTried": not_tried.collect::<Value>(),
+        })
     }
 
     fn not_tried(&self) -> Vec<(&'static Rule, &'static Row, &'static str)> {
@@ -264,77 +258,16 @@ impl Report {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReportJson<'a> {
-    steps: Vec<StepJson<'a>>,
-    revisions: Vec<&'static str>,
-    tried: Vec<&'static str>,
-    findings: Vec<FindingJson<'a>>,
-    departures: Vec<DepartureJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_early: Option<String>,
-    kept: Vec<&'static str>,
-    not_tried: Vec<NotTriedJson>,
-}
-
-#[derive(Serialize)]
-struct StepJson<'a> {
-    step: &'static str,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    took: Option<String>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    says: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quoted: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct FindingJson<'a> {
-    id: &'static str,
-    level: Level,
-    requirement: &'static str,
-    /// Whether `--allow` names it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    allowed: bool,
-    revisions: Vec<&'static str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    sent: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    came: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    places: &'a [String],
-    wanted: &'static str,
-}
-
-#[derive(Serialize)]
-struct DepartureJson<'a> {
-    revision: &'static str,
-    sent: &'a str,
-    came: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    stderr: &'a [String],
-}
-
-#[derive(Serialize)]
-struct NotTriedJson {
-    id: &'static str,
-    why: &'static str,
-}
-
 impl Step {
-    fn json(&self) -> StepJson<'_> {
-        StepJson {
-            step: self.name,
-            state: self.state.as_str(),
-            took: self.took.map(|took| magnitude(took).as_str().to_owned()),
-            says: self.says.as_str().trim_end_matches(':'),
-            quoted: self.quoted.as_ref().map(PeerText::raw),
-            advice: self.advice.as_ref().map(Words::as_str),
-        }
+    fn json(&self) -> Value {
+        json!({
+            "step": self.name,
+            "state": self.state.as_str(),
+            "took": self.took.map(|took| magnitude(took).as_str().to_owned()),
+            "says": self.says.as_str().trim_end_matches(':'),
+            "quoted": self.quoted.as_ref().map(PeerText::raw),
+            "advice": self.advice.as_ref().map(Words::as_str),
+        })
     }
 
     fn put(&self, page: &mut Page) {
@@ -375,13 +308,13 @@ impl State {
 }
 
 impl Departure {
-    fn json(&self) -> DepartureJson<'_> {
-        DepartureJson {
-            revision: self.revision.as_str(),
-            sent: &self.sent,
-            came: &self.came,
-            stderr: &self.stderr,
-        }
+    fn json(&self) -> Value {
+        json!({
+            "revision": self.revision.as_str(),
+            "sent": self.sent,
+            "came": self.came,
+            "stderr": self.stderr,
+        })
     }
 
     fn put(&self, page: &mut Page) {
@@ -396,18 +329,18 @@ impl Departure {
 }
 
 impl Finding {
-    fn json(&self, measure: &Measure) -> FindingJson<'_> {
-        FindingJson {
-            id: self.row.id,
-            level: self.row.level,
-            requirement: self.rule.says,
-            allowed: measure.allows(self),
-            revisions: names(&self.revisions),
-            sent: &self.sent,
-            came: &self.came,
-            places: &self.places,
-            wanted: self.wanted,
-        }
+    fn json(&self, measure: &Measure) -> Value {
+        json!({
+            "id": self.row.id,
+            "level": self.row.level.as_str(),
+            "requirement": self.rule.says,
+            "allowed": measure.allows(self),
+            "revisions": names(&self.revisions),
+            "sent": self.sent,
+            "came": self.came,
+            "places": self.places,
+            "wanted": self.wanted,
+        })
     }
 
     fn put(&self, page: &mut Page, measure: &Measure) {

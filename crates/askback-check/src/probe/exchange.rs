@@ -1,12 +1,13 @@
 //! Exchanges with a server: something that is sent, and all that comes back.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use askback_core::{
     http::params::HeaderAnnotations,
     json,
     protocol::{RawObject, Schema},
 };
+use http::{HeaderMap, header::CONTENT_TYPE};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::fault::{Fault, is_same_text};
@@ -65,12 +66,8 @@ pub struct Exchange {
 pub struct Reply {
     /// The status over HTTP.
     pub status: Option<u16>,
-    /// The media type over HTTP.
-    pub media: Option<String>,
-    /// The session that the response began.
-    pub session: Option<String>,
-    /// The other headers that are looked at, with names in small letters.
-    pub headers: Vec<(&'static str, String)>,
+    /// The headers of the response over HTTP.
+    pub headers: HeaderMap,
     /// The bytes of the messages, or of the body over HTTP, that were read.
     pub bytes: usize,
     /// The answer: over HTTP any, otherwise that of the id.
@@ -198,12 +195,16 @@ impl Reply {
         self.error()?["code"].as_i64()
     }
 
-    /// A header of the response, by its name in small letters.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        headers
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| value.as_str())
+    /// A header of the response.
+    pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        let value = self.headers.get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()))
+    }
+
+    /// The media type over HTTP, in small letters.
+    pub fn media(&self) -> String {
+        let media = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
+        media.to_ascii_lowercase()
     }
 
     /// Whether the server went away instead of answering.
@@ -236,7 +237,7 @@ impl Reply {
     pub fn shown(&self) -> String {
         let mut parts = Vec::new();
         if let Some(status) = self.status {
-            parts.push(match &self.media {
+            parts.push(match self.header(CONTENT_TYPE.as_str()) {
                 Some(media) => format!("HTTP {status}, {media}"),
                 None => format!("HTTP {status}"),
             });

@@ -10,22 +10,14 @@ use askback_core::{
 use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri,
-    header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT, WWW_AUTHENTICATE},
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
 };
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::{Bounds, End, Reply, Sent, Verb, Wait};
-
-/// The headers of a response that are kept.
-const KEPT: [HeaderName; 4] = [
-    ALLOW,
-    LOCATION,
-    WWW_AUTHENTICATE,
-    HeaderName::from_static("x-accel-buffering"),
-];
 
 /// How long a stream is read in which nothing is waited for.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -142,7 +134,8 @@ impl Address {
             Err(Unanswered::Unreachable(why)) => return End::Unreachable(why),
             Err(why) => return End::Closed(why.to_string()),
         };
-        head(&response, reply);
+        reply.status = Some(response.status().as_u16());
+        reply.headers = response.headers().clone();
         let media = response.headers().get(CONTENT_TYPE);
         let is_stream =
             media.and_then(|media| Media::of(media.as_bytes())) == Some(Media::EventStream);
@@ -258,28 +251,6 @@ impl Address {
         *request.uri_mut() = self.0.uri.clone();
         *request.headers_mut() = all;
         Ok(request)
-    }
-}
-
-/// Reads the head of a response.
-fn head<B>(response: &Response<B>, reply: &mut Reply) {
-    let text = |name: &HeaderName| {
-        let value = response.headers().get(name)?;
-        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
-    reply.status = Some(response.status().as_u16());
-    reply.media = text(&CONTENT_TYPE);
-    reply.session = text(&HeaderName::from_static("mcp-session-id"));
-    for name in KEPT {
-        let known = match name {
-            ALLOW => "allow",
-            LOCATION => "location",
-            WWW_AUTHENTICATE => "www-authenticate",
-            _ => "x-accel-buffering",
-        };
-        reply
-            .headers
-            .extend(text(&name).map(|value| (known, value)));
     }
 }
 

@@ -11,7 +11,7 @@ mod message;
 mod patience;
 mod stdio;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use askback::Revision;
 use askback::transport::WireEvent;
@@ -128,6 +128,9 @@ pub struct Closed {
 /// The most lines that are kept of a server's standard error, and of its noise.
 pub(crate) const LINES: usize = 32;
 
+/// The header that names a session.
+const SESSION_ID: &str = "mcp-session-id";
+
 /// How often in a row a server may be silent before it is given up.
 const SILENT: u32 = 3;
 
@@ -224,7 +227,8 @@ impl Probe {
         let id = self.next_id();
         let message = message::request(&id, "initialize", Some(params));
         let exchange = self.send(Sent::message(&message, Wait::For(id))).await;
-        self.session = exchange.reply.session.clone();
+        let session = exchange.reply.header(SESSION_ID);
+        self.session = session.map(Cow::into_owned);
         self.is_open = exchange.reply.result().is_some();
         exchange
     }
@@ -338,7 +342,7 @@ impl Probe {
             headers.push(("mcp-protocol-version".to_owned(), version));
         }
         if let Some(session) = &self.session {
-            headers.push(("mcp-session-id".to_owned(), session.clone()));
+            headers.push((SESSION_ID.to_owned(), session.clone()));
         }
         if is_modern {
             headers.extend(message::mirrored(&sent.body));
@@ -366,7 +370,7 @@ impl Probe {
             }
             Wire::Address(address) => {
                 if let Some(session) = self.session {
-                    let headers = [("mcp-session-id".to_owned(), session)];
+                    let headers = [(SESSION_ID.to_owned(), session)];
                     let sent = Sent::bare(Verb::Delete);
                     // A server that keeps its sessions may.
                     address

@@ -1,6 +1,6 @@
 //! The way to an address: its name, a connection, TLS, and what answers there.
 
-use std::{io, net::IpAddr, time::Duration};
+use std::{borrow::Cow, io, net::IpAddr, time::Duration};
 
 use askback::Revision;
 use askback_core::jsonrpc::METHOD_NOT_FOUND;
@@ -217,7 +217,7 @@ fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
         return Reached::Unauthorized(Box::new(reply));
     }
     if (300..400).contains(&status) {
-        let to = reply.header("location").map(str::to_owned);
+        let to = reply.header("location").map(Cow::into_owned);
         let says = words!("it redirects (HTTP status {}), to:", status);
         report.fail(
             name,

@@ -89,7 +89,7 @@ async fn documents(
         advice: "See the settings of this machine.",
     })?;
     let header = refusal.header("www-authenticate").unwrap_or_default();
-    let challenges = Challenge::parse(header).map_err(|error| Useless {
+    let challenges = Challenge::parse(&header).map_err(|error| Useless {
         says: "its `WWW-Authenticate` cannot be read:".into(),
         detail: Some(format!("{error}\n{header}")),
         advice: "The server should send `Bearer resource_metadata=\"…\"`.",

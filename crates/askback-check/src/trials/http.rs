@@ -43,10 +43,10 @@ impl Trials<'_> {
 
     async fn media(&mut self, talk: &mut Conversation) {
         let seen = self.probed(talk, |sent| sent).await;
-        let media = seen.reply.media.clone().unwrap_or_default();
+        let media = seen.reply.media();
         let is_known = ["application/json", "text/event-stream"]
             .into_iter()
-            .any(|known| media.to_ascii_lowercase().starts_with(known));
+            .any(|known| media.starts_with(known));
         self.ledger.judge(MEDIA, is_known, &seen);
     }
 
@@ -106,15 +106,14 @@ impl Trials<'_> {
         self.ledger.judge(MODERN_GET, is_405, &seen);
         let sent = |sent: Sent| sent.header("mcp-session-id", Some("askback"));
         let seen = self.probed(talk, sent).await;
-        let is_none = seen.reply.session.is_none();
+        let is_none = seen.reply.header("mcp-session-id").is_none();
         self.ledger.judge(MODERN_SESSION, is_none, &seen);
     }
 
     async fn session(&mut self, mut talk: Conversation) {
         let seen = talk.probe.send(Sent::bare(Verb::Get)).await;
-        let media = seen.reply.media.clone().unwrap_or_default();
-        let is_stream = seen.reply.status == Some(200)
-            && media.to_ascii_lowercase().starts_with("text/event-stream");
+        let media = seen.reply.media();
+        let is_stream = seen.reply.status == Some(200) && media.starts_with("text/event-stream");
         let is_right = is_stream || seen.reply.status == Some(405);
         self.ledger.judge(GET_STREAM, is_right, &seen);
         let seen = self

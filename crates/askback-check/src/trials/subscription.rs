@@ -45,9 +45,8 @@ impl Trials<'_> {
         };
         let is_quiet = seen.reply.notifications.iter().all(is_asked_for);
         self.ledger.judge(UNREQUESTED, is_quiet, &seen);
-        let is_stream = seen.reply.media.as_deref().unwrap_or_default();
-        if is_stream.starts_with("text/event-stream") {
-            let is_unbuffered = seen.reply.header("x-accel-buffering") == Some("no");
+        if seen.reply.media().starts_with("text/event-stream") {
+            let is_unbuffered = seen.reply.header("x-accel-buffering").as_deref() == Some("no");
             self.ledger.judge(STREAM_BUFFERING, is_unbuffered, &seen);
         }
         talk.probe.close().await;
