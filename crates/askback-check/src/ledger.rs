@@ -35,9 +35,9 @@ pub struct Ledger {
 pub struct Departure {
     /// The revision that was tried.
     pub revision: Revision,
-    /// What was sent last.
+    /// The last message sent.
     pub sent: String,
-    /// What came last.
+    /// The last message received.
     pub came: String,
     /// The last lines that it wrote to its standard error.
     pub stderr: Vec<String>,
@@ -60,9 +60,9 @@ pub struct Finding {
     pub row: &'static Row,
     /// The revisions in which it is broken.
     pub revisions: BTreeSet<Revision>,
-    /// What was sent, the first time.
+    /// The message that was sent, the first time.
     pub sent: String,
-    /// What came, the first time.
+    /// The reply, the first time.
     pub came: String,
     /// The entries of lists that break it.
     pub places: Vec<String>,
@@ -133,7 +133,7 @@ impl Ledger {
         self.put(rule, is_kept, rule.wanted, came);
     }
 
-    /// Notes the places that break a rule; it is kept if there are none.
+    /// Notes the places that break a rule; without places it is kept.
     pub(crate) fn judge_places(&mut self, rule: Rule, places: Vec<String>) {
         self.put(rule, places.is_empty(), rule.wanted, || {
             (String::new(), String::new(), places)

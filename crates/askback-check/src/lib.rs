@@ -39,7 +39,7 @@ pub struct NamedTool {
     pub arguments: Map<String, Value>,
 }
 
-/// A stage of a check, of which the user is told.
+/// A stage of a check, for progress messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The server is asked whether it speaks a revision.
@@ -63,7 +63,7 @@ pub struct Scope {
     pub lapse: Option<Duration>,
 }
 
-/// What the user named and the server does not have.
+/// A name from the user that the server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misnamed {
     /// The server speaks these revisions, and not the one that was wanted.
@@ -174,8 +174,7 @@ fn speaks(revision: Revision, reply: &Reply) -> bool {
     }
 }
 
-/// Looks whether the server lists each of these tools in one of its revisions. A list that cannot be read to its end may hold
-/// any.
+/// Checks that the server lists each of these tools in some revision. A list that cannot be read to its end may hold any.
 async fn find(
     tools: &[NamedTool],
     way: &Way,

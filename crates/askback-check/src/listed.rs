@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::{ledger::Ledger, rules::*};
 
-/// What a server lists, as it came.
+/// The lists of a server, as they came.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     pub(crate) tools: Vec<Value>,
@@ -86,7 +86,7 @@ const MODEL_NAME_LEN: usize = 64;
 /// The most work for one schema.
 const SCHEMA_WORK: usize = 64_000;
 
-/// The work for a part, beside the bytes of its place.
+/// The work for a part, in addition to the bytes of its place.
 const PART_WORK: usize = 16;
 
 /// The most schemas around a part.

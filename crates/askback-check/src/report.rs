@@ -25,7 +25,7 @@ const PLACES: usize = 8;
 /// How wide the names of steps are.
 const NAMES: usize = 14;
 
-/// What is known of a server.
+/// The findings about a server.
 #[derive(Debug)]
 pub struct Report {
     /// The steps that a client takes, in order.
@@ -138,7 +138,7 @@ impl Report {
         &mut self.steps[last]
     }
 
-    /// Quotes something beside the last step.
+    /// Quotes something next to the last step.
     pub(crate) fn quote(&mut self, text: impl Into<PeerText>) {
         if let Some(step) = self.steps.last_mut() {
             step.quoted = Some(text.into());

@@ -1,7 +1,7 @@
 //! The rules that a server is held to.
 //!
-//! A rule of the specification has the id of its row in `docs/requirements/`; a test compares the two. Its text is ours. A rule
-//! of ours has a name in small letters.
+//! A rule of the specification has the id of its row in `docs/requirements/`; a test compares the two. Its text is ours. Our own
+//! rules have names in small letters.
 
 use askback::Revision::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
@@ -21,7 +21,7 @@ pub struct Rule {
 /// A rule in some revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The id of the requirement, or the name of a rule of ours.
+    /// The id of the requirement, or the name of our own rule.
     pub id: &'static str,
     /// How much it matters.
     pub level: Level,
@@ -441,7 +441,7 @@ rules! {
     BAD_VERSION_HEADER Http ["HT25-38" Must V2025_06_18..=V2025_11_25]
         "An unknown version in the header is answered with 400."
         "the status 400";
-    // Rules of ours. A lint names a client that fails, with its version and where it was reported.
+    // Our own rules. A lint names a client that fails, with its version and the report.
     ENTRY_SHAPE Any ["entry-shape" Must V2024_11_05..=V2026_07_28]
         "The members of what is listed have the types of the schema of the protocol."
         "these members, with these types";
@@ -480,5 +480,5 @@ rules! {
         "https:, since others can read what is sent otherwise";
     OLD_ASKING Any ["asks-in-older" Lint V2024_11_05..=V2026_07_28]
         "The server can ask in the newest revision that it speaks."
-        "a call that failed in a newer revision works with --protocol 2025-11-25";
+        "questions in results; until then, --protocol 2025-11-25 works";
 }

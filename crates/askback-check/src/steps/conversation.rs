@@ -69,7 +69,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         })
         .on_event(move |event| match event {
             Event::ServerStderr(line) => keep(&mut lock(&on_event).stderr, line),
-            // What it says then is said again.
+            // It repeats its output.
             Event::StartedOver(_) => *lock(&on_event) = Heard::default(),
             _ => {}
         });

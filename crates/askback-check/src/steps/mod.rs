@@ -1,6 +1,6 @@
 //! The steps that a client takes to use a server. The first that fails says what to do.
 //!
-//! Signs nobody in, and calls no tool.
+//! Never signs in, and calls no tool.
 
 pub(crate) mod address;
 mod authorization;
@@ -30,7 +30,7 @@ const TO_ADDRESS: [&str; 7] = [
     "lists",
 ];
 
-/// Takes the steps, in this revision if there is one.
+/// Takes the steps, in the revision `only` if it is given.
 pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     match way {
         Way::Start(program) => {

@@ -141,7 +141,7 @@ impl Trials<'_> {
         self.ledger.judge(EXTRA_RESPONSES, is_ignored, &seen);
     }
 
-    /// Sends the state where it does not belong.
+    /// Sends the state with other requests than its own.
     async fn misuse_state(
         &mut self,
         talk: &mut Conversation,

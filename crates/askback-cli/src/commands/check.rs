@@ -43,29 +43,29 @@ const MAX_LAPSE: u64 = 60 * 60;
 /// How often that time is waited for at most, once for each call that asks.
 const MAX_LAPSES: u32 = 16;
 
+/// The options of a target and of a sign-in that have no use here.
+const UNUSED: [&str; 5] = [
+    "name",
+    "callback_port",
+    "scope",
+    "client_issuer",
+    "client_secret_file",
+];
+
 const AFTER: &str = "\
 Examples:
   askback check server.py
   askback check --tool book city=Rome --url https://example.com/mcp
 
-No tool is called that may change something, except those that --tool names; their questions are declined. Signs \
-nobody in.
+No tool is called that may change something, except those that --tool names; their questions are declined. Never \
+signs in.
 
 Exit codes: 0 no fault, 1 a step failed, or a MUST is broken that --allow does not name, 2 usage, 4 the server does not \
 speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
 
 /// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = AFTER, disable_help_flag = true)]
-#[command(
-    mut_arg("name", hidden),
-    mut_arg("callback_port", hidden),
-    mut_arg("scope", hidden)
-)]
-#[command(
-    mut_arg("client_issuer", hidden),
-    mut_arg("client_secret_file", hidden)
-)]
+#[command(after_help = AFTER, disable_help_flag = true, mut_args(hide_unused))]
 pub struct CheckArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
@@ -106,9 +106,10 @@ pub struct CheckArgs {
     probe: ProbeArgs,
 }
 
-/// Hides an option that has no use here.
-fn hidden(option: clap::Arg) -> clap::Arg {
-    option.hide(true)
+/// Hides options of other commands that have no use here.
+fn hide_unused(option: clap::Arg) -> clap::Arg {
+    let is_unused = UNUSED.contains(&option.get_id().as_str());
+    option.hide(is_unused)
 }
 
 /// Runs the command.
