@@ -56,9 +56,9 @@ enum Command {
     Serve(serve::ServeArgs),
     #[command(hide = true)]
     Open(open::OpenArgs),
-    /// Show the help of a command or topic: sign-in, models, answers, exit-codes
+    /// Show the help of a command or topic: sign-in, models, answers, suite, exit-codes
     Help {
-        /// A command, or sign-in, models, answers, exit-codes
+        /// A command, or sign-in, models, answers, suite, exit-codes
         topic: Option<String>,
     },
     #[command(hide = true)]
@@ -119,6 +119,7 @@ fn print_help(topic: Option<&str>) -> Result<(), Error> {
         Some("sign-in") => options(SignInArgs::augment_args),
         Some("models") => options(ModelArgs::augment_args),
         Some("answers") => return Ok(out::print_text(call::ANSWERS.into())?),
+        Some("suite") => return Ok(out::print_text(test::SUITE.into())?),
         Some("exit-codes") => return Ok(out::print_text(call::EXIT_CODES.into())?),
         Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
             Error::usage(words!("there is no command `{}`", given(name)))

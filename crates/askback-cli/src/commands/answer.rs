@@ -35,7 +35,9 @@ use crate::{
 };
 
 const AFTER: &str = "\
-Example: askback answer k3f size=large
+Examples:
+  askback answer
+  askback answer k3f size=large
 
 askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
 with it, and prints the result, or the next question with an id of its own.

@@ -43,15 +43,6 @@ const MAX_LAPSE: u64 = 60 * 60;
 /// How often that time is waited for at most, once for each call that asks.
 const MAX_LAPSES: u32 = 16;
 
-/// The options of a target and of a sign-in that have no use here.
-const UNUSED: [&str; 5] = [
-    "name",
-    "callback_port",
-    "scope",
-    "client_issuer",
-    "client_secret_file",
-];
-
 const AFTER: &str = "\
 Examples:
   askback check server.py
@@ -65,7 +56,7 @@ speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
 
 /// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = AFTER, disable_help_flag = true, mut_args(hide_unused))]
+#[command(after_help = AFTER)]
 pub struct CheckArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
@@ -99,17 +90,8 @@ pub struct CheckArgs {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print help
-    #[arg(short, long, action = clap::ArgAction::HelpShort)]
-    help: Option<bool>,
     #[command(flatten)]
     probe: ProbeArgs,
-}
-
-/// Hides options of other commands that have no use here.
-fn hide_unused(option: clap::Arg) -> clap::Arg {
-    let is_unused = UNUSED.contains(&option.get_id().as_str());
-    option.hide(is_unused)
 }
 
 /// Runs the command.

@@ -24,7 +24,6 @@ use crate::{
 /// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
 /// whatever it is; its end leaves, and cancels a question that is open.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Example: askback server.py")]
 pub struct OpenArgs {
     /// The server: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]

@@ -33,7 +33,10 @@ use crate::{
 /// Files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, Goose and VS Code are looked for,
 /// beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
 #[derive(Debug, Clone, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  askback servers import --from claude-code\n  askback servers sign-out https://example.com/mcp"
+)]
 pub struct ServersArgs {
     /// Print them as JSON
     #[arg(long)]

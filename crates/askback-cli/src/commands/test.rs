@@ -26,25 +26,22 @@ use crate::{
 };
 
 /// The format of a suite.
-const SUITE: &str = "\
-Example: askback test suite.yaml
-
-A suite:
-  server:
-    command: [my-server, --its-option]   # or url: …, or name: one of mcp.json
-  revisions: all                         # or a list; else the newest that both sides have
-  cases:
-    - name: books a holiday
-      call: book_holiday                 # or prompt, read, complete, list
-      arguments: {destination: Barcelona}
-      answers:                           # as in a file of --answers
-        - when: {key: wishes}
-          accept: {confirm_booking: true}
-      expect:
-        text: {contains: Barcelona}      # or equals, matches, length, present, not
-        structured: {/total: 3000}       # by JSON pointer
-        questions: [{key: wishes}]
-        under: 10s
+pub const SUITE: &str = "\
+server:
+  command: [my-server, --its-option]   # or url: …, or name: one of mcp.json
+revisions: all                         # or a list; else the newest that both sides have
+cases:
+  - name: books a holiday
+    call: book_holiday                 # or prompt, read, complete, list
+    arguments: {destination: Barcelona}
+    answers:                           # as in a file of --answers
+      - when: {key: wishes}
+        accept: {confirm_booking: true}
+    expect:
+      text: {contains: Barcelona}      # or equals, matches, length, present, not
+      structured: {/total: 3000}       # by JSON pointer
+      questions: [{key: wishes}]
+      under: 10s
 
 A path begins in the folder of the suite, and the server is started there.";
 
@@ -57,7 +54,9 @@ A path begins in the folder of the suite, and the server is started there.";
 /// Exit codes: 0 all cases passed, 1 a case failed, 2 usage, 4 the server could not be reached or
 /// went away in a case, 5 sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = SUITE)]
+#[command(
+    after_help = "`askback help suite` shows the format of a suite.\n\nExamples:\n  askback test suite.yaml\n  askback test suite.yaml --format junit --output report.xml -- python3 server.py"
+)]
 pub struct TestArgs {
     /// The suite, YAML or JSON
     suite: PathBuf,

@@ -26,7 +26,9 @@ const MOST_CHANGES: i64 = 1_000_000;
 /// It goes on until Ctrl-C (exit code 130) or --count. A note on the standard error says what is
 /// watched, and what the server does not tell of; if that is everything, the command ends with 2.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Example: askback watch server.py --lists")]
+#[command(
+    after_help = "Examples:\n  askback watch server.py --lists\n  askback watch file:///notes.txt --url https://example.com/mcp"
+)]
 pub struct WatchArgs {
     /// The resources to watch; without any, the lists of tools, prompts and resources
     #[arg(value_name = "URI")]
