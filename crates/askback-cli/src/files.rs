@@ -8,6 +8,7 @@ use std::{
     fs,
     future::pending,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +19,7 @@ use askback_host::{
 use glob::Pattern;
 use notify::{
     Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
-    event::{CreateKind, RemoveKind},
+    event::{ModifyKind, RemoveKind},
 };
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
@@ -61,8 +62,8 @@ pub struct WatchedFiles {
     repeats: u32,
     /// Files that changed at each start: they start the server no more.
     aside: BTreeSet<PathBuf>,
-    /// It watches as long as it lives.
-    _watcher: RecommendedWatcher,
+    scope: Arc<Scope>,
+    watcher: RecommendedWatcher,
 }
 
 /// The files that have changed.
@@ -86,7 +87,7 @@ impl WatchedFiles {
     ///
     /// # Errors
     ///
-    /// A usage error for a path at which nothing is, for a glob that is none, and if the system cannot watch so many.
+    /// A usage error if nothing is at a path, a glob is invalid, or the system cannot watch so many folders.
     pub fn new(paths: &[PathBuf], ignored: &[String]) -> Result<Self, Error> {
         let ignored = ignored.iter().map(|glob| {
             Pattern::new(glob).map_err(|error| {
@@ -98,39 +99,70 @@ impl WatchedFiles {
             roots: paths.iter().map(real).collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
         };
-        let roots = scope.roots.clone();
+        let scope = Arc::new(scope);
+        let seen = Arc::clone(&scope);
         let (sender, paths) = unbounded_channel();
         let tell = move |event: notify::Result<Event>| {
             let Ok(event) = event else { return };
             for path in event.paths {
-                if scope.counts(event.kind, &path) {
-                    // Nobody may be left to tell.
+                if seen.counts(event.kind, &path) {
+                    // The conversation may be over.
                     let _ = sender.send(path);
                 }
             }
         };
         let config = Config::default().with_follow_symlinks(false);
-        let mut watcher =
-            RecommendedWatcher::new(tell, config).map_err(|error| unwatched(&error))?;
-        for root in &roots {
-            // An editor may put another file in the place of this one, so its folder is watched.
-            let (path, mode) = match root.parent() {
-                Some(folder) if !root.is_dir() => (folder, RecursiveMode::NonRecursive),
-                _ => (&**root, RecursiveMode::Recursive),
-            };
-            watcher
-                .watch(path, mode)
-                .map_err(|error| unwatched(&error))?;
-        }
-        Ok(Self {
+        let watcher = RecommendedWatcher::new(tell, config).map_err(|error| unwatched(&error))?;
+        let mut files = Self {
             paths,
             changed: BTreeSet::new(),
             started: None,
             last: Vec::new(),
             repeats: 0,
             aside: BTreeSet::new(),
-            _watcher: watcher,
-        })
+            scope: Arc::clone(&scope),
+            watcher,
+        };
+        for root in &scope.roots {
+            let watched = match root.parent() {
+                // An editor may put another file in the place of this one, so its folder is watched.
+                Some(folder) if !root.is_dir() => {
+                    files.watcher.watch(folder, RecursiveMode::NonRecursive)
+                }
+                _ => files.enter(root, true, &mut BTreeSet::new()),
+            };
+            watched.map_err(|error| unwatched(&error))?;
+        }
+        Ok(files)
+    }
+
+    /// Watches a folder and the folders in it, and finds the watched files there.
+    ///
+    /// Linux watches one folder at a time, so that those passed over cost nothing. Other systems watch the whole tree of a
+    /// root.
+    fn enter(
+        &mut self,
+        folder: &Path,
+        is_root: bool,
+        found: &mut BTreeSet<PathBuf>,
+    ) -> notify::Result<()> {
+        match cfg!(target_os = "linux") {
+            true => self.watcher.watch(folder, RecursiveMode::NonRecursive)?,
+            false if is_root => self.watcher.watch(folder, RecursiveMode::Recursive)?,
+            false => {}
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            // A link is not followed, so that none leads in a circle.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && self.scope.enters(&path) => {
+                    self.enter(&path, false, found)?;
+                }
+                Ok(kind) if kind.is_file() && self.scope.covers(&path) => drop(found.insert(path)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Takes note that the server was started again, and has made the last call.
@@ -151,6 +183,12 @@ impl WatchedFiles {
                 false => timeout(QUIET, self.paths.recv()).await,
             };
             match next {
+                Ok(Some(path)) if path.is_dir() => {
+                    let mut changed = std::mem::take(&mut self.changed);
+                    // A folder may be gone again.
+                    let _ = self.enter(&path, false, &mut changed);
+                    self.changed = changed;
+                }
                 Ok(Some(path)) => drop(self.changed.insert(path)),
                 Ok(None) => return pending().await,
                 Err(_) => {
@@ -183,15 +221,29 @@ impl WatchedFiles {
 }
 
 impl Scope {
-    /// Whether an event at a path is a change of a watched file. What changes in a folder is told of the files in it.
+    /// Whether an event at a path is a change of a watched file, or a new folder of such files.
     fn counts(&self, kind: EventKind, path: &Path) -> bool {
-        let is_change = match kind {
-            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => false,
-            EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(_) => !path.is_dir(),
+        match kind {
+            EventKind::Remove(RemoveKind::Folder) => false,
+            EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)) if path.is_dir() => {
+                self.enters(path)
+            }
+            EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(_) => {
+                !path.is_dir() && self.covers(path)
+            }
             _ => false,
-        };
+        }
+    }
+
+    /// Whether the files in a folder are watched.
+    fn enters(&self, folder: &Path) -> bool {
+        self.covers(&folder.join("file"))
+    }
+
+    /// Whether a file is watched.
+    fn covers(&self, path: &Path) -> bool {
         let mut inside = self.roots.iter().flat_map(|root| path.strip_prefix(root));
-        is_change && inside.any(|inside| self.takes(inside))
+        inside.any(|inside| self.takes(inside))
     }
 
     /// Whether the file at a path within a root is watched.
@@ -265,7 +317,7 @@ mod tests {
                 roots: vec!["/project".into()],
                 ignored: globs.collect(),
             };
-            let write = EventKind::Modify(notify::event::ModifyKind::Any);
+            let write = EventKind::Modify(ModifyKind::Any);
             let path = Path::new("/project").join(path);
             assert_eq!(scope.counts(write, &path), is_taken, "{}", path.display());
             let open = EventKind::Access(notify::event::AccessKind::Any);
@@ -299,7 +351,7 @@ mod tests {
         let globs = ["*.log".to_owned()];
         let mut files =
             WatchedFiles::new(std::slice::from_ref(&folder), &globs).expect("it is there");
-        // The change that is noticed next, after others that are none.
+        // The next report: what is ignored is not in it.
         let noticed = async |files: &mut WatchedFiles| {
             let changed = files.changed().await;
             let names = changed.paths.iter().map(|path| {
@@ -318,7 +370,7 @@ mod tests {
         assert_eq!(noticed(&mut files).await, "src/new.rs");
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert_eq!(noticed(&mut files).await, "src/new.rs");
-        // What this process writes is no change; what another one writes over it is one.
+        // A write of this process does not count; a later write of another process does.
         let trace = private_file::create(&folder.join("src/../trace.jsonl"));
         let mut trace = trace.expect("the folder is ours");
         trace.write_all(b"a message").expect("it is ours");
@@ -337,6 +389,13 @@ mod tests {
         }
         let changed = files.changed().await.words().to_string();
         assert!(changed.ends_with("a.rs and 2 more"), "{changed}");
+        // A folder that comes with its files, such as one of another branch.
+        fs::create_dir_all(folder.join("target/new/inner")).expect("it is ours");
+        write("target/new/inner/x.rs", "one");
+        fs::rename(folder.join("target/new"), folder.join("new")).expect("it is ours");
+        assert_eq!(noticed(&mut files).await, "new/inner/x.rs");
+        write("new/inner/y.rs", "one");
+        assert_eq!(noticed(&mut files).await, "new/inner/y.rs");
         fs::remove_dir_all(&folder).expect("it is ours");
         let error = WatchedFiles::new(&[folder], &[]).expect_err("it is gone");
         assert!(error.message.as_str().ends_with("nothing is there"));
