@@ -23,9 +23,7 @@ use crate::{
 
 /// Open any MCP server, answer what it asks
 ///
-/// Its prompts are slash commands; /help lists the others. Lines are read from the standard input,
-/// whatever it is; its end leaves, and cancels a question that is open. Without any word: a
-/// demonstration, with a travel agency to book a holiday at.
+/// In a conversation, /help lists the commands. Without any word: a demonstration.
 #[derive(Debug, Parser)]
 #[command(
     name = "askback",

@@ -262,7 +262,8 @@ fn parts(template: &str) -> Option<Vec<Part>> {
         let apart = !text.is_empty() || parts.is_empty();
         let known =
             |part: &Part| matches!(part, Part::Variable { name: known, .. } if known == name);
-        let legal = !name.is_empty() && name.chars().all(simple);
+        // A dot in front is an operator.
+        let legal = !name.is_empty() && !name.starts_with('.') && name.chars().all(simple);
         if !is_literal(text) || !legal || !apart || parts.iter().any(known) {
             return None;
         }

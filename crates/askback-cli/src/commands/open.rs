@@ -34,7 +34,7 @@ pub struct OpenArgs {
     /// Open all servers of the file that are not disabled
     #[arg(long, conflicts_with_all = ["target", "server", "url", "command", "name"])]
     all: bool,
-    /// Start the server again when a file changes, and make the last call again
+    /// Start the server again when a file changes, and call again
     #[arg(long)]
     watch: bool,
     /// Watch these files and folders instead

@@ -106,6 +106,7 @@ fn what_can_be_expanded_but_not_matched_matches_nothing() {
         ("{a}/{a}", "x/x"),
         ("{a}/{+a}", "x/x"),
         ("{a:3}", "x"),
+        ("a{.b}", "a.x"),
     ] {
         let template = UriTemplate::parse(template).expect("a template");
         assert!(!template.can_match());
