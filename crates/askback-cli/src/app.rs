@@ -206,7 +206,7 @@ fn escape(error: &mut clap::Error) {
             ContextValue::Strings(words) => {
                 ContextValue::Strings(words.iter().map(|word| text::line(word)).collect())
             }
-            // A suggestion has styles of its own, which stay where there is nothing to escape.
+            // A suggestion has styles of its own, which stay if there is nothing to escape.
             ContextValue::StyledStrs(all) => {
                 let escaped = all.iter().map(|styled| {
                     let plain = styled.to_string();
@@ -228,7 +228,7 @@ fn escape(error: &mut clap::Error) {
 }
 
 impl Command {
-    /// Whether the result is to be JSON, and an error in its place, too.
+    /// Whether the result, or the error, is printed as JSON.
     fn is_json(&self) -> bool {
         match self {
             Self::List(args) => args.json,

@@ -126,7 +126,7 @@ async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> R
     Ok(())
 }
 
-/// The text of a resource: alone where nothing else was sent, since it may go to a file.
+/// The text of a resource: alone if nothing else was sent, since it may go to a file.
 fn text(result: &ReadResourceResult) -> PeerText {
     match &result.contents[..] {
         // A line end is written behind it in any case.

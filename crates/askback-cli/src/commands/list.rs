@@ -149,7 +149,7 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// A usage error if it is none.
+    /// A usage error for any other word.
     fn read(word: &str) -> Result<Self, Error> {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is no kind of list", given(word)));
@@ -175,7 +175,7 @@ struct Offers {
 }
 
 impl Offers {
-    /// Lists the offers of these kinds; all of them where none is named.
+    /// Lists the offers of these kinds; all of them if `wanted` is empty.
     async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
         let Session { client, host, .. } = session;
         let can = client.capabilities();
@@ -219,7 +219,7 @@ impl Offers {
     }
 }
 
-/// A list, if it is to be looked for. One that the server does not know is empty.
+/// A list, if `is_sought`. A list that the server does not know is empty.
 async fn list<T>(
     host: &mut Host,
     is_sought: bool,
@@ -234,7 +234,7 @@ async fn list<T>(
     }
 }
 
-/// What is known of a server, as far as it was wanted.
+/// The greeting and the offers of a server, as far as they were wanted.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Described {

@@ -171,7 +171,7 @@ pub(super) fn integer<'de, D: Deserializer<'de>, T: FromScalar>(
         .ok_or_else(|| de::Error::custom("expected an integer"))
 }
 
-/// Reads an integer that may be absent or `null`; nothing else may stand in its place.
+/// Reads an integer that may be absent or `null`; any other value is an error.
 pub(super) fn optional_integer<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -234,7 +234,7 @@ pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     Ok(entries.map(|entries| entries.into_iter().filter_map(readable).collect()))
 }
 
-/// Reads a list of texts, flags or numbers that only describes, without the entries that are none.
+/// Reads a list of texts, flags or numbers that only describes, without entries of another type.
 pub(super) fn scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
@@ -305,7 +305,7 @@ pub(super) struct Entries<T> {
     pub(super) left_out: Vec<LeftOutEntry>,
 }
 
-/// Entries of which nothing is to be left out; anything else is an error.
+/// Entries without a fault; a fault is an error.
 pub(super) struct RightEntries<T>(Vec<T>);
 
 impl<'de, T: ListEntry> Deserialize<'de> for RightEntries<T> {
@@ -452,7 +452,7 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// An object, or none if something else stands in its place.
+/// An object, or `None` for any other value.
 pub(super) struct ObjectOrNot<T>(pub(super) Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrNot<T> {

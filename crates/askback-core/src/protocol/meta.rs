@@ -1,4 +1,4 @@
-//! `_meta`: what travels beside the payload.
+//! `_meta`: members of a message next to its payload.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -66,7 +66,7 @@ pub trait HasMeta {
     /// The place of the `_meta`.
     fn meta_slot(&mut self) -> &mut Option<Box<Meta>>;
 
-    /// The `_meta`, to be written to; made if there is none.
+    /// The `_meta`, to be written to; created if absent.
     fn meta_mut(&mut self) -> &mut Meta {
         self.meta_slot().get_or_insert_default()
     }
@@ -151,7 +151,7 @@ impl Meta {
         self.extra.keys().try_for_each(|key| check_free(key))
     }
 
-    /// The key of the question this `_meta` belongs to, where a server of ours asks on a session:
+    /// The key of the question this `_meta` belongs to, if our server asks on a session:
     /// what `inputRequests` says by itself, a handshake revision says here.
     pub fn ask_key(&self) -> Option<&str> {
         self.extra.get(key::ASK_KEY).and_then(Value::as_str)
@@ -163,7 +163,7 @@ impl Meta {
             .insert(key::ASK_KEY.into(), Value::String(value.into()));
     }
 
-    /// A person's own words for declining, where a client of ours sends them along with the answer.
+    /// A person's own words for declining, if our client sends them with the answer.
     pub fn reason(&self) -> Option<&str> {
         self.extra.get(key::REASON).and_then(Value::as_str)
     }
@@ -206,7 +206,7 @@ impl Meta {
         *self == Self::default()
     }
 
-    /// This `_meta` as it stands in a message, absent if nothing is said.
+    /// This `_meta` as a member of a message, absent if it is empty.
     pub fn boxed(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }
@@ -322,7 +322,7 @@ pub(super) fn lenient<'de, D: Deserializer<'de>>(
     Ok(meta.map(|LenientMeta(meta)| meta))
 }
 
-/// A key, taken from the text where it can be: the reserved ones are long and read often.
+/// A key, borrowed from the text if possible: the reserved keys are long and read often.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
