@@ -15,8 +15,8 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, Keyed, LeftOutEntry, Meta, RawJson, RawObject,
-    Schema, TaskMetadata,
+    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
+    TaskMetadata,
     content::{Blocks, joined},
     lenient::{self, FromScalar, Scalar},
     meta::{self, HasMeta, has_meta},
@@ -111,22 +111,36 @@ pub struct ToolAnnotations {
 
 impl<'de> Deserialize<'de> for ToolAnnotations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let members = Keyed::<Scalar<'de>>::deserialize(deserializer)?;
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Members<'a> {
+            #[serde(borrow)]
+            title: Scalar<'a>,
+            #[serde(borrow)]
+            read_only_hint: Scalar<'a>,
+            #[serde(borrow)]
+            destructive_hint: Scalar<'a>,
+            #[serde(borrow)]
+            idempotent_hint: Scalar<'a>,
+            #[serde(borrow)]
+            open_world_hint: Scalar<'a>,
+        }
+        let members = Members::deserialize(deserializer)?;
         let mut wrong = Vec::new();
-        let mut hint = |name| {
-            let scalar = members.get(name)?;
-            let hint = bool::from_scalar(scalar.clone());
-            if hint.is_none() && *scalar != Scalar::Absent {
+        let mut hint = |name, scalar| match scalar {
+            Scalar::Absent => None,
+            Scalar::Flag(flag) => Some(flag),
+            _ => {
                 wrong.push(name);
+                None
             }
-            hint
         };
         Ok(Self {
-            read_only_hint: hint("readOnlyHint"),
-            destructive_hint: hint("destructiveHint"),
-            idempotent_hint: hint("idempotentHint"),
-            open_world_hint: hint("openWorldHint"),
-            title: members.get("title").cloned().and_then(String::from_scalar),
+            title: String::from_scalar(members.title),
+            read_only_hint: hint("readOnlyHint", members.read_only_hint),
+            destructive_hint: hint("destructiveHint", members.destructive_hint),
+            idempotent_hint: hint("idempotentHint", members.idempotent_hint),
+            open_world_hint: hint("openWorldHint", members.open_world_hint),
             wrong,
         })
     }
