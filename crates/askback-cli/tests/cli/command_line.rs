@@ -53,7 +53,7 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["list", "--all", "zoo", "--url", "http://a.example"],
         2,
-        "nothing can follow",
+        "zoo is no kind of list",
     );
     check(
         &["list", "tool", "--", "true"],
