@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use askback::protocol::Schema;
-use askback_core::http::params::{BadReason, HeaderAnnotations};
+use askback_core::{
+    http::params::{BadReason, HeaderAnnotations},
+    quote::clipped,
+};
 use serde_json::Value;
 use url::Url;
 
@@ -83,6 +86,12 @@ const RESOURCE: [Member; 11] = [
 /// The longest name of a tool that the APIs of models take.
 const MODEL_NAME_LEN: usize = 64;
 
+/// The longest name of an entry in a place, in bytes.
+const NAME_BYTES: usize = 128;
+
+/// The most places at which a rule about shapes is broken.
+const MAX_PLACES: usize = 1_000;
+
 /// The most work for one schema.
 const SCHEMA_WORK: usize = 64_000;
 
@@ -132,6 +141,9 @@ impl Lists {
                 faults(entry, members, &place, &mut places);
                 let arguments = entry["arguments"].as_array();
                 for argument in arguments.into_iter().flatten() {
+                    if places.len() >= MAX_PLACES {
+                        break;
+                    }
                     let place = format!("{place}: argument {}", name(argument));
                     faults(argument, &ARGUMENT, &place, &mut places);
                 }
@@ -271,7 +283,7 @@ impl Kind {
 fn name(entry: &Value) -> String {
     let mut names = ["name", "uri", "uriTemplate"].into_iter();
     let name = names.find_map(|member| entry[member].as_str());
-    name.unwrap_or_default().to_owned()
+    clipped(name.unwrap_or_default(), NAME_BYTES)
 }
 
 fn is_plain(name: &str, signs: &str) -> bool {
@@ -390,6 +402,11 @@ impl<'a> Walk<'a> {
     }
 
     fn follow(&mut self, reference: &'a str, place: &str) {
+        // Looking for it takes as long as it is.
+        let Some(left) = self.left.checked_sub(reference.len()) else {
+            return;
+        };
+        self.left = left;
         if self.followed.contains(&reference) || reference == "#" {
             return self.fault(SCHEMA_RECURSIVE, place);
         }

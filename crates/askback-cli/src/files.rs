@@ -40,6 +40,9 @@ const NEAR: Duration = Duration::from_secs(2);
 /// The most times on end for which such files start the server again.
 const MAX_REPEATS: u32 = 3;
 
+/// The most times the last call is made again before the person enters something.
+const MAX_CALLS: u32 = 5;
+
 /// The folders in which builds and packages are, beside those whose names begin with a dot.
 const PASSED_OVER: [&str; 6] = [
     "target",
@@ -60,6 +63,8 @@ pub struct WatchedFiles {
     started: Option<Instant>,
     last: Vec<PathBuf>,
     repeats: u32,
+    /// How often the last call was made again since the person entered something.
+    calls: u32,
     /// Files that changed at each start: they start the server no more.
     aside: BTreeSet<PathBuf>,
     scope: Arc<Scope>,
@@ -119,6 +124,7 @@ impl WatchedFiles {
             started: None,
             last: Vec::new(),
             repeats: 0,
+            calls: 0,
             aside: BTreeSet::new(),
             scope: Arc::clone(&scope),
             watcher,
@@ -175,6 +181,17 @@ impl WatchedFiles {
         (self.repeats, self.aside) = (0, BTreeSet::new());
     }
 
+    /// Whether the last call may be made once more without the person: what it does may write the files that are watched.
+    pub fn may_call_again(&mut self) -> bool {
+        self.calls = self.calls.saturating_add(1);
+        self.calls <= MAX_CALLS
+    }
+
+    /// Takes note that the person has entered something.
+    pub fn attended(&mut self) {
+        self.calls = 0;
+    }
+
     /// Waits until files have changed, and none has for a moment. What this process wrote is no change.
     pub async fn changed(&mut self) -> Changed {
         loop {
@@ -183,7 +200,7 @@ impl WatchedFiles {
                 false => timeout(QUIET, self.paths.recv()).await,
             };
             match next {
-                Ok(Some(path)) if path.is_dir() => {
+                Ok(Some(path)) if is_folder(&path) => {
                     let mut changed = std::mem::take(&mut self.changed);
                     // A folder may be gone again.
                     let _ = self.enter(&path, false, &mut changed);
@@ -220,16 +237,21 @@ impl WatchedFiles {
     }
 }
 
+/// Whether a folder is there. A link to one is not followed.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|it| it.is_dir())
+}
+
 impl Scope {
     /// Whether an event at a path is a change of a watched file, or a new folder of such files.
     fn counts(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Remove(RemoveKind::Folder) => false,
-            EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)) if path.is_dir() => {
+            EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)) if is_folder(path) => {
                 self.enters(path)
             }
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(_) => {
-                !path.is_dir() && self.covers(path)
+                !is_folder(path) && self.covers(path)
             }
             _ => false,
         }

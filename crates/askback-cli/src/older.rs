@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback::{client::Client, keys::state_dir};
-use askback_core::revision::Revision;
+use askback_core::{quote::clipped, revision::Revision};
 use askback_host::{text::Words, words};
 use serde::{Deserialize, Serialize};
 
@@ -67,10 +67,14 @@ struct OlderServer {
     since: u64,
 }
 
+/// The longest name and version of a server that are kept, in bytes.
+const CLAIMS_BYTES: usize = 256;
+
 /// The name and version in the greeting of a server.
 pub fn claims(client: &Client) -> Option<String> {
     let server = client.server_info()?;
-    Some(format!("{} {}", server.name, server.version))
+    let claims = format!("{} {}", server.name, server.version);
+    Some(clipped(&claims, CLAIMS_BYTES))
 }
 
 /// What is remembered of a server.

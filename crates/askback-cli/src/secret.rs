@@ -92,9 +92,6 @@ const RANDOM: usize = 32;
 /// The fewest characters of a token in a text that nothing else says to be secret.
 const TOKEN: usize = 16;
 
-/// The fewest characters of a hidden value whose first ones are shown, and how many these are.
-const BEGINNING: (usize, usize) = (12, 4);
-
 /// Whether a name is one that secrets have.
 pub fn is_name(name: &str) -> bool {
     let words = words(name);
@@ -151,40 +148,6 @@ pub fn after_scheme(text: &str) -> (&str, &str) {
         true => (scheme, rest),
         false => ("", text),
     }
-}
-
-/// What is shown of a value that may be a secret, by its name or by itself: its first characters and `…`. None if it is no
-/// secret, or may be more than a word.
-pub fn hidden(name: &str, value: &str) -> Option<String> {
-    let is_part = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?/:".contains(c);
-    let is_word = !value.is_empty() && !value.starts_with('-') && value.chars().all(is_part);
-    let seems = is_setting(name) || is_in(value, is_setting);
-    (is_word && seems).then(|| {
-        let (fewest, shown) = BEGINNING;
-        let shown = match value.chars().count() >= fewest {
-            true => shown,
-            false => 0,
-        };
-        value.chars().take(shown).chain(['…']).collect()
-    })
-}
-
-/// A URL with its host and path, and without the password of its user.
-pub fn without_password(url: &str) -> String {
-    // What could end the user for one reader and not for another is no password.
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._~%!+=,".contains(c);
-    let parts = url.split_once("://").and_then(|(scheme, rest)| {
-        let authority = rest.split(['/', '\\', '?', '#']).next()?;
-        let (user, host) = authority.rsplit_once('@')?;
-        let (user, password) = user.split_once(':')?;
-        let is_scheme = scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-        let is_password = !password.is_empty() && password.chars().all(is_part);
-        let path = rest.strip_prefix(authority)?;
-        (is_scheme && is_password).then(|| format!("{scheme}://{user}:***@{host}{path}"))
-    });
-    parts.unwrap_or_else(|| url.to_owned())
 }
 
 /// The words of a name in lower case: `clientSecret` and `CLIENT-SECRET` have two.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    iter,
     path::{self, Path, PathBuf},
 };
 
@@ -14,9 +13,7 @@ use askback_host::{
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::{
-    environment, error::Error, misplaced, name, private_file, secret, sign_in::SignInEntry,
-};
+use crate::{environment, error::Error, misplaced, name, private_file, sign_in::SignInEntry};
 
 /// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,8 +119,7 @@ impl Target {
         let file = self.file.as_deref().map(whole);
         let paths = [folder, file].map(Option::unwrap_or_default);
         let paths = paths.iter().map(|path| path.as_os_str().as_encoded_bytes());
-        let words = self.written.as_ref().unwrap_or(&self.reach).words();
-        let words = [self.name.clone(), words];
+        let words = [self.name.clone(), self.shown()];
         let mut digest = Sha256::new();
         for part in words.iter().map(String::as_bytes).chain(paths) {
             digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -180,45 +176,16 @@ impl Reach {
         Err(Error::usage(error).hint(hint))
     }
 
-    /// Returns the words that a person would type to reach it, safe to show. Of what may be a secret among them, the first
-    /// characters are shown.
+    /// Returns the words that a person would type to reach it, safe to show.
     pub fn shown(&self) -> String {
         match self {
             Self::Start(command) => command.shown(),
-            Self::Address(address) => address.shown(),
-        }
-    }
-
-    /// Returns the same words whole.
-    fn words(&self) -> String {
-        match self {
-            Self::Start(command) => {
-                let words = iter::once(&command.program).chain(&command.args);
-                let words = words.map(|word| text::line(&quoted(word)));
-                words.collect::<Vec<_>>().join(" ")
-            }
             Self::Address(address) => text::line(&address.url),
         }
     }
 }
 
 impl Address {
-    /// The URL, with the first characters of what may be a secret in its query.
-    fn shown(&self) -> String {
-        let Some((before, query)) = self.url.split_once('?') else {
-            return text::line(&self.url);
-        };
-        let pairs = query.split('&').map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or(("", pair));
-            match (secret::hidden(name, value), pair.strip_suffix(value)) {
-                (Some(beginning), Some(before)) => format!("{before}{beginning}"),
-                _ => pair.to_owned(),
-            }
-        });
-        let pairs: Vec<_> = pairs.collect();
-        text::line(&format!("{before}?{}", pairs.join("&")))
-    }
-
     /// Whether its headers say who asks, so that the user need not sign in.
     pub fn is_authorized(&self) -> bool {
         let mut names = self.headers.keys();
@@ -276,32 +243,13 @@ impl Command {
         Some(self.told().cwd.as_deref().unwrap_or(folder))
     }
 
-    /// The command as one would type it, safe to show. Of an argument that may be a secret, the first characters are shown.
-    /// The first word that is no option is what a launcher such as `npx` runs, so it is hidden only behind an option with
-    /// the name of a secret.
+    /// The whole command as one would type it, safe to show.
     pub fn shown(&self) -> String {
-        let mut words = vec![text::line(&quoted(&self.program))];
-        let (mut option, mut names_target) = ("", false);
-        for arg in &self.args {
-            let is_option = arg.starts_with('-');
-            let (name, value) = arg.split_once('=').unwrap_or((option, arg));
-            let is_target = !is_option && !names_target && !secret::is_setting(name);
-            names_target |= is_target;
-            words.push(match secret::hidden(name, value).filter(|_| !is_target) {
-                Some(beginning) => {
-                    let before = arg.strip_suffix(value).unwrap_or_default();
-                    let before = text::line(&secret::without_password(before));
-                    format!("{before}{beginning}")
-                }
-                None => match secret::without_password(arg) {
-                    same if same == *arg => text::line(&quoted(arg)),
-                    other => text::line(&other),
-                },
-            });
-            let takes_next = is_option && !arg.contains('=');
-            option = if takes_next { arg } else { "" };
-        }
-        words.join(" ")
+        std::iter::once(&self.program)
+            .chain(&self.args)
+            .map(|word| text::line(&quoted(word)))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -317,51 +265,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_an_argument_that_seems_to_be_a_secret_the_beginning_is_shown() {
-        #[track_caller]
-        fn check(args: &str, shown: &str) {
-            let command = Command {
-                program: "npx".to_owned(),
-                args: args.split(' ').map(str::to_owned).collect(),
-                ..Command::default()
-            };
-            assert_eq!(command.shown(), format!("npx {shown}"));
-        }
-        check("-y pkg sk-proj-abcdefgh123", "-y pkg sk-p…");
-        check("-y pkg --api-key abc", "-y pkg --api-key …");
-        check("--token abcdefghijkl pkg", "--token abcd… pkg");
-        check("--api-key=abcdefghijkl pkg", "--api-key=abcd… pkg");
-        check("pkg --token --verbose", "pkg --token --verbose");
-        check("-e TOKEN=abcdefghijkl pkg", "-e TOKEN=abcd… pkg");
-        let url = "postgres://ada:hush@db/x";
-        check(&format!("pkg {url}"), "pkg postgres://ada:***@db/x");
-        // What runs is never hidden.
-        for args in [
-            "-y sk-evil-package",
-            "-m ghp_evil",
-            "--require-token=./evil.js pkg",
-            "pkg --port 80 --verbose",
-        ] {
-            check(args, args);
-        }
-    }
-
-    #[test]
-    fn of_a_query_the_values_that_seem_to_be_secrets_are_hidden() {
-        #[track_caller]
-        fn check(url: &str, shown: &str) {
-            let target = Target::address(url).expect("it is an address");
-            assert_eq!(target.shown(), shown);
-            let other = Target::address(&format!("{url}x")).expect("it is an address");
-            assert_ne!(target.digest(), other.digest());
-        }
-        check("https://a.test/mcp", "https://a.test/mcp");
-        let url = "https://a.test/mcp?page=2&api_key=abcdefghijkl";
-        check(url, "https://a.test/mcp?page=2&api_key=abcd…");
-        check("https://a.test/?sk-abcdefghijkl", "https://a.test/?sk-a…");
-    }
 
     #[test]
     fn the_same_words_are_another_server_in_another_folder() {

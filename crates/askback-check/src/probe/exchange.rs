@@ -329,7 +329,7 @@ impl Reply {
 }
 
 /// How deep the members are of a message that is read in part.
-const READ_DEPTH: usize = 2;
+const READ_DEPTH: usize = 4;
 
 /// Reads a message. What is nested too deep in it is empty.
 pub(crate) fn read(text: &str) -> Option<Value> {
@@ -340,13 +340,25 @@ fn read_members(text: &str, depth: usize) -> Option<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
     }
+    let inner = |raw: &RawValue| {
+        let read = depth
+            .checked_sub(1)
+            .and_then(|depth| read_members(raw.get(), depth));
+        read.unwrap_or_else(|| match raw.get().starts_with('{') {
+            true => json!({}),
+            false => json!([]),
+        })
+    };
+    if let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        return Some(entries.into_iter().map(inner).collect());
+    }
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
-    let members = members.into_iter().map(|(name, member)| {
-        let inner = depth.checked_sub(1);
-        let member = inner.and_then(|depth| read_members(member.get(), depth));
-        (name, member.unwrap_or_else(|| json!([])))
-    });
-    Some(members.collect())
+    let members = members.into_iter();
+    Some(
+        members
+            .map(|(name, member)| (name, inner(member)))
+            .collect(),
+    )
 }
 
 /// The beginning of a text, and a sign where it goes on.

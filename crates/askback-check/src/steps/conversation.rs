@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::said::{self, Language};
 use crate::{
     listed::Lists,
-    probe::{Bounds, Fault, LINES, Way, cut, is_question, read},
+    probe::{Bounds, ENTRIES, Fault, LINES, Way, cut, is_question, read},
     report::Report,
     rules::{
         NEGOTIATED, NOISE, PROMPTS_DECLARED, RESOURCES_DECLARED, SERVER_REQUESTS, SLOW_START,
@@ -322,7 +322,8 @@ impl Heard {
             ("resourceTemplates", &mut self.lists.templates),
         ] {
             let listed = message["result"][member].as_array();
-            entries.extend(listed.into_iter().flatten().cloned());
+            let room = ENTRIES.saturating_sub(entries.len());
+            entries.extend(listed.into_iter().flatten().take(room).cloned());
         }
     }
 }

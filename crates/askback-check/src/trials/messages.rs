@@ -102,7 +102,8 @@ impl Trials<'_> {
                 // It may not answer anything.
                 continue;
             }
-            let is_ignored = after.reply.strays.is_empty() && after.reply.result().is_some();
+            let is_ignored = after.reply.strays.is_empty()
+                && (after.reply.result().is_some() || after.reply.code().is_some());
             after.shown = format!("{}\n{}", seen.shown, after.shown);
             self.ledger.judge(rule, is_ignored, &after);
             self.ledger.judge(NO_ANSWER, is_ignored, &after);

@@ -249,6 +249,13 @@ async fn deliver(
                 turn.end()?;
                 turn = parking.take(&id)?;
             }
+            // The server has answered, and what it did it would do again.
+            Err(error) if error.kind == Kind::Protocol => {
+                turn.end()?;
+                return Err(
+                    error.hint("The server has answered: what the call does may have happened.")
+                );
+            }
             // What the server refused it refuses again; anything else may be tried once more.
             Err(error) if error.kind == Kind::Server => {
                 turn.end()?;
@@ -257,6 +264,14 @@ async fn deliver(
                     true => error.hint(OTHER_PROCESS),
                     false => error,
                 });
+            }
+            Err(error) if error.kind == Kind::OutcomeUnknown => {
+                let id = given(&turn.id);
+                let hint = words!(
+                    "If it has not happened, askback answer {} sends the answer again.",
+                    id
+                );
+                return Err(error.hint(hint));
             }
             Err(error) => return Err(error.hint(tries_again(&turn.id))),
         }

@@ -11,6 +11,7 @@ use askback_host::{
     text::{PeerText, Words, given},
     words,
 };
+use url::Url;
 
 use crate::{
     error::{Error, Kind},
@@ -43,6 +44,14 @@ pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
 ///
 /// Fails if the stored credentials cannot be changed, or a server cannot be signed out of.
 pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
+    if let Some(url) = &url
+        && Url::parse(url).is_err()
+    {
+        let error = Error::usage(words!("`{}` is no address of a server", given(url)));
+        return Err(
+            error.hint("`askback servers sign-ins` lists the servers you are signed in to.")
+        );
+    }
     let vault = args.vault(|_| {})?;
     let is_all = url.is_none();
     let servers = match url {

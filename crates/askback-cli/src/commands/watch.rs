@@ -76,6 +76,12 @@ enum Change {
 /// Fails with the error that ended it early.
 pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
     args.session.name_by(&mut args.uris)?;
+    if let Some(word) = args.uris.iter().find(|word| !word.contains(':')) {
+        let error = Error::usage(words!("`{}` is no URI of a resource", given(word)));
+        return Err(
+            error.hint("Without a URI, the lists of tools, prompts and resources are watched.")
+        );
+    }
     let target = args.session.target()?;
     let (told, mut changes) = mpsc::unbounded_channel();
     let take = move |event| match Change::of(event) {

@@ -232,6 +232,9 @@ impl<'a> Repl<'a> {
                 continue;
             }
             leaves_tasks = false;
+            if let Some(files) = &mut self.files {
+                files.attended();
+            }
             let ran = self.obey(command).await;
             self.typed = None;
             self.heed(ran)?;

@@ -65,10 +65,19 @@ impl Repl<'_> {
             return Ok(());
         }
         page.note(Style::Dim, words!("{} changed.", changed.words()));
-        let restarted = match (self.restart().await, &self.known.last) {
-            (Ok(()), Some(_)) => self.again().await,
-            (restarted, _) => restarted,
-        };
+        let mut restarted = self.restart().await;
+        let has_called = self.known.last.is_some() && restarted.is_ok();
+        if has_called
+            && self
+                .files
+                .as_mut()
+                .is_some_and(WatchedFiles::may_call_again)
+        {
+            restarted = self.again().await;
+        } else if has_called {
+            let words = "The last call was made again several times by itself, so it waits for you: /again makes it.";
+            self.session.host.page().note(Style::Plain, words);
+        }
         if let Some(files) = &mut self.files {
             files.started();
         }

@@ -479,12 +479,37 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
+    fn take(&mut self, block: Result<ContentBlock, String>) {
+        match block {
+            Ok(block) => self.content.push(block),
+            Err(why) => self.leave_out(why),
+        }
+    }
+
     /// Puts a text in the place of a block that cannot be read.
     fn leave_out(&mut self, why: String) {
         let place = self.content.len() + 1;
         let text = format!("[block {place} cannot be shown: {why}]");
         self.content.push(ContentBlock::text(text));
         self.left_out.push(LeftOutEntry::block(place, why));
+    }
+}
+
+/// The same for content that has a block with a member that cannot be read at all.
+#[derive(Default)]
+pub(super) struct ForgivenBlocks(pub(super) Blocks);
+
+impl<'de> Deserialize<'de> for ForgivenBlocks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut blocks = Blocks::default();
+        for block in Vec::<Box<RawValue>>::deserialize(deserializer)? {
+            let read = match lenient::forgiving::<ObjectOrNot<ReadBlock>>(block.get()) {
+                Ok(read) => ReadBlock::of(read),
+                Err(error) => Err(reason(&error)),
+            };
+            blocks.take(read);
+        }
+        Ok(Self(blocks))
     }
 }
 
@@ -518,15 +543,8 @@ impl<'de> Visitor<'de> for BlocksVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Blocks, A::Error> {
         let mut blocks = Blocks::default();
-        while let Some(ObjectOrNot(block)) = seq.next_element()? {
-            let block = block.map_or_else(
-                || Err("expected an object".into()),
-                |ReadBlock(block)| block,
-            );
-            match block {
-                Ok(block) => blocks.content.push(block),
-                Err(why) => blocks.leave_out(why),
-            }
+        while let Some(block) = seq.next_element()? {
+            blocks.take(ReadBlock::of(block));
         }
         Ok(blocks)
     }
@@ -534,6 +552,14 @@ impl<'de> Visitor<'de> for BlocksVisitor {
 
 /// A block, or the reason why it cannot be used.
 struct ReadBlock(Result<ContentBlock, String>);
+
+impl ReadBlock {
+    fn of(block: ObjectOrNot<Self>) -> Result<ContentBlock, String> {
+        block
+            .0
+            .map_or_else(|| Err("expected an object".into()), |Self(block)| block)
+    }
+}
 
 impl<'de> Deserialize<'de> for ReadBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,11 +6,12 @@
 use alloc::{
     borrow::{Cow, ToOwned},
     boxed::Box,
+    collections::BTreeMap,
     format,
     string::String,
     vec::Vec,
 };
-use core::{fmt, marker::PhantomData};
+use core::{fmt, iter, marker::PhantomData, slice};
 
 use serde::{
     Deserialize, Deserializer,
@@ -259,6 +260,48 @@ pub(super) trait ListEntry: DeserializeOwned {
     }
 }
 
+/// The members that only describe an entry or result.
+const DESCRIBING: [&str; 12] = [
+    "_meta",
+    "annotations",
+    "icons",
+    "title",
+    "description",
+    "mimeType",
+    "size",
+    "execution",
+    "outputSchema",
+    "ttlMs",
+    "cacheScope",
+    "nextCursor",
+];
+
+/// Reads an object without a describing member that cannot be read at all, such as one that is nested too deep. The last
+/// of several members of a name counts.
+pub(super) fn forgiving<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let error = match serde_json::from_str(text) {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
+        return Err(error);
+    };
+    let without = |left_out: &[&str]| {
+        let kept = members
+            .iter()
+            .filter(|(name, _)| !left_out.contains(&name.as_str()));
+        let kept: BTreeMap<_, _> = kept.collect();
+        serde_json::from_str(&serde_json::to_string(&kept).ok()?).ok()
+    };
+    let present = |name: &&&str| members.contains_key(**name);
+    let one = DESCRIBING.iter().filter(present).map(slice::from_ref);
+    iter::once(&[][..])
+        .chain(one)
+        .chain([&DESCRIBING[..]])
+        .find_map(without)
+        .ok_or(error)
+}
+
 /// A result with entries.
 ///
 /// Nearly all are right, and reading each entry by itself takes half as long again: `from_text` reads strictly at first,
@@ -285,7 +328,7 @@ macro_rules! with_entries {
             fn from_text(text: &str) -> Result<Self, serde_json::Error> {
                 serde_json::from_str::<$members<$($lifetime,)? $crate::protocol::lenient::RightEntries<$item>>>(text)
                     .map(Self::from)
-                    .or_else(|_| serde_json::from_str(text))
+                    .or_else(|_| $crate::protocol::lenient::forgiving(text))
             }
         }
 
@@ -336,7 +379,7 @@ impl<'de, T: ListEntry> Deserialize<'de> for Entries<T> {
         };
         for (index, entry) in entries.into_iter().flatten().enumerate() {
             let place = || format!("{} {}", T::KIND, index + 1);
-            match serde_json::from_str::<T>(entry.get()) {
+            match forgiving::<T>(entry.get()) {
                 Ok(item) => {
                     for hint in item.wrong_hints() {
                         read.left_out.push(LeftOutEntry {

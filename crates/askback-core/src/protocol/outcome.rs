@@ -64,6 +64,17 @@ impl Outcome<()> {
     }
 }
 
+impl Outcome<super::CallToolResult> {
+    /// The same as [`Outcome::parse`], with the result read as leniently as may be.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Outcome::parse`].
+    pub fn parse_call(result: &RawValue) -> Result<Self, serde_json::Error> {
+        Self::parse_with(result, super::CallToolResult::from_text)
+    }
+}
+
 impl<T> Outcome<T> {
     /// Reads a result; `done` reads one that is complete.
     fn parse_with(

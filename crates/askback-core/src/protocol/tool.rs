@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{
     CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
     TaskMetadata,
-    content::{Blocks, joined},
+    content::{Blocks, ForgivenBlocks, joined},
     lenient::{self, FromScalar, Scalar},
     meta::{self, HasMeta, has_meta},
     meta_key::key,
@@ -249,32 +249,65 @@ pub struct CallToolResult {
     pub left_out: Vec<LeftOutEntry>,
 }
 
+#[derive(Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    bound(deserialize = "B: Deserialize<'de>, 'de: 'a")
+)]
+struct Called<'a, B> {
+    content: Option<B>,
+    #[serde(default, deserialize_with = "raw::present")]
+    structured_content: Option<RawJson>,
+    #[serde(borrow, default)]
+    is_error: Scalar<'a>,
+    #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
+    meta: Option<Box<Meta>>,
+}
+
 impl<'de> Deserialize<'de> for CallToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Members<'a> {
-            content: Option<Blocks>,
-            #[serde(default, deserialize_with = "raw::present")]
-            structured_content: Option<RawJson>,
-            #[serde(borrow, default)]
-            is_error: Scalar<'a>,
-            #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
-            meta: Option<Box<Meta>>,
-        }
-        let members = Members::deserialize(deserializer)?;
-        let is_missing = members.content.is_none();
+        let called = Called::<Blocks>::deserialize(deserializer)?;
+        Self::of(called, |blocks| blocks)
+    }
+}
+
+/// The result of a tool in which a block, or a member that only describes, cannot be read at all.
+struct ForgivenResult(CallToolResult);
+
+impl<'de> Deserialize<'de> for ForgivenResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let called = Called::<ForgivenBlocks>::deserialize(deserializer)?;
+        CallToolResult::of(called, |ForgivenBlocks(blocks)| blocks).map(Self)
+    }
+}
+
+impl CallToolResult {
+    /// Reads the text of a result. What of it can be read is read: a block with a fault that `Deserialize` does not get over,
+    /// such as a member that is given twice, is left out and named.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such a result, however leniently it is read.
+    pub fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).or_else(|_| {
+            let ForgivenResult(result) = lenient::forgiving(text)?;
+            Ok(result)
+        })
+    }
+
+    fn of<B, E: de::Error>(called: Called<'_, B>, blocks: fn(B) -> Blocks) -> Result<Self, E> {
+        let is_missing = called.content.is_none();
         let Blocks {
             content,
             mut left_out,
-        } = members.content.unwrap_or_default();
-        if is_missing && members.structured_content.is_none() {
-            return Err(de::Error::missing_field("content"));
+        } = called.content.map(blocks).unwrap_or_default();
+        if is_missing && called.structured_content.is_none() {
+            return Err(E::missing_field("content"));
         }
         if is_missing {
             left_out.push(LeftOutEntry::member("content", "it is missing"));
         }
-        let is_error = match members.is_error {
+        let is_error = match called.is_error {
             Scalar::Absent => None,
             Scalar::Flag(flag) => Some(flag),
             odd => {
@@ -285,9 +318,9 @@ impl<'de> Deserialize<'de> for CallToolResult {
         };
         Ok(Self {
             content,
-            structured_content: members.structured_content,
+            structured_content: called.structured_content,
             is_error,
-            meta: members.meta,
+            meta: called.meta,
             left_out,
         })
     }

@@ -51,11 +51,7 @@ fn an_entry_that_cannot_be_used_is_left_out_alone() {
     // A member that stands twice, which no `Value` has.
     let twice = r#"{"tools":[{"name":"good","inputSchema":{}},{"name":"bad","inputSchema":{},"annotations":{"title":"a","title":"b"}}]}"#;
     let list = ListToolsResult::from_text(twice).unwrap();
-    assert_eq!(list.tools.len(), 1);
-    assert_eq!(
-        list.left_out[0].to_string(),
-        "tool 2 (`bad`): `title` is given twice"
-    );
+    assert_eq!((list.tools.len(), list.left_out.len()), (2, 0));
     let long = "n".repeat(1 << 20);
     let page = json!({"tools": [{"name": long}]}).to_string();
     let list: ListToolsResult = serde_json::from_str(&page).unwrap();
@@ -373,4 +369,47 @@ fn depth_does_not_exhaust_the_stack() {
         r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"a","version":"1"},"capabilities":"#,
         "}",
     );
+}
+
+#[test]
+fn a_member_that_no_parser_reads_takes_nothing_else_away() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for describing in [
+        r#""annotations":{"title":"a","title":"b"}"#.to_owned(),
+        r#""annotations":{"priority":1e999}"#.to_owned(),
+        r#""title":1e999"#.to_owned(),
+        format!(r#""_meta":{{"a":{deep}}}"#),
+        r#""title":"a","title":"b""#.to_owned(),
+        r#""_meta":{},"_meta":{}"#.to_owned(),
+    ] {
+        let good = r#"{"name":"good","inputSchema":{}}"#;
+        let odd = format!(r#"{{"name":"odd","inputSchema":{{}},{describing}}}"#);
+        for page in [
+            format!(r#"{{"tools":[{good},{odd}]}}"#),
+            format!(r#"{{"tools":[{good},{good}],{describing}}}"#),
+        ] {
+            let list = ListToolsResult::from_text(&page).unwrap();
+            assert_eq!((list.tools.len(), list.left_out.len()), (2, 0), "{page}");
+        }
+        let odd = format!(r#"{{"type":"text","text":"odd",{describing}}}"#);
+        let good = r#"{"type":"text","text":"good"}"#;
+        for result in [
+            format!(r#"{{"content":[{good},{odd}]}}"#),
+            format!(r#"{{"content":[{good},{good}],{describing}}}"#),
+        ] {
+            let read = CallToolResult::from_text(&result).unwrap();
+            assert_eq!(
+                (read.content.len(), read.left_out.len()),
+                (2, 0),
+                "{result}"
+            );
+        }
+    }
+    // A block of which the text itself cannot be read is named, and the others are shown.
+    let result = format!(
+        r#"{{"content":[{{"type":"text","text":{deep}}},{{"type":"text","text":"good"}}]}}"#
+    );
+    let read = CallToolResult::from_text(&result).unwrap();
+    assert_eq!(read.content[1].as_text(), Some("good"));
+    assert_eq!(read.left_out.len(), 1);
 }

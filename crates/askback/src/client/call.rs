@@ -69,6 +69,10 @@ pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
 }
 
 impl CallResult for CallToolResult {
+    fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        Self::from_text(text)
+    }
+
     #[cfg(feature = "json-schema")]
     fn of_tool(&self) -> Option<&CallToolResult> {
         Some(self)
@@ -229,7 +233,7 @@ impl PendingCall<CallToolResult> {
     pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
         let value: Outcome<CallToolResult> =
-            Outcome::parse(&raw).map_err(|error| unreadable(&error, &raw))?;
+            Outcome::parse_call(&raw).map_err(|error| unreadable(&error, &raw))?;
         #[cfg(feature = "json-schema")]
         if let (Outcome::Done(result), Some(output)) = (&value, self.output.take()) {
             match output.is_current() {
