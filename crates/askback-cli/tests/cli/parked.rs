@@ -230,7 +230,7 @@ fn an_answer_that_was_not_delivered_is_replaced_by_another() {
         let id = id(&parked);
         user.0.file("down", "");
         let failed = user.run(&["answer", id, "--accept"]);
-        failed.expect(4, &format!("askback answer {id} tries again."));
+        failed.expect(4, &format!("askback answer {id} sends the answer again."));
         user.run(&["answer"])
             .expect(0, "answered: accept, sent, but no result came | k\n");
         fs::remove_file(user.0.path("down")).expect("it is ours");

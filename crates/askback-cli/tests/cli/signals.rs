@@ -50,7 +50,10 @@ fn check(words: &[&str], signal: Signal, code: i32) {
 /// Starts the command on the server, sends the signals while it waits for an answer, and returns once
 /// the server and its child are gone.
 fn check_command(mut command: Command, words: &[&str], signals: &[Signal], code: i32) {
-    let name = format!("signals-{}-{code}", words[0]);
+    let words_in_name = words
+        .join("-")
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let name = format!("signals-{words_in_name}-{code}");
     let scratch = Scratch::new(&name);
     scratch.file("server.sh", SERVER);
     scratch.file("suite.yaml", SUITE);

@@ -301,7 +301,7 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
 fn a_yes_that_was_typed_before_the_question_is_said_not_to_count() {
     let place = Place::new("early");
     place.scratch.pipe("go");
-    let script = "echo begin; read -r go < \"$GO\"; exec \"$PROGRAM\" inspect --server one";
+    let script = "echo begin; read -r go < \"$GO\"; exec \"$PROGRAM\" list --server one";
     let command = pty_process::blocking::Command::new("sh")
         .args(["-c", script])
         .current_dir(place.path("project"))
