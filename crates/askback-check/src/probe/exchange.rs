@@ -390,9 +390,11 @@ mod tests {
 
     #[test]
     fn a_message_that_is_nested_too_deep_is_read_in_part() {
-        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
-        let page = format!(r#"{{"id":7,"result":{{"tools":{deep},"nextCursor":"a"}}}}"#);
-        let read_in_part = json!({"id": 7, "result": {"tools": [], "nextCursor": "a"}});
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
+        let tools = format!(r#"[{{"name":"deep","inputSchema":{deep}}},{{"name":"flat"}}]"#);
+        let page = format!(r#"{{"id":7,"result":{{"tools":{tools},"nextCursor":"a"}}}}"#);
+        let tools = json!([{"name": "deep", "inputSchema": {"a": {}}}, {"name": "flat"}]);
+        let read_in_part = json!({"id": 7, "result": {"tools": tools, "nextCursor": "a"}});
         assert_eq!(read(&page), Some(read_in_part));
         assert_eq!(read("7,"), None);
     }
