@@ -261,7 +261,7 @@ pub(super) trait ListEntry: DeserializeOwned {
 }
 
 /// The members that only describe an entry or result.
-const DESCRIBING: [&str; 12] = [
+const DESCRIBING: [&str; 11] = [
     "_meta",
     "annotations",
     "icons",
@@ -273,7 +273,6 @@ const DESCRIBING: [&str; 12] = [
     "outputSchema",
     "ttlMs",
     "cacheScope",
-    "nextCursor",
 ];
 
 /// Reads an object without a describing member that cannot be read at all, such as one that is nested too deep. The last
