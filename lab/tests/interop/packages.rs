@@ -56,7 +56,7 @@ fn everything() -> Package {
         file: "@modelcontextprotocol/server-everything/dist/index.js",
         arguments: vec!["stdio".into()],
         trials: vec![
-            trial("lists", "inspect --json", "trigger-elicitation-request"),
+            trial("lists", "list --all --json", "trigger-elicitation-request"),
             trial("a tool", "call get-sum a=2 b=3", "5"),
             trial(
                 "structured content",
@@ -64,7 +64,7 @@ fn everything() -> Package {
                 "structuredContent",
             ),
             trial("a picture", "call get-tiny-image --json", "image/png"),
-            trial("a prompt", "prompt args-prompt city=Rome", "Rome"),
+            trial("a prompt", "get args-prompt city=Rome", "Rome"),
             trial(
                 "progress",
                 "call trigger-long-running-operation duration=1 steps=2",
@@ -138,7 +138,7 @@ fn memory() -> Package {
         file: "@modelcontextprotocol/server-memory/dist/index.js",
         arguments: Vec::new(),
         trials: vec![
-            trial("lists", "inspect --json", "read_graph"),
+            trial("lists", "list --all --json", "read_graph"),
             trial("something remembered", "", "counts").with(create),
             trial(
                 "something found",
