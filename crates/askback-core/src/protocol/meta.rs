@@ -6,7 +6,7 @@ use alloc::{
     format,
     string::String,
 };
-use core::{fmt, marker::PhantomData};
+use core::fmt;
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -300,7 +300,7 @@ impl Serialize for Signed<'_> {
 
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MetaVisitor::<Meant>(PhantomData))
+        deserializer.deserialize_map(MetaVisitor { is_lenient: false })
     }
 }
 
@@ -309,7 +309,7 @@ pub(super) struct LenientMeta(Box<Meta>);
 
 impl<'de> Deserialize<'de> for LenientMeta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let meta = deserializer.deserialize_map(MetaVisitor::<Described>(PhantomData))?;
+        let meta = deserializer.deserialize_map(MetaVisitor { is_lenient: true })?;
         Ok(Self(Box::new(meta)))
     }
 }
@@ -327,27 +327,25 @@ pub(super) fn lenient<'de, D: Deserializer<'de>>(
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// How the values of reserved keys are read.
-trait Reserved {
-    fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
-        slot: &mut Option<T>,
-        key: &str,
-        map: &mut A,
-    ) -> Result<(), A::Error>;
+struct MetaVisitor {
+    /// A reserved key whose value cannot be read is left out. Otherwise it is an error, and so is one that is given twice.
+    is_lenient: bool,
 }
 
-/// They count: one that cannot be read or stands twice is refused.
-enum Meant {}
-
-/// They describe: what cannot be read is left out.
-enum Described {}
-
-impl Reserved for Meant {
+impl MetaVisitor {
     fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
+        &self,
         slot: &mut Option<T>,
         key: &str,
         map: &mut A,
     ) -> Result<(), A::Error> {
+        if self.is_lenient {
+            let value: Box<RawValue> = map.next_value()?;
+            if let Ok(value) = serde_json::from_str(value.get()) {
+                *slot = Some(value);
+            }
+            return Ok(());
+        }
         if slot.replace(map.next_value()?).is_some() {
             return Err(de::Error::custom(format_args!(
                 "{key:?} stands twice in _meta"
@@ -357,23 +355,7 @@ impl Reserved for Meant {
     }
 }
 
-impl Reserved for Described {
-    fn fill<'de, T: DeserializeOwned, A: MapAccess<'de>>(
-        slot: &mut Option<T>,
-        _: &str,
-        map: &mut A,
-    ) -> Result<(), A::Error> {
-        let value: Box<RawValue> = map.next_value()?;
-        if let Ok(value) = serde_json::from_str(value.get()) {
-            *slot = Some(value);
-        }
-        Ok(())
-    }
-}
-
-struct MetaVisitor<R>(PhantomData<R>);
-
-impl<'de, R: Reserved> Visitor<'de> for MetaVisitor<R> {
+impl<'de> Visitor<'de> for MetaVisitor {
     type Value = Meta;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -384,16 +366,16 @@ impl<'de, R: Reserved> Visitor<'de> for MetaVisitor<R> {
         let mut meta = Meta::default();
         while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
             match &*name {
-                key::PROGRESS_TOKEN => R::fill(&mut meta.progress_token, &name, &mut map)?,
-                key::PROTOCOL_VERSION => R::fill(&mut meta.protocol_version, &name, &mut map)?,
-                key::CLIENT_INFO => R::fill(&mut meta.client_info, &name, &mut map)?,
+                key::PROGRESS_TOKEN => self.fill(&mut meta.progress_token, &name, &mut map)?,
+                key::PROTOCOL_VERSION => self.fill(&mut meta.protocol_version, &name, &mut map)?,
+                key::CLIENT_INFO => self.fill(&mut meta.client_info, &name, &mut map)?,
                 key::CLIENT_CAPABILITIES => {
-                    R::fill(&mut meta.client_capabilities, &name, &mut map)?
+                    self.fill(&mut meta.client_capabilities, &name, &mut map)?
                 }
-                key::LOG_LEVEL => R::fill(&mut meta.log_level, &name, &mut map)?,
-                key::SUBSCRIPTION_ID => R::fill(&mut meta.subscription_id, &name, &mut map)?,
-                key::SERVER_INFO => R::fill(&mut meta.server_info, &name, &mut map)?,
-                key::RELATED_TASK => R::fill(&mut meta.related_task, &name, &mut map)?,
+                key::LOG_LEVEL => self.fill(&mut meta.log_level, &name, &mut map)?,
+                key::SUBSCRIPTION_ID => self.fill(&mut meta.subscription_id, &name, &mut map)?,
+                key::SERVER_INFO => self.fill(&mut meta.server_info, &name, &mut map)?,
+                key::RELATED_TASK => self.fill(&mut meta.related_task, &name, &mut map)?,
                 _ => {
                     let value = map.next_value()?;
                     meta.extra.insert(name.into_owned(), value);
