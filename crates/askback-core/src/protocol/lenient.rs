@@ -11,7 +11,7 @@ use alloc::{
     string::String,
     vec::Vec,
 };
-use core::{fmt, iter, marker::PhantomData, slice};
+use core::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
@@ -20,7 +20,7 @@ use serde::{
         value::{MapAccessDeserializer, StrDeserializer},
     },
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{CacheScope, IconTheme, Role, TaskSupport};
 use crate::{
@@ -260,51 +260,51 @@ pub(super) trait ListEntry: DeserializeOwned {
     }
 }
 
-/// The members that only describe an entry or result.
-const DESCRIBING: [&str; 11] = [
+/// The members that only describe an entry or result, and are looked into when it is read.
+const DESCRIBING: [&str; 9] = [
     "_meta",
     "annotations",
-    "icons",
     "title",
     "description",
     "mimeType",
     "size",
     "execution",
-    "outputSchema",
     "ttlMs",
     "cacheScope",
 ];
 
-/// Reads an object without a describing member that cannot be read at all, such as one that is nested too deep. The last
-/// of several members of a name counts.
+/// Reads an object also if a describing member cannot be read at all, such as one that is nested too deep: it is left
+/// out. Of several members of a name, the last one counts.
 pub(super) fn forgiving<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let error = match serde_json::from_str(text) {
         Ok(read) => return Ok(read),
         Err(error) => error,
     };
-    let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
+    let Ok(mut members) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text) else {
         return Err(error);
     };
-    let without = |left_out: &[&str]| {
-        let kept = members
-            .iter()
-            .filter(|(name, _)| !left_out.contains(&name.as_str()));
-        let kept: BTreeMap<_, _> = kept.collect();
-        serde_json::from_str(&serde_json::to_string(&kept).ok()?).ok()
-    };
-    let present = |name: &&&str| members.contains_key(**name);
-    let one = DESCRIBING.iter().filter(present).map(slice::from_ref);
-    iter::once(&[][..])
-        .chain(one)
-        .chain([&DESCRIBING[..]])
-        .find_map(without)
-        .ok_or(error)
+    for name in DESCRIBING {
+        let Some(member) = members.get_mut(name) else {
+            continue;
+        };
+        // Its own members are once each in a tree.
+        let tree = serde_json::from_str::<Value>(member.get());
+        match tree.and_then(|tree| serde_json::value::to_raw_value(&tree)) {
+            Ok(tree) => *member = tree,
+            Err(_) => drop(members.remove(name)),
+        }
+    }
+    let read = |members: &BTreeMap<_, _>| serde_json::from_str(&serde_json::to_string(members)?);
+    read(&members).or_else(|_| {
+        members.retain(|name, _| !DESCRIBING.contains(&name.as_str()));
+        read(&members).map_err(|_| error)
+    })
 }
 
 /// A result with entries.
 ///
-/// Nearly all are right, and reading each entry by itself takes half as long again: `from_text` reads strictly at first,
-/// and leniently after an error. Both come to the same.
+/// Nearly all are right, and reading each entry by itself takes half as long again. So `from_text` reads strictly first,
+/// and leniently after an error. It reads what `Deserialize` reads, and more: a result with a member that is given twice.
 pub trait ResultWithEntries: DeserializeOwned {
     /// Reads the text of a result.
     ///
