@@ -476,6 +476,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_and_looked_at_is_bounded() {
+        let arguments = vec![json!(1); 2 * MAX_PLACES];
+        let lists = Lists {
+            prompts: vec![json!({"name": "p".repeat(1 << 20), "arguments": arguments})],
+            ..Lists::default()
+        };
+        let mut ledger = Ledger::new(false);
+        lists.shapes(&mut ledger);
+        let findings = ledger.findings();
+        let places = &findings[0].places;
+        assert!(places.len() <= MAX_PLACES, "{}", places.len());
+        assert!(places.iter().all(|place| place.len() < 2 * NAME_BYTES));
+        // Each reference costs as much as it is long.
+        let long = "/a".repeat(SCHEMA_WORK);
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": format!("#{long}")}}});
+        check(
+            &tools(json!([{"name": "book", "inputSchema": schema}])),
+            &[],
+        );
+    }
+
+    #[test]
     fn entries_with_other_members_than_the_schema_has_are_found() {
         let with = |member: &str, value: Value| {
             let mut tool = tool();

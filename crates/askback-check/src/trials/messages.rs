@@ -32,10 +32,9 @@ impl Trials<'_> {
             let seen = self.send(talk, Sent::request(&message)).await;
             let is_same = seen.reply.answer.as_ref().map(id_of) == Some(id);
             self.ledger.judge(RESULT_ID, is_same, &seen);
-            if !self.is_modern()
-                && let Some(result) = seen.reply.result()
-            {
-                let members = result.as_object();
+            let is_answered = seen.reply.result().or(seen.reply.error()).is_some();
+            if !self.is_modern() && is_answered {
+                let members = seen.reply.result().and_then(Value::as_object);
                 let is_empty = members.is_some_and(|it| it.keys().all(|key| key == "_meta"));
                 self.ledger.judge(PING, is_empty, &seen);
             }
@@ -102,8 +101,7 @@ impl Trials<'_> {
                 // It may not answer anything.
                 continue;
             }
-            let is_ignored = after.reply.strays.is_empty()
-                && (after.reply.result().is_some() || after.reply.code().is_some());
+            let is_ignored = after.reply.strays.is_empty() && after.reply.answer.is_some();
             after.shown = format!("{}\n{}", seen.shown, after.shown);
             self.ledger.judge(rule, is_ignored, &after);
             self.ledger.judge(NO_ANSWER, is_ignored, &after);
@@ -155,7 +153,7 @@ impl Trials<'_> {
             } else {
                 code = None;
             }
-            let goes_on = seen.reply.end == End::Done && seen.reply.result().is_some();
+            let goes_on = seen.reply.end == End::Done && seen.reply.answer.is_some();
             let is_right =
                 goes_on && code.is_none_or(|code| matches!(code, PARSE_ERROR | INVALID_REQUEST));
             if let Some(first) = first {

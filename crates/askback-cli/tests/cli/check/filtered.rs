@@ -78,6 +78,9 @@ fn faults_of_messages_are_found() {
     finds(new, "", "/askback-check:/s/-32602/-32002/", "BA-17 RE-09");
     let nobody = r#"s/^.*cancelled.*askback-nobody.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
     finds(old, nobody, "", "BA-20 CA-19");
+    // A server without `ping` is judged by the error that it answers.
+    let pong = r#"s/"result":{}}/"error":{"code":-32601,"message":"no"}}/"#;
+    finds(old, "", pong, "PI25-01");
     let broken = r#"s/^.*cancelled","params":{}.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
     finds(old, broken, "", "BA-20 CA-21");
     let answers = r#"s/^.*askback-unknown.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
