@@ -93,7 +93,9 @@ fn plain_help(command: clap::Command) -> clap::Command {
         .about(about)
         .long_about(None)
         .after_help(behind.join("\n\n"));
+    // It is added behind the options with a heading, which it would inherit.
     let help = Arg::new("help").short('h').long("help").help("Print help");
+    let help = help.help_heading(None::<&str>);
     shown
         .disable_help_flag(true)
         .arg(help.action(ArgAction::HelpShort))
@@ -359,6 +361,20 @@ mod tests {
             }
         }
         assert!(seen > 0);
+    }
+
+    #[test]
+    fn help_fits_a_page() {
+        fn check(command: &mut clap::Command) {
+            let lines = command.render_help().to_string().lines().count();
+            assert!(lines <= 60, "{}: {lines} lines", command.get_name());
+            for below in command.get_subcommands_mut() {
+                check(below);
+            }
+        }
+        let mut all = command_line();
+        all.build();
+        check(&mut all);
     }
 
     #[test]

@@ -360,6 +360,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_call_is_made_again_a_few_times_without_the_person() {
+        let folder = std::env::temp_dir();
+        let file = folder.join(format!("askback-calls-{}", std::process::id()));
+        fs::write(&file, "one").expect("the folder is ours");
+        let mut files = WatchedFiles::new(std::slice::from_ref(&file), &[]).expect("it is there");
+        for _ in 0..2 {
+            let may: Vec<_> = (0..=MAX_CALLS).map(|_| files.may_call_again()).collect();
+            assert_eq!(may.iter().filter(|may| **may).count(), MAX_CALLS as usize);
+            assert_eq!(may.last(), Some(&false));
+            files.attended();
+        }
+        fs::remove_file(&file).expect("it is ours");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_folder_is_no_folder() {
+        let link = std::env::temp_dir().join(format!("askback-link-{}", std::process::id()));
+        std::os::unix::fs::symlink("/usr", &link).expect("the folder is ours");
+        assert!(is_folder(Path::new("/usr")) && !is_folder(&link));
+        fs::remove_file(&link).expect("it is ours");
+    }
+
+    #[tokio::test]
     async fn a_file_that_changes_is_noticed_and_our_own_is_not() {
         let folder = std::env::temp_dir().join(format!("askback-files-{}", std::process::id()));
         for inside in ["src", "target", ".git"] {

@@ -313,7 +313,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::Muted => {
             let words = words!(
-                "Every question of {} is cancelled from now on, until /as me.",
+                "Every question of {} is cancelled from now on; in a conversation, /as me ends that.",
                 name
             );
             page.say(Style::Plain, words);

@@ -66,6 +66,7 @@ pub const EXIT_CODES: &str = "\
 /// `askback help answers` and `askback help exit-codes` say more.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
+    override_usage = "askback call [OPTIONS] [SERVER] <TOOL> [KEY=VALUE]... [-- <CMD>...]",
     after_help = "Examples:\n  askback call server.py order_pizza size=large\n  askback call order_pizza --answers answers.yaml --url https://example.com/mcp"
 )]
 pub struct CallArgs {

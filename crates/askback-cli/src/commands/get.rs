@@ -22,6 +22,7 @@ use crate::{
 /// codes are those of `askback call`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
+    override_usage = "askback get [OPTIONS] [SERVER] <NAME|URI> [KEY=VALUE]... [-- <CMD>...]",
     after_help = "Examples:\n  askback get server.py review code=main.rs\n  askback get server.py file:///notes.txt"
 )]
 pub struct GetArgs {

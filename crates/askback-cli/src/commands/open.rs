@@ -77,7 +77,9 @@ impl OpenArgs {
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
     let named = args.session.named(args.target.take());
-    let named = named.map_err(|error| error.hint("`askback help` lists the commands."))?;
+    let named = named.map_err(|error| {
+        error.hint("`askback help` lists the commands; options follow the command.")
+    })?;
     args.session = named.asking_in_known();
     let Meant {
         mut targets,

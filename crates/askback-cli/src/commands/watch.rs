@@ -27,6 +27,7 @@ const MOST_CHANGES: i64 = 1_000_000;
 /// watched, and what the server does not tell of; if that is everything, the command ends with 2.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
+    override_usage = "askback watch [OPTIONS] [SERVER] [URI]... [-- <CMD>...]",
     after_help = "Examples:\n  askback watch server.py --lists\n  askback watch file:///notes.txt --url https://example.com/mcp"
 )]
 pub struct WatchArgs {

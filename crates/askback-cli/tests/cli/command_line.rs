@@ -51,6 +51,16 @@ fn what_makes_no_sense_is_refused() {
     check(&["open", "./server"], 2, "./server is no server");
     check(&["doctor", "zoo"], 2, "such as -- zoo.");
     check(
+        &["watch", "tools", "--url", "http://127.0.0.1:9"],
+        2,
+        "`tools` is no URI of a resource",
+    );
+    check(
+        &["servers", "sign-out", "zoo"],
+        2,
+        "`zoo` is no address of a server",
+    );
+    check(
         &["list", "--all", "zoo", "--url", "http://a.example"],
         2,
         "zoo is no kind of list",

@@ -175,7 +175,8 @@ fn a_no_to_a_parked_question_is_one() {
 /// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
 /// answered. With the file `down` it ends where it would have got an answer,
 /// and with the file `again` it asks again. With the file `refuse` the answer gets an error of the code in it; with
-/// the file `once`, that of each process after the first one that was answered. It takes an older revision, too, and
+/// the file `once`, that of each process after the first one that was answered. With the file `odd` its result cannot be
+/// read. It takes an older revision, too, and
 /// writes a line into `calls` for each call. All of these files are in the folder it was started in.
 #[cfg(unix)]
 const ASKING: &str = r#"
@@ -201,6 +202,10 @@ while read -r line; do
             continue
         fi
         if [ -e once ]; then mv once refuse; fi
+        if [ -e odd ]; then
+            say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":7}}'
+            continue
+        fi
         told=$(printf '%s' "$line" | sed 's/.*"inputResponses":\({.*}}\).*/\1/; s/"/\\"/g')
         say '{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","content":[{"type":"text","text":"told: '"$told"'"}]}}' ;;
     esac
@@ -218,6 +223,21 @@ impl User {
         self.0.file("asks", asks);
         self.run(&["call", "t", "--park", "--", "sh", "-c", ASKING])
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_call_ends_with_a_result_that_cannot_be_read() {
+    let user = User::new("odd");
+    let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
+    let id = id(&parked);
+    user.0.file("odd", "");
+    let ended = user.run(&["answer", id, "--accept"]);
+    ended.expect(4, "what the call does may have happened");
+    user.run(&["answer"]).expect(0, "");
+    user.run(&["answer", id, "--accept"]).expect(2, "no call ");
+    let calls = fs::read_to_string(user.0.path("calls")).expect("it was called");
+    assert_eq!(calls.lines().count(), 2);
 }
 
 #[cfg(unix)]
