@@ -57,7 +57,7 @@ const PASSED_OVER: [&str; 6] = [
 #[derive(Debug)]
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
-    /// What has changed since the last report.
+    /// The files that have changed since the last report.
     changed: BTreeSet<PathBuf>,
     /// When the server was started again for the files of the last report, and how often on end for the same ones.
     started: Option<Instant>,
@@ -79,7 +79,7 @@ pub struct Changed {
     pub is_aside: bool,
 }
 
-/// What is watched, and what of it is ignored.
+/// The files that are watched, and the globs of ignored ones.
 #[derive(Debug)]
 struct Scope {
     /// The files and folders that were named, by their true paths.
@@ -435,7 +435,7 @@ mod tests {
         }
         let changed = files.changed().await.words().to_string();
         assert!(changed.ends_with("a.rs and 2 more"), "{changed}");
-        // A folder that comes with its files, such as one of another branch.
+        // A folder that comes with its files, such as after a change of the branch.
         fs::create_dir_all(folder.join("target/new/inner")).expect("it is ours");
         write("target/new/inner/x.rs", "one");
         fs::rename(folder.join("target/new"), folder.join("new")).expect("it is ours");

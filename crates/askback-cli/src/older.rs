@@ -141,7 +141,7 @@ impl AskingRevision {
     }
 }
 
-/// What is remembered. A file that cannot be read holds nothing.
+/// Reads the file. One that cannot be read holds nothing.
 fn read(path: &Path) -> Servers {
     let text = private_file::read(path).ok().flatten();
     let read = text.and_then(|text| private_file::parse(path, &text).ok());
@@ -175,7 +175,7 @@ mod tests {
         };
         let (pizza, other) = (older("pizza"), older("other"));
         let claims = |claims: &str| Some(claims.to_owned());
-        // What an earlier askback wrote is not read.
+        // A file of an earlier askback is not read.
         private_file::make_folder(&folder).expect("the temporary folder can be written");
         private_file::write(&path, r#"["pizza"]"#).expect("it is ours");
         assert!(!pizza.is_older(0));

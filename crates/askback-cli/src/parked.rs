@@ -106,7 +106,7 @@ impl Parked {
         self.answers.get(key)?["action"].as_str()
     }
 
-    /// What is known of the answer to a question, in words.
+    /// The state of the answer to a question, in words.
     pub fn delivery(&self, key: &str) -> Option<Words> {
         let delivery = match self.sent {
             true => "sent, but no result came",

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// The client that is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
-    /// The name of the known client, if it is one.
+    /// The name of the known client, if a known one is played.
     pub client: Option<&'static str>,
     /// The revision that was named.
     pub named: Option<Revision>,
@@ -60,7 +60,7 @@ pub enum Ability {
     Tasks,
 }
 
-/// The name of a client that is none of the known ones.
+/// The name of an unknown client.
 const PLAYED: &str = "the client that is played";
 
 /// The word that takes all [`Ability::QUESTIONS`] away.
@@ -156,7 +156,7 @@ impl Role {
     ///
     /// # Errors
     ///
-    /// Names the words there are, or the two of which only one can be named.
+    /// Names the possible words, or two words that exclude each other.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut role = Self::default();
         for word in text.split(',').map(str::trim) {

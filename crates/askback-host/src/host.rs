@@ -576,7 +576,7 @@ impl Served {
 /// The work of a model.
 type Work = BoxFuture<'static, ModelReply>;
 
-/// The reply of a model, or why there is none.
+/// The reply of a model, or why it did not reply.
 type ModelReply = Result<CreateMessageResult, ModelError>;
 
 /// The question of each server for which a model is at work.
@@ -600,7 +600,7 @@ impl AtWork {
         wanted
     }
 
-    /// Waits for a reply, for ever where no model is at work. Returns the server that wants it.
+    /// Waits for a reply, for ever if no model is at work. Returns the server that wants it.
     pub(crate) async fn replied(&mut self) -> (ServerId, ModelReply) {
         let (server, reply) = poll_fn(|context| self.poll_replied(context)).await;
         self.0.remove(&server);

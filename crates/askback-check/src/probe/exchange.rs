@@ -331,7 +331,7 @@ impl Reply {
 /// How deep the members are of a message that is read in part.
 const READ_DEPTH: usize = 4;
 
-/// Reads a message. What is nested too deep in it is empty.
+/// Reads a message. Values that are nested too deep are read as empty.
 pub(crate) fn read(text: &str) -> Option<Value> {
     read_members(text, READ_DEPTH)
 }

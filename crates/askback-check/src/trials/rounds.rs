@@ -281,7 +281,7 @@ fn changed(state: &str) -> Vec<String> {
     }
 }
 
-/// The call with another argument, if one of its arguments is a text.
+/// The call with another argument, if it has an argument that is a text.
 fn with_other_arguments(tool: &NamedTool) -> Option<NamedTool> {
     let mut other = tool.clone();
     let mut texts = other.arguments.values_mut();

@@ -190,7 +190,7 @@ fn what_is_written_here_or_is_ignored_starts_nothing_again() {
         .press("/save result.json")
         .press(ENTER);
     fs::write(scratch.path("new.txt"), "").expect("the folder is ours");
-    // What is typed while the server starts is not lost.
+    // Words that are typed while the server starts are not lost.
     terminal
         .until("new.txt changed.")
         .press("/quit")

@@ -219,7 +219,7 @@ fn help_names_every_command() {
     for command in commands {
         assert!(stdout.contains(&format!("\n  {command} ")), "{stdout}");
     }
-    // What is not listed there is.
+    // The other options and formats are topics.
     for (topic, says) in [
         ("call", "--answers"),
         ("sign-in", "--client-id"),

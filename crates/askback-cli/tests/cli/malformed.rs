@@ -105,7 +105,7 @@ fn a_check_finds_nothing_only_if_the_lists_can_be_used() {
         };
         let listed = run(&["list", "tools"]).expect(exits.0).says(says);
         run(&["doctor"]).expect(exits.1);
-        // What the client leaves out of an entry is found, too.
+        // A member that the client leaves out of an entry is found, too.
         let id = match name {
             "usual" => "TO-10 MUST",
             "hints" | "icons" | "output" => "entry-shape MUST",

@@ -405,7 +405,7 @@ fn a_member_that_no_parser_reads_takes_nothing_else_away() {
             );
         }
     }
-    // A block of which the text itself cannot be read is named, and the others are shown.
+    // A block whose text cannot be read is named, and the others are shown.
     let result = format!(
         r#"{{"content":[{{"type":"text","text":{deep}}},{{"type":"text","text":"good"}}]}}"#
     );

@@ -3,7 +3,7 @@
 use super::key::Key;
 use crate::model::{Part, Permission, Said, Step};
 
-/// What the person says with a key, if it does anything here.
+/// The answer of the person by a key, if it does anything here.
 pub(super) fn said(step: &Step<'_>, key: &Key) -> Option<Said> {
     Some(match (step, key) {
         (Step::Request(_), Key::Enter) => Said::Run(Permission::Ask),

@@ -378,7 +378,7 @@ pub enum Ended {
     Expected,
     /// One was declined or cancelled otherwise.
     Refused,
-    /// One was cancelled because there was nobody to answer it, and no rule.
+    /// One was cancelled because no person and no rule could answer it.
     Unanswered,
     /// They were not those that the answers file expects.
     Unexpected,
@@ -386,7 +386,7 @@ pub enum Ended {
 
 impl Reply {
     /// Returns how this question ended by this reply. No call waits for folders that a server wants at
-    /// its start: if nobody can name them, nothing is left undone.
+    /// its start: without an answer, nothing is left undone.
     pub(crate) fn ended_for(&self, question: &Question) -> Ended {
         match (&question.ask, self) {
             (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => Ended::Answered,

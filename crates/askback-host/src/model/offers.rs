@@ -90,7 +90,7 @@ impl Offers {
     }
 }
 
-/// Something that can be typed: a command of ours, or a tool or prompt of the server.
+/// Something that can be typed: a command of askback, or a tool or prompt of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offer {
     /// The line, without arguments.
@@ -128,7 +128,7 @@ impl Default for About {
 /// A word on an [`Offer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// In words of ours.
+    /// In words of askback.
     Ours(&'static str),
     /// In words of the server's, whose the name is, too.
     Peer(PeerText),

@@ -15,7 +15,7 @@ use crate::{
 /// The end of a text of several lines.
 const END: &str = ".";
 
-/// What is said of lines that were typed too early.
+/// The words about lines that were typed too early.
 pub(super) const EARLY: &str =
     "What you typed came before you can have read this; it was not taken.";
 
