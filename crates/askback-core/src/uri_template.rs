@@ -1,4 +1,6 @@
-//! URI templates of resources (RFC 6570): checked by `iri-string`, expanded and read backwards here.
+//! URI templates of resources (RFC 6570): checked, expanded and read backwards.
+//!
+//! No crate checks them: `iri-string` panics on some texts that are no templates, such as `%{é}`.
 //!
 //! A value goes to a handler that may well make a path of it. So a URI is matched only if no value in
 //! it leads out of its place: it is decoded once, and judged as it is handed out, not as it stands in
@@ -11,7 +13,6 @@ use alloc::{
     vec::Vec,
 };
 
-use iri_string::template::UriTemplateStr;
 use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
 };
@@ -32,8 +33,7 @@ use percent_encoding::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct UriTemplate {
-    /// The template as `iri-string` takes it: what it does not allow in literals and names is
-    /// percent-encoded.
+    /// The template, with its literals percent-encoded.
     text: String,
     variables: Vec<Variable>,
     /// What URIs are matched by, if that can be done.
@@ -61,15 +61,14 @@ impl UriTemplate {
         let mut rest = template;
         while let Some((literal, after)) = rest.split_once('{') {
             let (expression, after) = after.split_once('}')?;
-            text.extend(utf8_percent_encode(literal, NOT_IN_LITERALS));
-            // Many servers have hyphens in names, which RFC 6570 allows only when encoded.
+            push_literal(&mut text, literal)?;
             text.push('{');
-            text.push_str(&expression.replace('-', "%2D"));
+            text.push_str(expression);
             text.push('}');
-            let list = expression.trim_start_matches(OPERATORS);
+            let list = expression.strip_prefix(OPERATORS).unwrap_or(expression);
             let required = list.len() == expression.len() || expression.starts_with('+');
             for variable in list.split(',') {
-                let name = variable.split([':', '*']).next().unwrap_or_default();
+                let name = variable_name(variable)?;
                 match variables.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.required |= required,
                     None => variables.push(Variable {
@@ -80,8 +79,7 @@ impl UriTemplate {
             }
             rest = after;
         }
-        text.extend(utf8_percent_encode(rest, NOT_IN_LITERALS));
-        UriTemplateStr::new(&text).ok()?;
+        push_literal(&mut text, rest)?;
         Some(Self {
             text,
             variables,
@@ -185,6 +183,30 @@ const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
     .add(b'`')
     .add(b'|');
 
+/// Appends the text between two expressions, encoded; `None` for a closing brace, and for a percent sign
+/// that encodes nothing (RFC 6570, 2.1).
+fn push_literal(template: &mut String, literal: &str) -> Option<()> {
+    let is_legal = !literal.contains('}') && escapes(literal).all(|escape| escape.is_some());
+    is_legal.then(|| template.extend(utf8_percent_encode(literal, NOT_IN_LITERALS)))
+}
+
+/// The name in `name`, `name*` or `name:5`; `None` if it is no variable (RFC 6570, 2.3 and 2.4).
+fn variable_name(variable: &str) -> Option<&str> {
+    let name = match variable.split_once(':') {
+        Some((name, length)) => {
+            let digits = length.bytes().all(|digit| digit.is_ascii_digit());
+            let is_length = digits && (1..=4).contains(&length.len()) && !length.starts_with('0');
+            is_length.then_some(name)?
+        }
+        None => variable.strip_suffix('*').unwrap_or(variable),
+    };
+    // Many servers have hyphens in names, which RFC 6570 allows only when encoded.
+    let is_in_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '%');
+    let is_legal = |part: &str| !part.is_empty() && part.chars().all(is_in_names);
+    let is_name = name.split('.').all(is_legal) && escapes(name).all(|escape| escape.is_some());
+    is_name.then_some(name)
+}
+
 /// What the value of `{name}` must not contain unencoded (RFC 6570, 3.2.1).
 const NOT_IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -207,11 +229,11 @@ fn expand_expression(uri: &mut String, expression: &str, values: &BTreeMap<Strin
         '&' => ("&", "&"),
         _ => ("", ","),
     };
-    let list = expression.trim_start_matches(OPERATORS);
+    let list = expression.strip_prefix(OPERATORS).unwrap_or(expression);
     for variable in list.split(',') {
         let (name, length) = variable.split_once(':').unwrap_or((variable, ""));
         let name = name.trim_end_matches('*');
-        let Some(value) = values.get(&name.replace("%2D", "-")) else {
+        let Some(value) = values.get(name) else {
             continue;
         };
         let end = length
