@@ -1,6 +1,6 @@
 //! The command line, and what runs behind it.
 
-use std::{env, io::Write, process::ExitCode};
+use std::{collections::BTreeSet, env, io::Write, process::ExitCode};
 
 use askback_host::{
     page::out,
@@ -56,8 +56,8 @@ enum Command {
     Open(open::OpenArgs),
     /// Show the help of a command or topic: sign-in, models, answers, suite, exit-codes
     Help {
-        /// A command, or sign-in, models, answers, suite, exit-codes
-        topic: Option<String>,
+        /// A command, such as `list` or `servers import`; or sign-in, models, answers, suite, exit-codes
+        topic: Vec<String>,
     },
     #[command(hide = true)]
     Doctor(check::CheckArgs),
@@ -73,12 +73,15 @@ fn plain_help(command: clap::Command) -> clap::Command {
     let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
     let about = text(command.get_about()).unwrap_or_default();
     let long = text(command.get_long_about()).unwrap_or_default();
-    let has_topics = command
-        .get_arguments()
-        .any(|arg| arg.get_help_heading().is_some());
-    let topics = has_topics.then(|| {
-        "`askback help sign-in` and `askback help models` list the options for these.".to_owned()
-    });
+    let headings = command.get_arguments().filter_map(Arg::get_help_heading);
+    let topics = match headings.collect::<BTreeSet<_>>().len() {
+        0 => None,
+        1 => Some("`askback help sign-in` lists the options for signing in.".to_owned()),
+        _ => Some(
+            "`askback help sign-in` and `askback help models` list the options for these."
+                .to_owned(),
+        ),
+    };
     let behind = [
         Some(long.strip_prefix(&about).unwrap_or(&long).trim().to_owned()),
         topics,
@@ -107,24 +110,30 @@ fn plain_help(command: clap::Command) -> clap::Command {
 }
 
 /// Prints the help of a command, or of a group of options.
-fn print_help(topic: Option<&str>) -> Result<(), Error> {
+fn print_help(topic: &[String]) -> Result<(), Error> {
     let options = |add: fn(clap::Command) -> clap::Command| {
         let group = clap::Command::new("askback").disable_help_flag(true);
         add(group).help_template("{all-args}").max_term_width(100)
     };
     let mut all = command_line();
     all.build();
-    let mut shown = match topic {
-        None => all,
-        Some("sign-in") => options(SignInArgs::augment_args),
-        Some("models") => options(ModelArgs::augment_args),
-        Some("answers") => return Ok(out::print_text(call::ANSWERS.into())?),
-        Some("suite") => return Ok(out::print_text(test::SUITE.into())?),
-        Some("exit-codes") => return Ok(out::print_text(call::EXIT_CODES.into())?),
-        Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
-            Error::usage(words!("there is no command `{}`", given(name)))
-                .hint("`askback help` lists the commands.")
-        })?,
+    let topic: Vec<_> = topic.iter().map(String::as_str).collect();
+    let mut shown = match topic[..] {
+        [] => all,
+        ["sign-in"] => options(SignInArgs::augment_args),
+        ["models"] => options(ModelArgs::augment_args),
+        ["answers"] => return Ok(out::print_text(call::ANSWERS.into())?),
+        ["suite"] => return Ok(out::print_text(test::SUITE.into())?),
+        ["exit-codes"] => return Ok(out::print_text(call::EXIT_CODES.into())?),
+        [..] => {
+            let found = topic
+                .iter()
+                .try_fold(&all, |command, name| command.find_subcommand(name));
+            found.cloned().ok_or_else(|| {
+                Error::usage(words!("there is no command `{}`", given(topic.join(" "))))
+                    .hint("`askback help` lists the commands.")
+            })?
+        }
     };
     Ok(out::print_text(shown.render_help().to_string().into())?)
 }
@@ -170,6 +179,15 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
+/// The names of the commands.
+pub fn commands() -> Vec<String> {
+    let command = App::command();
+    let shown = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    shown.map(|command| command.get_name().to_owned()).collect()
+}
+
 /// Prints an error in place of the result, as JSON.
 fn print_as_json(error: &Error, exit: Exit) {
     if let Ok(json) = error.json(exit) {
@@ -181,7 +199,13 @@ fn print_as_json(error: &Error, exit: Exit) {
 /// Ends the process, which was started with a command line that makes no sense, or asks for help.
 fn refused(mut error: clap::Error) -> ! {
     escape(&mut error);
-    if let Some(hint) = misplaced::hint(&error) {
+    let line: Vec<_> = env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let commands = commands();
+    let commands: Vec<_> = commands.iter().map(String::as_str).collect();
+    if let Some(hint) = misplaced::hint(&error, &line, &commands) {
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         error.insert(ContextKind::Suggested, hint);
     }
@@ -266,7 +290,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
-        Some(Command::Help { topic }) => print_help(topic.as_deref()),
+        Some(Command::Help { topic }) => print_help(&topic),
     }
 }
 

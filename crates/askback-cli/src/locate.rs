@@ -8,6 +8,7 @@ use std::{
 use askback_host::{page::out, settings_file, text::given, words};
 
 use crate::{
+    args,
     error::Error,
     headers::{self, TypedHeader},
     listed::Listed,
@@ -88,32 +89,76 @@ impl TargetArgs {
             return Ok(());
         }
         let word = words.remove(0);
-        let is_url = word.starts_with("http://") || word.starts_with("https://");
-        if is_url {
-            self.url = Some(word);
-        } else if self.config.is_some() || self.from.is_some() || is_listed(&word) == Some(true) {
-            self.server = vec![word];
-        } else if let Some(command) = program(&word) {
-            self.command = command;
-        } else if let Some(url) = misplaced::address(&word) {
-            self.url = Some(url);
-        } else if is_listed(&word).is_none() {
+        match self.meaning(&word) {
+            Some(meaning) => self.name(meaning),
             // The error says what is wrong with the file.
-            self.server = vec![word];
-        } else if is_executable(Path::new(&word)) {
-            let error = Error::usage(words!("{} is no server in mcp.json", given(&word)));
-            return Err(error.hint(words!(
-                "To start the program in this folder, write ./{}",
-                given(&word)
-            )));
-        } else {
-            let error = Error::usage(words!("{} is no server", given(&word)));
-            return Err(error
-                .hint("A server is a URL, a name in mcp.json, or a file: server.py, server.js, or a program.")
-                .hint("It is written before the other words: askback call server.py TOOL.")
-                .hint(words!("A command goes behind --, such as -- {}.", given(&word))));
+            None if is_listed(&word).is_none() => self.name(Meaning::Listed(word)),
+            None => return Err(meaningless(&word)),
         }
         Ok(())
+    }
+
+    /// The server that a word of the command line means, if it means one.
+    fn meaning(&self, word: &str) -> Option<Meaning> {
+        let is_url = word.starts_with("http://") || word.starts_with("https://");
+        if is_url {
+            Some(Meaning::Url(word.to_owned()))
+        } else if self.config.is_some() || self.from.is_some() || is_listed(word) == Some(true) {
+            Some(Meaning::Listed(word.to_owned()))
+        } else {
+            let url = || misplaced::address(word).map(Meaning::Url);
+            program(word).map(Meaning::Command).or_else(url)
+        }
+    }
+
+    fn name(&mut self, meaning: Meaning) {
+        match meaning {
+            Meaning::Url(url) => self.url = Some(url),
+            Meaning::Listed(name) => self.server = vec![name],
+            Meaning::Command(command) => self.command = command,
+        }
+    }
+
+    /// Takes the server from the words of a command line such as `server.py tool key=value`, or with the server
+    /// behind: `tool key=value server.py`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error if no word means a server, or no other word follows one.
+    pub fn take_server(
+        &mut self,
+        first: &mut String,
+        others: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        if self.is_named() {
+            return Ok(());
+        }
+        let is_plain = |word: &String| !args::names_one(word);
+        let meaning = self.meaning(first);
+        let Some(next) = others.iter().position(is_plain) else {
+            return match meaning {
+                Some(_) if self.config.is_none() && self.from.is_none() => {
+                    Err(nothing_behind(first))
+                }
+                _ => Ok(()),
+            };
+        };
+        let last = others.iter().rposition(is_plain).unwrap_or(next);
+        let behind = match meaning {
+            Some(_) => None,
+            None => self.meaning(&others[last]),
+        };
+        match behind {
+            Some(server) => {
+                others.remove(last);
+                self.name(server);
+                Ok(())
+            }
+            None => {
+                let server = std::mem::replace(first, others.remove(next));
+                self.name_by_all(vec![server])
+            }
+        }
     }
 
     /// Names the server by these words, as [`TargetArgs::name_by`] does, and by nothing else.
@@ -147,8 +192,10 @@ impl TargetArgs {
             Target::address(url)?
         } else if let [name, others @ ..] = &self.server[..] {
             if !others.is_empty() {
-                let error = Error::usage("several servers are named, and this is done with one");
-                return Err(error.hint("a conversation talks to several at once."));
+                let error = "several servers are named, and this command takes one";
+                return Err(Error::usage(error).hint(
+                    "Several can be open in one conversation: askback --server A --server B",
+                ));
             }
             self.listed(name)?
         } else if let Some((program, args)) = self.command.split_first() {
@@ -325,6 +372,55 @@ impl TargetArgs {
             ..used(&listed, found.path())?
         })
     }
+}
+
+/// A server, as a word of the command line names it.
+enum Meaning {
+    Url(String),
+    /// The name of a server of the file.
+    Listed(String),
+    /// The command that starts it.
+    Command(Vec<String>),
+}
+
+/// The error if a word means no server.
+fn meaningless(word: &str) -> Error {
+    let path = Path::new(word);
+    if is_executable(path) && path.is_file() {
+        let error = Error::usage(words!("{} is no server in mcp.json", given(word)));
+        return error.hint(words!(
+            "To start the program in this folder, write ./{}",
+            given(word)
+        ));
+    }
+    let is_path = word.contains(std::path::MAIN_SEPARATOR) || path.extension().is_some();
+    let error = match path.try_exists() {
+        Ok(false) if is_path => words!(
+            "there is no file {}, and no server of this name",
+            given(word)
+        ),
+        _ => words!("{} is no server", given(word)),
+    };
+    Error::usage(error)
+        .hint(
+            "A server is a URL, a name in mcp.json, or a file: server.py, server.js, or a program.",
+        )
+        .hint(words!(
+            "A command goes behind --, such as -- {}.",
+            given(word)
+        ))
+}
+
+/// The error if a server is all that is named.
+fn nothing_behind(server: &str) -> Error {
+    let error = words!(
+        "{} is a server, and the command does not say what to do there",
+        given(server)
+    );
+    Error::usage(error).hint(words!(
+        "Write a name behind it; `askback list {}` lists what the server has.",
+        given(server)
+    ))
 }
 
 /// Checks that nothing follows the word that names a server.

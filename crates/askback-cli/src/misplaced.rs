@@ -4,8 +4,11 @@ use askback_core::address::is_loopback_host;
 use askback_host::text;
 use clap::error::{ContextKind, ContextValue};
 
-/// Returns the words to type in place of one that the command line does not take, where that seems to name a server.
-pub fn hint(error: &clap::Error) -> Option<String> {
+/// The most letters in which a word differs from the command that is meant.
+const TYPING_ERRORS: usize = 2;
+
+/// Returns the words to type in place of one that the command line does not take. `line` has all words of it.
+pub fn hint(error: &clap::Error, line: &[String], commands: &[&str]) -> Option<String> {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
@@ -22,12 +25,35 @@ pub fn hint(error: &clap::Error) -> Option<String> {
         return None;
     }
     let word = text::line(argument);
+    let is_top = usage.contains("askback [OPTIONS] [SERVER]");
+    if let (true, Some(command)) = (
+        is_top,
+        line.iter().find(|word| commands.contains(&&***word)),
+    ) {
+        return Some(format!("options follow the command: askback {command} …"));
+    }
+    if let (true, Some(first)) = (is_top, line.first().filter(|first| !first.starts_with('-'))) {
+        return Some(match near(first, commands) {
+            Some(command) => format!("the command `{command}` is near: askback {command} {word}"),
+            None => format!(
+                "a command that starts a server comes after --: askback -- {} {word}",
+                text::line(first)
+            ),
+        });
+    }
     Some(match address(argument) {
         Some(url) => format!("write --url {url}"),
         None => format!(
             "a command that starts a server comes after --: -- {word}; a server of mcp.json is --server {word}"
         ),
     })
+}
+
+/// The command that a word nearly is.
+pub fn near<'a>(word: &str, commands: &[&'a str]) -> Option<&'a str> {
+    let distance = |command: &&&str| strsim::osa_distance(word, command);
+    let nearest = commands.iter().min_by_key(distance)?;
+    (distance(&nearest) <= TYPING_ERRORS && word.len() > TYPING_ERRORS).then_some(nearest)
 }
 
 /// The URL that a word seems to mean, safe to show: it is one, or one without its beginning.

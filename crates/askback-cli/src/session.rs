@@ -37,7 +37,6 @@ use tokio::time::sleep;
 pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
-    args,
     error::{Error, Kind},
     headers,
     locate::{Meant, TargetArgs},
@@ -71,7 +70,7 @@ const BUILD_LINES: u32 = 1024;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SessionArgs {
     #[command(flatten)]
-    target: TargetArgs,
+    pub(crate) target: TargetArgs,
     /// The protocol revision to speak, such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
     protocol: Speaks,
@@ -226,24 +225,6 @@ impl SessionArgs {
     pub fn named(mut self, word: Option<String>) -> Result<Self, Error> {
         self.target.name_by_all(word.into_iter().collect())?;
         Ok(self)
-    }
-
-    /// Takes the server from a command line such as `server.py tool key=value`: the word where otherwise the tool
-    /// stands, if nothing else names a server and another word follows that is no argument.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the word means no server.
-    pub fn take_server(
-        &mut self,
-        first: &mut String,
-        others: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        if self.target.is_named() || others.first().is_none_or(|word| args::names_one(word)) {
-            return Ok(());
-        }
-        let server = std::mem::replace(first, others.remove(0));
-        self.target.name_by_all(vec![server])
     }
 
     /// Speaks an older revision to a server that is known to ask in it only.

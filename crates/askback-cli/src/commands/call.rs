@@ -50,7 +50,8 @@ pub const EXIT_CODES: &str = "\
 1    the tool reported an error, or the server answered with one
 2    usage
 3    a question was declined or cancelled, unless a rule expects it
-4    the connection failed, or the server broke the protocol
+4    the connection failed, the server broke the protocol, or it could not read a request
+     or does not know its method (errors -32700, -32600, -32601)
 5    a sign-in was needed and not completed
 6    a question was not answered
 7    the questions were not the ones that the answers file expects
@@ -100,6 +101,7 @@ impl CallArgs {
     /// A usage error if that means no server.
     pub(super) fn named(mut self) -> Result<Self, Error> {
         self.session
+            .target
             .take_server(&mut self.tool, &mut self.arguments)?;
         Ok(self)
     }

@@ -49,6 +49,7 @@ pub struct GetArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: GetArgs, outcome: &mut Outcome) -> Result<(), Error> {
     args.session
+        .target
         .take_server(&mut args.wanted, &mut args.arguments)?;
     let is_resource = args.wanted.contains(':');
     if is_resource && !args.arguments.is_empty() {

@@ -61,11 +61,13 @@ pub struct ListArgs {
 ///
 /// Fails with the error that ended it early.
 pub async fn run(mut args: ListArgs) -> Result<(), Error> {
-    let is_server = args.words.first().is_some_and(|word| match args.complete {
+    let is_server = |word: &String| match args.complete {
         Some(_) => !args::names_one(word),
         None => Offer::read(word).is_err(),
-    });
-    if is_server {
+    };
+    if let Some(at) = args.words.iter().position(is_server) {
+        // It may stand before or behind the kinds.
+        args.words[..=at].rotate_right(1);
         args.session.name_by(&mut args.words)?;
     }
     if let Some(owner) = &args.complete {
@@ -155,7 +157,7 @@ impl Offer {
             let error = Error::usage(words!("{} is no kind of list", given(word)));
             error
                 .hint("The kinds are tools, prompts, resources and templates.")
-                .hint("A server is written before them: askback list server.py tools.")
+                .hint("A server stands before or behind them: askback list server.py tools.")
         })
     }
 }

@@ -102,9 +102,9 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     }
     let mut page = out::stderr_page();
     if library.is_none() {
-        let words = "The library askback is not published yet, so this does not build: askback new with --path DIR uses a checkout of it.";
-        page.say(Style::Warning, words);
         page.say(Style::Plain, words!("{} is made.", given(name)));
+        let words = "It does not build yet: the library askback is not published. Have a checkout of it, and in Cargo.toml replace both versions of askback by its path: askback = { path = \"…/crates/askback\" }. `askback new NAME --path CHECKOUT` does this.";
+        page.say(Style::Warning, words);
         out::tell(&mut page);
         return Ok(());
     }

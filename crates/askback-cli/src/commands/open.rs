@@ -6,13 +6,16 @@ use askback_host::{
     host::Host,
     page::{Style, out},
     plain::catalog,
+    text::given,
     words,
 };
 
 use crate::{
+    app::commands,
     error::{Error, Outcome},
     files::WatchedFiles,
     locate::Meant,
+    misplaced,
     repl::Repl,
     session::{Answers, Session, SessionArgs},
     suite::record::Recorder,
@@ -76,9 +79,19 @@ impl OpenArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
-    let named = args.session.named(args.target.take());
+    let word = args.target.take();
+    let named = args.session.named(word.clone());
     let named = named.map_err(|error| {
-        error.hint("`askback help` lists the commands; options follow the command.")
+        let commands = commands();
+        let commands: Vec<_> = commands.iter().map(String::as_str).collect();
+        let near = word.and_then(|word| misplaced::near(&word, &commands));
+        match near {
+            Some(command) => error.hint(words!(
+                "The command {} is near; `askback help` lists all.",
+                given(command)
+            )),
+            None => error.hint("`askback help` lists the commands."),
+        }
     })?;
     args.session = named.asking_in_known();
     let Meant {

@@ -64,6 +64,11 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
         Some(client) => authorization.client(client),
         None => authorization,
     };
+    if servers.is_empty() {
+        let mut page = out::stderr_page();
+        page.say(Style::Plain, "You are signed in to no server.");
+        out::tell(&mut page);
+    }
     let mut failed = Ok(());
     for server in servers {
         let mut page = out::stderr_page();

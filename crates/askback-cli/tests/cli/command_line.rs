@@ -33,22 +33,35 @@ fn what_makes_no_sense_is_refused() {
         2,
         "`here` is no argument\n  Write key=value",
     );
+    check(&["call", "book", "127.0.0.1:9/mcp"], 4, "cannot be reached");
     check(
-        &["call", "book", "a.example/mcp"],
+        &["call", "book", "server.py"],
         2,
         "book is no server\n  A server is a URL",
     );
     check(
-        &["call", "book", "server.py"],
-        2,
-        "It is written before the other words",
-    );
-    check(
         &["list", "tools", "server.py"],
         2,
-        "A server is written before them",
+        "there is no file server.py, and no server of this name",
     );
-    check(&["open", "./server"], 2, "./server is no server");
+    check(
+        &["call", "https://127.0.0.1:9/mcp", "a=1"],
+        2,
+        "the command does not say what to do there",
+    );
+    check(&["lst"], 2, "The command list is near");
+    check(
+        &["lst", "server.py"],
+        2,
+        "the command `list` is near: askback list server.py",
+    );
+    check(&["python3", "server.py"], 2, "askback -- python3 server.py");
+    check(
+        &["--trace", "list", "server.py"],
+        2,
+        "options follow the command: askback list",
+    );
+    check(&["open", "./server"], 2, "there is no file ./server");
     check(&["doctor", "zoo"], 2, "such as -- zoo.");
     check(
         &["watch", "tools", "--url", "http://127.0.0.1:9"],

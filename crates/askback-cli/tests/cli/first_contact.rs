@@ -156,14 +156,14 @@ fn a_message_may_be_large_and_the_user_says_how_large() {
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
         json_response("200 OK", &answer)
     });
-    let run = |more: &[&str]| {
-        // A URL as a word names the server.
-        let words = ["call", &url, "t", "--protocol", "2025-11-25"];
-        Run::new("large", &words).and(more).run()
+    // A URL as a word names the server, before and behind the tool.
+    let run = |words: [&str; 2], more: &[&str]| {
+        let run = Run::new("large", &["call", "--protocol", "2025-11-25"]);
+        run.and(&words).and(more).run()
     };
-    let ran = run(&[]).expect(0);
+    let ran = run(["t", &url], &[]).expect(0);
     assert!(ran.stdout.len() > 5 << 20);
-    run(&["--max-message", "1MiB"])
+    run([&url, "t"], &["--max-message", "1MiB"])
         .expect(4)
         .says("--max-message SIZE");
 }
@@ -173,6 +173,6 @@ fn a_new_server_without_a_checkout_says_that_nothing_is_published() {
     let ran = Run::new("new-unpublished", &["new", "mine"])
         .run()
         .expect(0);
-    let ran = ran.says("not published yet").says("--path DIR");
+    let ran = ran.says("is not published").says("--path CHECKOUT");
     assert!(!ran.stderr.contains("Next:"), "{}", ran.stderr);
 }

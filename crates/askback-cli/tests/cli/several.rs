@@ -203,7 +203,7 @@ fn what_is_done_with_one_server_takes_no_more() {
     let two = ["--server", "a", "--server", "b"];
     check(
         &[&["list", "--all"], &two[..]].concat(),
-        "several servers are named, and this is done with one",
+        "several servers are named, and this command takes one",
     );
     check(
         &[&["open", "--watch"], &two[..]].concat(),
