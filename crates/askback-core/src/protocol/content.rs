@@ -569,30 +569,9 @@ impl<'de> Deserialize<'de> for ReadBlock {
 
 impl<'de> Deserialize<'de> for ResourceContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Contents {
-            uri,
-            mime_type,
-            text,
-            blob,
-            meta,
-        } = Contents::deserialize(deserializer)?;
-        match (text, blob) {
-            (Some(text), None) => Ok(Self::Text(TextResourceContents {
-                uri,
-                mime_type,
-                text,
-                meta,
-            })),
-            (None, Some(blob)) => Ok(Self::Blob(BlobResourceContents {
-                uri,
-                mime_type,
-                blob,
-                meta,
-            })),
-            _ => Err(de::Error::custom(
-                "the contents of a resource have either `text` or `blob`",
-            )),
-        }
+        Contents::deserialize(deserializer)?
+            .contents()
+            .map_err(de::Error::custom)
     }
 }
 
@@ -622,7 +601,8 @@ struct Block<'a> {
     size: Option<u64>,
     #[serde(default, deserialize_with = "lenient::list")]
     icons: Option<Vec<Icon>>,
-    resource: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "lenient::object")]
+    resource: Option<Contents>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     id: Option<String>,
     #[serde(default, deserialize_with = "raw::object")]
@@ -710,8 +690,9 @@ impl<'a> Block<'a> {
 
     fn resource(self) -> Result<EmbeddedResource, String> {
         Ok(EmbeddedResource {
-            resource: serde_json::from_str(need(self.resource, "resource")?.get())
-                .map_err(|error| format!("its `resource`: {}", reason(&error)))?,
+            resource: need(self.resource, "resource")?
+                .contents()
+                .map_err(|why| format!("its `resource`: {why}"))?,
             annotations: self.annotations,
             meta: self.meta,
         })
@@ -738,16 +719,48 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The members of the contents of a resource. As in a block, none fails.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Contents {
-    uri: String,
+    #[serde(default, deserialize_with = "lenient::scalar")]
+    uri: Option<String>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     mime_type: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     text: Option<String>,
+    #[serde(default, deserialize_with = "lenient::scalar")]
     blob: Option<String>,
     #[serde(default, rename = "_meta", deserialize_with = "meta::lenient")]
     meta: Option<Box<Meta>>,
+}
+
+impl Contents {
+    fn contents(self) -> Result<ResourceContents, String> {
+        let Self {
+            uri,
+            mime_type,
+            text,
+            blob,
+            meta,
+        } = self;
+        let uri = need(uri, "uri")?;
+        match (text, blob) {
+            (Some(text), None) => Ok(ResourceContents::Text(TextResourceContents {
+                uri,
+                mime_type,
+                text,
+                meta,
+            })),
+            (None, Some(blob)) => Ok(ResourceContents::Blob(BlobResourceContents {
+                uri,
+                mime_type,
+                blob,
+                meta,
+            })),
+            _ => Err("the contents of a resource have either `text` or `blob`".into()),
+        }
+    }
 }
 
 fn need<T>(member: Option<T>, name: &str) -> Result<T, String> {
