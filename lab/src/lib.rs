@@ -21,18 +21,20 @@ pub mod loopback;
 mod documents {
     #[doc = include_str!("../../docs/guide/asking.md")]
     mod asking {}
-    #[doc = include_str!("../../docs/guide/authorization-server.md")]
-    mod authorization_server {}
     #[doc = include_str!("../../docs/guide/authorization-client.md")]
     mod authorization_client {}
-    #[doc = include_str!("../../docs/guide/axum.md")]
-    mod axum {}
+    #[doc = include_str!("../../docs/guide/authorization-server.md")]
+    mod authorization_server {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
     #[doc = include_str!("../../docs/guide/connections.md")]
     mod connections {}
-    #[doc = include_str!("../../docs/guide/extensions.md")]
-    mod extensions {}
+    #[doc = include_str!("../../docs/guide/deployment.md")]
+    mod deployment {}
+    #[doc = include_str!("../../docs/guide/effects.md")]
+    mod effects {}
+    #[doc = include_str!("../../docs/guide/extending.md")]
+    mod extending {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
     #[doc = include_str!("../../docs/guide/from-rmcp.md")]
@@ -43,34 +45,18 @@ mod documents {
     mod http {}
     #[doc = include_str!("../../docs/guide/limits.md")]
     mod limits {}
-    #[doc = include_str!("../../docs/guide/middleware.md")]
-    mod middleware {}
-    #[doc = include_str!("../../docs/guide/mistakes.md")]
-    mod mistakes {}
     #[doc = include_str!("../../docs/guide/observability.md")]
     mod observability {}
-    #[doc = include_str!("../../docs/guide/prompts.md")]
-    mod prompts {}
-    #[doc = include_str!("../../docs/guide/proxy.md")]
-    mod proxy {}
     #[doc = include_str!("../../README.md")]
     mod readme {}
     #[doc = include_str!("../../docs/guide/resources.md")]
     mod resources {}
-    #[doc = include_str!("../../docs/guide/sampling-and-roots.md")]
-    mod sampling_and_roots {}
-    #[doc = include_str!("../../docs/guide/sealed-state.md")]
-    mod sealed_state {}
-    #[doc = include_str!("../../docs/guide/store.md")]
-    mod store {}
     #[doc = include_str!("../../docs/guide/tasks.md")]
     mod tasks {}
     #[doc = include_str!("../../docs/guide/testing.md")]
     mod testing {}
     #[doc = include_str!("../../docs/guide/tools.md")]
     mod tools {}
-    #[doc = include_str!("../../docs/guide/transport.md")]
-    mod transport {}
     #[doc = include_str!("../../docs/guide/tutorial.md")]
     mod tutorial {}
 }

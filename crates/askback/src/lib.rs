@@ -41,9 +41,8 @@
 //! Try it with the `askback` command, `askback -- target/debug/files`, or name it in the `mcp.json`
 //! of a host: `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
 //!
-//! The guide is in `docs/guide` of the repository: `tutorial.md` takes ten minutes, `asking.md` is the one to read
-//! before a server acts, and `tools.md`, `forms.md`, `testing.md`, `http.md`, `axum.md` and `client.md` have the
-//! rest. `from-rmcp.md` puts the two side by side.
+//! The guide is in `docs/guide` of the repository. Begin with `tutorial.md`, which takes ten minutes, and read `asking.md`
+//! and `effects.md` before a server acts.
 //!
 //! # Where to find what
 //!

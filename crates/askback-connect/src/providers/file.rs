@@ -123,7 +123,7 @@ impl Providers {
     /// Where a table has an issuer and no endpoints, they are fetched from it; a `revocation_endpoint` or a
     /// `device_endpoint` of the table comes before the fetched one. `api` has the origins that tokens are sent to
     /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have both. All keys are in
-    /// the guide, `docs/guide/connections.md` of the repository, under "Keys of the file".
+    /// the guide, `docs/guide/providers.md` of the repository.
     ///
     /// # Errors
     ///
