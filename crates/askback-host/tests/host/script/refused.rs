@@ -74,6 +74,26 @@ fn a_wrong_file_is_refused_at_its_line() {
         "`a` is given twice",
     );
     check(
+        "answers:\n  - {when: {key: a}, when: {key: b}, cancel: true}",
+        "line 2",
+        "answers[0]: `when` is given twice",
+    );
+    check(
+        "sampling:\n  - reply: {tool: a, input: {n: 1, n: 2}}",
+        "line 2 column 29",
+        "sampling[0].reply.input: `n` is given twice",
+    );
+    check(
+        "answers:\n  - cancel: true\n\n  - accept:\n      a: {date: soon}",
+        "line 5 column 10",
+        "answers[1].accept.a: a date counts",
+    );
+    check(
+        "answers:\n  - {cancel: true, then: [{cancel: true}, {cancel: true, after: 1}]}",
+        "line 2 column 65",
+        "answers[0].then[1].after: `after` is a time such as",
+    );
+    check(
         "sampling:\n  - when: {key: a}",
         "line 2",
         "a sampling rule needs one of",
@@ -212,7 +232,7 @@ fn a_wrong_file_is_refused_at_its_line() {
         ("2", "a time such as"),
         ("soon", "a time such as"),
         ("-2s", "a time such as"),
-        ("11m", "at most `10m`"),
+        ("11m", "answers[0].after: `after` is at most `10m`"),
         ("2 days", "a time such as"),
     ] {
         let file = format!("answers:\n  - {{cancel: true, after: {after}}}");
