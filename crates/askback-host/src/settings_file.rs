@@ -4,13 +4,21 @@ use std::{
     fmt,
     fs::File,
     io::{self, Read},
+    marker::PhantomData,
     path::Path,
+    time::Duration,
 };
 
 use askback_core::json::reworded;
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
+use jiff::SignedDuration;
+use serde::{
+    Deserialize,
+    de::{
+        self, DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
+use serde_json::Value;
 use serde_path_to_error::Segment;
 use yaml_serde::Deserializer;
 
@@ -107,6 +115,24 @@ fn place(error: &yaml_serde::Error) -> Option<(usize, usize)> {
     error.location().map(|at| (at.line(), at.column()))
 }
 
+/// A time as a person writes it, `2s` or `500ms`, of so many seconds at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time<const MAX_SECONDS: u64>(pub Duration);
+
+impl<const MAX_SECONDS: u64> TryFrom<String> for Time<MAX_SECONDS> {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let read = text.parse::<SignedDuration>().ok();
+        match read.and_then(|time| Duration::try_from(time).ok()) {
+            Some(time) if time <= Duration::from_secs(MAX_SECONDS) => Ok(Self(time)),
+            Some(_) => Err(format!("expected at most `{}m`", MAX_SECONDS / 60)),
+            None => Err("expected a time such as `2s` or `500ms`".to_owned()),
+        }
+    }
+}
+
 /// Fails at the value that a path leads to, so that the parser says where it is.
 struct Finder<'a>(&'a [&'a Segment]);
 
@@ -145,5 +171,79 @@ impl<'de> Visitor<'de> for Finder<'_> {
             list.next_element_seed(Finder(path))?;
         }
         Err(de::Error::custom("it is here"))
+    }
+}
+
+/// A value that may be written in several ways: by itself, as a list, or as a map.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape<M, L = Value> {
+    /// A text, a number, a yes or no, or nothing.
+    Scalar(Value),
+    /// A list.
+    List(Vec<L>),
+    /// A map.
+    Map(M),
+}
+
+impl<M, L> Shape<M, L> {
+    /// The error for a value in a shape that was not expected.
+    pub fn refuse(&self, expected: &str) -> String {
+        let found = match self {
+            Self::Scalar(Value::String(_)) => "a text",
+            Self::Scalar(Value::Number(_)) => "a number",
+            Self::Scalar(Value::Bool(_)) => "true or false",
+            Self::Scalar(_) => "null",
+            Self::List(_) => "a list",
+            Self::Map(_) => "an object",
+        };
+        format!("expected {expected}, got {found}")
+    }
+}
+
+impl<'de, M: Deserialize<'de>, L: Deserialize<'de>> Deserialize<'de> for Shape<M, L> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShapeVisitor(PhantomData))
+    }
+}
+
+struct ShapeVisitor<M, L>(PhantomData<(M, L)>);
+
+impl<'de, M: Deserialize<'de>, L: Deserialize<'de>> Visitor<'de> for ShapeVisitor<M, L> {
+    type Value = Shape<M, L>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(value.into()))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(value.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(value.into()))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(value.into()))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Shape::Scalar(Value::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Shape::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        M::deserialize(MapAccessDeserializer::new(map)).map(Shape::Map)
     }
 }

@@ -1,9 +1,11 @@
 //! Rules, as an answers file writes them.
 
-use std::{fmt, marker::PhantomData, num::NonZeroU64, time::Duration};
+use std::num::NonZeroU64;
 
-use jiff::SignedDuration;
-use serde::{Deserialize, Deserializer, de};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, IgnoredAny},
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -11,13 +13,17 @@ use super::{
     value::Values,
     when::{Mode, When},
 };
+use crate::settings_file::{Shape, Time};
+
+/// The time to wait before an answer.
+type Delay = Time<{ 10 * 60 }>;
 
 /// The members that both kinds of rules have.
 struct Frame<A> {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
-    after: Option<Delay>,
+    after: Delay,
     then: Option<Vec<Step<A>>>,
     /// The action, unless there is none.
     act: Option<A>,
@@ -25,11 +31,17 @@ struct Frame<A> {
 
 /// The action of a kind of rule, as it is written.
 trait Written: Action + Sized {
+    /// The members of such a rule.
+    type Text: DeserializeOwned;
+
     /// The fault of a rule without an action, or with two.
     const NEEDED: &str;
 
     /// The reply to a question that must not be asked, where the rule names none.
     fn refusal() -> Self;
+
+    /// Makes an action of its members, which fit each other.
+    fn frame(text: Self::Text) -> Result<Frame<Self>, &'static str>;
 
     /// Checks whether the questions that are named can be answered so.
     fn check(&self, when: &When) -> Result<(), &'static str>;
@@ -51,7 +63,7 @@ impl<A: Written> Frame<A> {
         let first = Step {
             act,
             times: self.times.map(NonZeroU64::get).or(once),
-            after: delay(self.after),
+            after: self.after.0,
         };
         let steps: Vec<_> = [first]
             .into_iter()
@@ -81,7 +93,7 @@ impl<A: Written> Frame<A> {
         Ok(Step {
             act: self.act.ok_or(A::NEEDED)?,
             times: Some(self.times.map_or(1, NonZeroU64::get)),
-            after: delay(self.after),
+            after: self.after.0,
         })
     }
 }
@@ -92,7 +104,8 @@ struct RuleText {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
-    after: Option<Delay>,
+    #[serde(default)]
+    after: Delay,
     then: Option<Vec<Step<Act>>>,
     accept: Option<Accept>,
     generate: Option<bool>,
@@ -102,52 +115,52 @@ struct RuleText {
     expected: Option<bool>,
 }
 
-impl RuleText {
-    fn frame(self) -> Result<Frame<Act>, &'static str> {
-        let is_expected = self.expected.unwrap_or_default();
-        let declines = self.decline.is_some();
-        let accept = match (self.accept, self.generate) {
+impl Written for Act {
+    type Text = RuleText;
+
+    const NEEDED: &str =
+        "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`";
+
+    fn refusal() -> Self {
+        Self::Cancel { expected: false }
+    }
+
+    fn frame(text: RuleText) -> Result<Frame<Self>, &'static str> {
+        let is_expected = text.expected.unwrap_or_default();
+        let declines = text.decline.is_some();
+        let accept = match (text.accept, text.generate) {
             (accept, None | Some(false)) => accept,
             (Some(Accept::Values(values)), Some(true)) => Some(Accept::Values(values.generating())),
             (Some(Accept::Yes) | None, Some(true)) => {
                 Some(Accept::Values(Values::default().generating()))
             }
         };
-        let act = match (accept, self.decline, self.cancel) {
-            (Some(accept), None, None) => Some(Act::Accept(accept)),
-            (None, Some(true), None) => Some(Act::Decline {
-                reason: self.reason.clone(),
+        let act = match (accept, text.decline, text.cancel) {
+            (Some(accept), None, None) => Some(Self::Accept(accept)),
+            (None, Some(true), None) => Some(Self::Decline {
+                reason: text.reason.clone(),
                 expected: is_expected,
             }),
-            (None, None, Some(true)) => Some(Act::Cancel {
+            (None, None, Some(true)) => Some(Self::Cancel {
                 expected: is_expected,
             }),
             (None, None, None) => None,
-            _ => return Err(Act::NEEDED),
+            _ => return Err(Self::NEEDED),
         };
-        if self.reason.is_some() && !declines {
+        if text.reason.is_some() && !declines {
             return Err("`reason` goes with `decline: true` only");
         }
-        if self.expected.is_some() && matches!(act, None | Some(Act::Accept(_))) {
+        if text.expected.is_some() && matches!(act, None | Some(Self::Accept(_))) {
             return Err("`expected` goes with `decline: true` and `cancel: true` only");
         }
         Ok(Frame {
-            when: self.when,
-            asked: self.asked,
-            times: self.times,
-            after: self.after,
-            then: self.then,
+            when: text.when,
+            asked: text.asked,
+            times: text.times,
+            after: text.after,
+            then: text.then,
             act,
         })
-    }
-}
-
-impl Written for Act {
-    const NEEDED: &str =
-        "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`";
-
-    fn refusal() -> Self {
-        Self::Cancel { expected: false }
     }
 
     fn check(&self, when: &When) -> Result<(), &'static str> {
@@ -178,42 +191,43 @@ struct SamplingText {
     when: Option<When>,
     asked: Option<Asked>,
     times: Option<NonZeroU64>,
-    after: Option<Delay>,
+    #[serde(default)]
+    after: Delay,
     then: Option<Vec<Step<Reply>>>,
-    reply: Option<SaidText>,
+    reply: Option<Parts>,
     decline: Option<bool>,
     expected: Option<bool>,
 }
 
-impl SamplingText {
-    fn frame(self) -> Result<Frame<Reply>, &'static str> {
-        let act = match (self.reply, self.decline) {
-            (Some(SaidText(parts)), None) => Some(Reply::Says(parts)),
-            (None, Some(true)) => Some(Reply::Decline {
-                expected: self.expected.unwrap_or_default(),
-            }),
-            (None, None) => None,
-            _ => return Err(Reply::NEEDED),
-        };
-        if self.expected.is_some() && !matches!(act, Some(Reply::Decline { .. })) {
-            return Err("`expected` goes with `decline: true` only");
-        }
-        Ok(Frame {
-            when: self.when,
-            asked: self.asked,
-            times: self.times,
-            after: self.after,
-            then: self.then,
-            act,
-        })
-    }
-}
-
 impl Written for Reply {
+    type Text = SamplingText;
+
     const NEEDED: &str = "a sampling rule needs one of `reply: text` and `decline: true`";
 
     fn refusal() -> Self {
         Self::Decline { expected: false }
+    }
+
+    fn frame(text: SamplingText) -> Result<Frame<Self>, &'static str> {
+        let act = match (text.reply, text.decline) {
+            (Some(Parts(parts)), None) => Some(Self::Says(parts)),
+            (None, Some(true)) => Some(Self::Decline {
+                expected: text.expected.unwrap_or_default(),
+            }),
+            (None, None) => None,
+            _ => return Err(Self::NEEDED),
+        };
+        if text.expected.is_some() && !matches!(act, Some(Self::Decline { .. })) {
+            return Err("`expected` goes with `decline: true` only");
+        }
+        Ok(Frame {
+            when: text.when,
+            asked: text.asked,
+            times: text.times,
+            after: text.after,
+            then: text.then,
+            act,
+        })
     }
 
     fn check(&self, when: &When) -> Result<(), &'static str> {
@@ -230,237 +244,103 @@ impl Written for Reply {
     }
 }
 
-/// The longest time that is waited before an answer.
-const LONGEST: Duration = Duration::from_secs(10 * 60);
-
-/// A time to wait, as it is written: `2s`, `500ms`.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "String")]
-struct Delay(Duration);
-
-impl TryFrom<String> for Delay {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let read = text.parse::<SignedDuration>().ok();
-        let delay = read.and_then(|delay| Duration::try_from(delay).ok());
-        match delay {
-            Some(delay) if delay <= LONGEST => Ok(Self(delay)),
-            Some(_) => Err("`after` is at most `10m`"),
-            None => Err("`after` is a time such as `2s` or `500ms`"),
-        }
-    }
-}
-
-fn delay(after: Option<Delay>) -> Duration {
-    after.map_or(Duration::ZERO, |Delay(after)| after)
-}
-
-/// Makes what is read of the members that are written.
-macro_rules! read {
-    ($($text:ident => $read:ty, $make:ident;)*) => {$(
-        impl TryFrom<$text> for $read {
-            type Error = &'static str;
-
-            fn try_from(text: $text) -> Result<Self, Self::Error> {
-                text.frame()?.$make()
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $read {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_map(RuleVisitor::<$text, _>(PhantomData))
-            }
-        }
-    )*};
-}
-
-read! {
-    RuleText => Rule<Act>, rule;
-    RuleText => Step<Act>, step;
-    SamplingText => Rule<Reply>, rule;
-    SamplingText => Step<Reply>, step;
-}
-
-/// Reads the fields of a rule, and makes the rule of them while its place in the file is known: what is
-/// wrong with all of it is told of the rule, not of the list it stands in.
-struct RuleVisitor<T, R>(PhantomData<(T, R)>);
-
-impl<'de, T, R> de::Visitor<'de> for RuleVisitor<T, R>
-where
-    T: Deserialize<'de>,
-    R: TryFrom<T, Error = &'static str>,
-{
-    type Value = R;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a rule")
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<R, A::Error> {
-        let text = T::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        R::try_from(text).map_err(de::Error::custom)
-    }
-}
-
-impl<'de> Deserialize<'de> for Accept {
+impl<'de, A: Written> Deserialize<'de> for Rule<A> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AcceptVisitor)
+        let frame = A::frame(A::Text::deserialize(deserializer)?);
+        frame.and_then(Frame::rule).map_err(D::Error::custom)
     }
 }
 
-struct AcceptVisitor;
-
-impl<'de> de::Visitor<'de> for AcceptVisitor {
-    type Value = Accept;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`{field: value}`, or true for a link")
+impl<'de, A: Written> Deserialize<'de> for Step<A> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let frame = A::frame(A::Text::deserialize(deserializer)?);
+        frame.and_then(Frame::step).map_err(D::Error::custom)
     }
+}
 
-    fn visit_bool<E: de::Error>(self, yes: bool) -> Result<Accept, E> {
-        match yes {
-            true => Ok(Accept::Yes),
-            false => Err(E::custom("write `decline: true` or `cancel: true` instead")),
+impl TryFrom<Shape<Values, IgnoredAny>> for Accept {
+    type Error = String;
+
+    fn try_from(text: Shape<Values, IgnoredAny>) -> Result<Self, String> {
+        match text {
+            Shape::Map(values) => Ok(Self::Values(values)),
+            Shape::Scalar(Value::Bool(true)) => Ok(Self::Yes),
+            Shape::Scalar(Value::Bool(false)) => {
+                Err("write `decline: true` or `cancel: true` instead".to_owned())
+            }
+            other => Err(other.refuse("`{field: value}`, or true for a link")),
         }
     }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Accept, A::Error> {
-        let map = de::value::MapAccessDeserializer::new(map);
-        Values::deserialize(map).map(Accept::Values)
-    }
 }
 
-impl<'de> Deserialize<'de> for Asked {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AskedVisitor)
-    }
-}
-
-struct AskedVisitor;
-
-/// The members of `asked`, where it is a range.
+/// The members of `asked`, if it is a range.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AskedText {
+pub(super) struct RangeText {
     #[serde(default)]
     least: u64,
     most: Option<u64>,
 }
 
-impl<'de> de::Visitor<'de> for AskedVisitor {
-    type Value = Asked;
+impl TryFrom<Shape<RangeText, IgnoredAny>> for Asked {
+    type Error = String;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false, a number, or `{least: number, most: number}`")
-    }
-
-    fn visit_bool<E: de::Error>(self, is_asked: bool) -> Result<Asked, E> {
-        Ok(match is_asked {
-            true => Asked {
-                least: 1,
-                most: None,
-            },
-            false => Asked {
-                least: 0,
-                most: Some(0),
-            },
-        })
-    }
-
-    fn visit_u64<E: de::Error>(self, times: u64) -> Result<Asked, E> {
-        Ok(Asked {
-            least: times,
-            most: Some(times),
-        })
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Asked, A::Error> {
-        let text = AskedText::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        if text.most.is_some_and(|most| most < text.least) {
-            return Err(de::Error::custom("`most` is less than `least`"));
-        }
-        Ok(Asked {
-            least: text.least,
-            most: text.most,
-        })
+    fn try_from(text: Shape<RangeText, IgnoredAny>) -> Result<Self, String> {
+        let (least, most) = match &text {
+            Shape::Scalar(Value::Bool(true)) => (1, None),
+            Shape::Scalar(Value::Bool(false)) => (0, Some(0)),
+            Shape::Scalar(Value::Number(times)) if times.is_u64() => {
+                (times.as_u64().unwrap_or_default(), times.as_u64())
+            }
+            Shape::Map(range) if range.most.is_some_and(|most| most < range.least) => {
+                return Err("`most` is less than `least`".to_owned());
+            }
+            Shape::Map(range) => (range.least, range.most),
+            _ => {
+                let expected = "true, false, a number, or `{least: number, most: number}`";
+                return Err(text.refuse(expected));
+            }
+        };
+        Ok(Self { least, most })
     }
 }
-
-/// The parts of a `reply`: one by itself, or a list.
-struct SaidText(Vec<Said>);
-
-impl<'de> Deserialize<'de> for SaidText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SaidTextVisitor)
-    }
-}
-
-struct SaidTextVisitor;
-
-impl<'de> de::Visitor<'de> for SaidTextVisitor {
-    type Value = SaidText;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SAID}, or a list of such")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SaidText, E> {
-        SaidVisitor.visit_str(text).map(|said| SaidText(vec![said]))
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SaidText, A::Error> {
-        SaidVisitor.visit_map(map).map(|said| SaidText(vec![said]))
-    }
-
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut parts: A) -> Result<SaidText, A::Error> {
-        let mut said = Vec::new();
-        while let Some(part) = parts.next_element()? {
-            said.push(part);
-        }
-        match said.is_empty() {
-            true => Err(de::Error::custom("a `reply` says something")),
-            false => Ok(SaidText(said)),
-        }
-    }
-}
-
-/// The forms of a part of a `reply`.
-const SAID: &str = "a text, `{tool: name, input: {…}}`";
-
-impl<'de> Deserialize<'de> for Said {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SaidVisitor)
-    }
-}
-
-struct SaidVisitor;
 
 /// The members of a call of a tool.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallText {
+pub(super) struct CallText {
     tool: String,
     #[serde(default)]
     input: Map<String, Value>,
 }
 
-impl<'de> de::Visitor<'de> for SaidVisitor {
-    type Value = Said;
+impl TryFrom<Shape<CallText, IgnoredAny>> for Said {
+    type Error = String;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(SAID)
+    fn try_from(text: Shape<CallText, IgnoredAny>) -> Result<Self, String> {
+        match text {
+            Shape::Scalar(Value::String(text)) => Ok(Self::Text(text)),
+            Shape::Map(CallText { tool, input }) => Ok(Self::Call { tool, input }),
+            other => Err(other.refuse("a text, `{tool: name, input: {…}}`")),
+        }
     }
+}
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Said, E> {
-        Ok(Said::Text(text.to_owned()))
-    }
+/// The parts of a `reply`: one by itself, or a list.
+#[derive(Deserialize)]
+#[serde(try_from = "Shape<CallText, Said>")]
+struct Parts(Vec<Said>);
 
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Said, A::Error> {
-        let text = CallText::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(Said::Call {
-            tool: text.tool,
-            input: text.input,
-        })
+impl TryFrom<Shape<CallText, Said>> for Parts {
+    type Error = String;
+
+    fn try_from(text: Shape<CallText, Said>) -> Result<Self, String> {
+        match text {
+            Shape::List(parts) if parts.is_empty() => Err("a `reply` says something".to_owned()),
+            Shape::List(parts) => Ok(Self(parts)),
+            Shape::Map(call) => Ok(Self(vec![Shape::Map(call).try_into()?])),
+            Shape::Scalar(Value::String(text)) => Ok(Self(vec![Said::Text(text)])),
+            other => Err(other.refuse("a text, `{tool: name, input: {…}}`, or a list of such")),
+        }
     }
 }

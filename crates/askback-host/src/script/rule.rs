@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::{
+    read::{CallText, RangeText},
     value::{Values, texts_in},
     when::When,
 };
+use crate::settings_file::Shape;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +35,8 @@ pub struct Step<A> {
 }
 
 /// How many questions a rule should answer in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Shape<RangeText, IgnoredAny>")]
 pub struct Asked {
     /// At least so many.
     pub least: u64,
@@ -60,7 +64,8 @@ pub enum Act {
 }
 
 /// The accepted content.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Shape<Values, IgnoredAny>")]
 pub enum Accept {
     /// A form with these values, and the defaults of its other fields.
     Values(Values),
@@ -141,7 +146,8 @@ impl Action for Act {
 }
 
 /// A part of what is said in place of a model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Shape<CallText, IgnoredAny>")]
 pub enum Said {
     /// A text.
     Text(String),

@@ -1,18 +1,19 @@
 //! The values that a rule fills into a form.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use askback_core::{
     forms::{Content, Field, FieldKind, FormSchema},
     limits::Limits,
 };
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{generate::Source, moment::Moment};
 
 /// Values for the fields of a form, by name.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(from = "BTreeMap<String, FieldValue>")]
 pub struct Values {
     given: BTreeMap<String, FieldValue>,
     /// Whether values of other fields that must be given are made up.
@@ -20,7 +21,8 @@ pub struct Values {
 }
 
 /// A value for a field.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
 pub(super) enum FieldValue {
     /// This; a text is read as a person would write it.
     Given(Value),
@@ -28,6 +30,15 @@ pub(super) enum FieldValue {
     Date(Moment),
     /// One that is made up and fits.
     Generated,
+}
+
+impl From<BTreeMap<String, FieldValue>> for Values {
+    fn from(given: BTreeMap<String, FieldValue>) -> Self {
+        Self {
+            given,
+            makes_rest: false,
+        }
+    }
 }
 
 impl Values {
@@ -148,48 +159,15 @@ fn written(field: &Field, value: &Value) -> Value {
     }
 }
 
-impl<'de> Deserialize<'de> for Values {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ValuesVisitor)
-    }
-}
+impl TryFrom<Value> for FieldValue {
+    type Error = &'static str;
 
-struct ValuesVisitor;
-
-impl<'de> de::Visitor<'de> for ValuesVisitor {
-    type Value = Values;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`{field: value}`")
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Values, A::Error> {
-        let mut values = BTreeMap::new();
-        while let Some((field, value)) = map.next_entry::<String, FieldValue>()? {
-            // Of two values it would be a guess which one is meant.
-            if values.contains_key(&field) {
-                let why = format_args!("duplicate field `{field}`");
-                return Err(de::Error::custom(why));
-            }
-            values.insert(field, value);
-        }
-        Ok(Values {
-            given: values,
-            makes_rest: false,
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for FieldValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
         // A value that is made when it is sent is the one member of an object.
         let made = value.as_object().filter(|members| members.len() == 1);
         let made = made.and_then(|members| members.iter().next());
         match made.map(|(member, value)| (member.as_str(), value)) {
-            Some(("date", Value::String(date))) => {
-                date.parse().map(Self::Date).map_err(de::Error::custom)
-            }
+            Some(("date", Value::String(date))) => date.parse().map(Self::Date),
             Some(("generate", Value::Bool(true))) => Ok(Self::Generated),
             _ => Ok(Self::Given(value)),
         }

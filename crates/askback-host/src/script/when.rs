@@ -1,12 +1,16 @@
 //! Which questions a rule answers.
 
-use std::{fmt, num::NonZeroU64};
+use std::num::NonZeroU64;
 
 use askback_core::protocol::{CreateMessageParams, SamplingBlock};
 use regex::Regex;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 
-use crate::model::{Ask, Call, Question, link};
+use crate::{
+    model::{Ask, Call, Question, link},
+    settings_file::Shape,
+};
 
 /// Which questions a rule answers: those that fit everything given here.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -37,7 +41,8 @@ pub struct When {
 }
 
 /// A text that is looked for in others.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Shape<RegexText, IgnoredAny>")]
 pub enum TextMatch {
     /// A part of the text, letter by letter.
     Part(String),
@@ -156,40 +161,30 @@ impl PartialEq for TextMatch {
     }
 }
 
-impl<'de> Deserialize<'de> for TextMatch {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextMatchVisitor)
-    }
-}
-
-struct TextMatchVisitor;
-
+/// The members of a pattern.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RegexText {
     regex: String,
 }
 
-impl<'de> de::Visitor<'de> for TextMatchVisitor {
-    type Value = TextMatch;
+impl TryFrom<Shape<RegexText, IgnoredAny>> for TextMatch {
+    type Error = String;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a part of the text, or `{regex: pattern}`")
-    }
-
-    fn visit_str<E: de::Error>(self, part: &str) -> Result<TextMatch, E> {
-        Ok(TextMatch::Part(part.to_owned()))
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<TextMatch, A::Error> {
-        let text = RegexText::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        let regex = Regex::new(&text.regex).map_err(|error| {
-            // The lines before it show the pattern, which the file shows, too.
-            let message = error.to_string();
-            let last = message.lines().last().unwrap_or_default();
-            let why = last.strip_prefix("error: ").unwrap_or(last);
-            de::Error::custom(format_args!("the regex cannot be read: {why}"))
-        })?;
-        Ok(TextMatch::Regex(regex))
+    fn try_from(text: Shape<RegexText, IgnoredAny>) -> Result<Self, String> {
+        match text {
+            Shape::Scalar(Value::String(part)) => Ok(Self::Part(part)),
+            Shape::Map(RegexText { regex }) => {
+                let regex = Regex::new(&regex).map_err(|error| {
+                    // The lines before it show the pattern, which the file shows, too.
+                    let message = error.to_string();
+                    let last = message.lines().last().unwrap_or_default();
+                    let why = last.strip_prefix("error: ").unwrap_or(last);
+                    format!("the regex cannot be read: {why}")
+                })?;
+                Ok(Self::Regex(regex))
+            }
+            other => Err(other.refuse("a part of the text, or `{regex: pattern}`")),
+        }
     }
 }

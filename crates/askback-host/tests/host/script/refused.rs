@@ -91,7 +91,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - {cancel: true, then: [{cancel: true}, {cancel: true, after: 1}]}",
         "line 2 column 65",
-        "answers[0].then[1].after: `after` is a time such as",
+        "answers[0].then[1].after: expected a time such as",
     );
     check(
         "sampling:\n  - when: {key: a}",
@@ -232,7 +232,7 @@ fn a_wrong_file_is_refused_at_its_line() {
         ("2", "a time such as"),
         ("soon", "a time such as"),
         ("-2s", "a time such as"),
-        ("11m", "answers[0].after: `after` is at most `10m`"),
+        ("11m", "answers[0].after: expected at most `10m`"),
         ("2 days", "a time such as"),
     ] {
         let file = format!("answers:\n  - {{cancel: true, after: {after}}}");
