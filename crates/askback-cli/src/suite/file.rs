@@ -2,28 +2,24 @@
 
 use std::{
     collections::BTreeSet,
-    fmt,
     path::{Path, PathBuf},
-    str::FromStr,
-    time::Duration,
 };
 
 use askback_core::revision::Revision;
 use askback_host::{
-    script::{RulesOf, Script, Surroundings, Unused},
-    settings_file,
+    script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, Unused},
+    settings_file::{self, Shape},
     text::{Words, given},
     words,
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{self, MapAccess, SeqAccess, Visitor},
+    de::{Error as _, IgnoredAny},
 };
 use serde_json::{Map, Value};
 
 use super::{
-    expect::Expect,
-    members::{self, Beside, member},
+    expect::{self, Expect},
     server::Server,
 };
 use crate::session;
@@ -42,7 +38,8 @@ pub struct Suite {
 }
 
 /// A case: one request, and what is expected of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "CaseText")]
 pub struct Case {
     /// The name, which no other case of the suite has.
     pub name: String,
@@ -50,8 +47,8 @@ pub struct Case {
     pub action: Action,
     /// The revisions in which it is made.
     pub revisions: Revisions,
-    /// Whether it has a server of its own.
-    pub is_fresh: bool,
+    /// Whether it has a server of its own, if it says so.
+    fresh: Option<bool>,
     /// The rules of the case, then those of the suite.
     pub script: Script,
     /// Whether a rule of the suite calls tools in place of a model, which a client declares when it connects.
@@ -60,8 +57,6 @@ pub struct Case {
     pub rules: RulesOf,
     /// The expectations.
     pub expect: Expect,
-    /// The time in which it ends.
-    pub under: Option<Duration>,
 }
 
 /// The request of a case.
@@ -80,7 +75,8 @@ pub enum Action {
 }
 
 /// An argument that is completed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "CompleteText")]
 pub struct Complete {
     /// Whose it is.
     pub of: Completed,
@@ -114,7 +110,8 @@ pub enum Listed {
 }
 
 /// The revisions in which a case is run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "Shape<IgnoredAny, RevisionName>")]
 pub enum Revisions {
     /// The newest that both sides have.
     #[default]
@@ -145,69 +142,48 @@ impl Suite {
     ///
     /// Shows the place where the text is not one of a suite.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Words> {
-        let text: SuiteText = settings_file::parse(text)?;
+        let SuiteText {
+            server,
+            revisions,
+            fresh,
+            mut before,
+            mut cases,
+            answers,
+            sampling,
+            roots,
+            unused,
+            seed,
+        } = settings_file::parse(text)?;
         let at = Surroundings::of_process(folder);
-        let SuiteText { own, script } = text;
-        let script = script.settled(&at)?;
-        let revisions = own.revisions.unwrap_or_default();
-        let is_fresh = own.fresh.unwrap_or_default();
-        let cases = own.cases.unwrap_or_default().0;
-        let before = own.before.unwrap_or_default().0;
-        if before.iter().any(|case| {
-            case.revisions.is_some() || case.fresh.is_some() || case.script.roots.is_some()
-        }) {
-            let why = "a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server";
-            return Err(why.into());
-        }
-        let case = |mut case: CaseText| {
-            let settled = case.script.settled(&at);
-            case.script = settled.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
-            let rules = RulesOf::Suite {
-                answers: case.script.answers.len(),
-                sampling: case.script.sampling.len(),
-            };
-            if case.script.seed == 0 {
-                case.script.seed = script.seed;
-            }
-            if case.script.unused == Unused::default() {
-                case.script.unused = script.unused;
-            }
-            // The folders are told to a server once, so such a case has one of its own.
-            let has_roots = case.script.roots.is_some();
-            case.script.answers.extend(script.answers.iter().cloned());
-            case.script.sampling.extend(script.sampling.iter().cloned());
-            if !has_roots {
-                case.script.roots.clone_from(&script.roots);
-            }
-            Ok(Case {
-                name: case.name,
-                action: case.action,
-                revisions: case.revisions.unwrap_or_else(|| revisions.clone()),
-                is_fresh: has_roots || case.fresh.unwrap_or(is_fresh),
-                script: case.script,
-                calls_tools: false,
-                rules,
-                under: case.expect.under,
-                expect: case.expect,
-            })
+        let shared = Script {
+            answers,
+            sampling,
+            roots,
+            unused,
+            seed,
         };
-        let mut before = before
-            .into_iter()
-            .map(&case)
-            .collect::<Result<Vec<_>, Words>>()?;
-        let mut cases = cases
-            .into_iter()
-            .map(&case)
-            .collect::<Result<Vec<_>, Words>>()?;
-        let calls_tools = before
-            .iter()
-            .chain(&cases)
-            .any(|case| case.script.calls_tools());
+        let shared = shared.settled(&at)?;
+        for case in before.iter_mut().chain(&mut cases) {
+            let own = std::mem::take(&mut case.script).settled(&at);
+            let own = own.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
+            case.rules = RulesOf::Suite {
+                answers: own.answers.len(),
+                sampling: own.sampling.len(),
+            };
+            // The folders are told to a server once, so a case with its own has a server of its own.
+            case.fresh = Some(own.roots.is_some() || case.fresh.unwrap_or(fresh));
+            case.script = own.with_shared(&shared);
+            if case.revisions == Revisions::Newest {
+                case.revisions.clone_from(&revisions);
+            }
+        }
+        let mut all = before.iter().chain(&cases);
+        let calls_tools = all.any(|case| case.script.calls_tools());
         for case in before.iter_mut().chain(&mut cases) {
             case.calls_tools = calls_tools;
         }
         Ok(Self {
-            server: own.server,
+            server,
             before,
             cases,
             folder: folder.to_owned(),
@@ -215,173 +191,137 @@ impl Suite {
     }
 }
 
-/// A suite as it is written.
+impl Case {
+    /// Whether it has a server of its own.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh == Some(true)
+    }
+}
+
+/// A suite as it is written, with the members of an answers file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SuiteText {
-    own: SuiteMembers,
-    script: Script,
-}
-
-#[derive(Default)]
-struct SuiteMembers {
     server: Option<Server>,
-    revisions: Option<Revisions>,
-    fresh: Option<bool>,
-    before: Option<Cases>,
-    cases: Option<Cases>,
+    #[serde(default)]
+    revisions: Revisions,
+    #[serde(default)]
+    fresh: bool,
+    #[serde(default, deserialize_with = "before")]
+    before: Vec<Case>,
+    #[serde(deserialize_with = "cases")]
+    cases: Vec<Case>,
+    #[serde(default)]
+    answers: Vec<Rule<Act>>,
+    #[serde(default)]
+    sampling: Vec<Rule<SamplingReply>>,
+    roots: Option<Vec<PathBuf>>,
+    #[serde(default)]
+    unused: Unused,
+    #[serde(default)]
+    seed: u64,
 }
 
-impl<'de> Beside<'de> for SuiteMembers {
-    const NAMES: &'static [&'static str] = &["server", "revisions", "fresh", "before", "cases"];
-
-    fn read<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        match name {
-            "server" => member(&mut self.server, name, map),
-            "revisions" => member(&mut self.revisions, name, map),
-            "fresh" => member(&mut self.fresh, name, map),
-            "before" => member(&mut self.before, name, map),
-            _ => member(&mut self.cases, name, map),
+/// Reads cases, no two of one name.
+fn unlike<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
+    let cases = Vec::<Case>::deserialize(deserializer)?;
+    let mut names = BTreeSet::new();
+    match cases.iter().find(|case| !names.insert(&case.name)) {
+        Some(Case { name, .. }) => {
+            let why = format_args!("two cases are called `{name}`");
+            Err(D::Error::custom(why))
         }
+        None => Ok(cases),
     }
 }
 
-impl<'de> Deserialize<'de> for SuiteText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::with_script(deserializer, |own: SuiteMembers, script| {
-            match own.cases.as_ref().is_none_or(|cases| cases.0.is_empty()) {
-                true => Err("a suite needs `cases`"),
-                false => Ok(Self { own, script }),
-            }
-        })
+fn cases<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
+    let cases = unlike(deserializer)?;
+    match cases.is_empty() {
+        true => Err(D::Error::custom("a suite needs `cases`")),
+        false => Ok(cases),
     }
 }
 
-/// The cases as they are written, no two of one name.
-#[derive(Default)]
-struct Cases(Vec<CaseText>);
-
-impl<'de> Deserialize<'de> for Cases {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-
-        impl<'de> Visitor<'de> for List {
-            type Value = Cases;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of cases")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Cases, A::Error> {
-                let mut cases = Vec::new();
-                let mut names = BTreeSet::new();
-                while let Some(case) = list.next_element_seed(Unlike(&mut names))? {
-                    cases.push(case);
-                }
-                Ok(Cases(cases))
-            }
-        }
-
-        deserializer.deserialize_seq(List)
+fn before<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
+    let before = unlike(deserializer)?;
+    let has_own = |case: &Case| {
+        case.revisions != Revisions::Newest || case.fresh.is_some() || case.script.roots.is_some()
+    };
+    match before.iter().any(has_own) {
+        true => Err(D::Error::custom(
+            "a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server",
+        )),
+        false => Ok(before),
     }
 }
 
-/// Reads a case with a name unlike those before.
-struct Unlike<'a>(&'a mut BTreeSet<String>);
-
-impl<'de> de::DeserializeSeed<'de> for Unlike<'_> {
-    type Value = CaseText;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<CaseText, D::Error> {
-        members::with_script(deserializer, |own, script| {
-            let case = CaseText::new(own, script)?;
-            match self.0.insert(case.name.clone()) {
-                true => Ok(case),
-                false => Err(format!("two cases are called `{}`", case.name)),
-            }
-        })
-    }
-}
-
+/// A case as it is written, with the members of an answers file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct CaseText {
     name: String,
-    action: Action,
-    revisions: Option<Revisions>,
-    fresh: Option<bool>,
-    script: Script,
-    expect: Expect,
-}
-
-#[derive(Default)]
-struct CaseMembers {
-    name: Option<String>,
     call: Option<String>,
     prompt: Option<String>,
     read: Option<String>,
     complete: Option<Complete>,
     list: Option<Listed>,
     arguments: Option<Map<String, Value>>,
-    revisions: Option<Revisions>,
+    #[serde(default)]
+    revisions: Revisions,
     fresh: Option<bool>,
-    expect: Option<Expect>,
+    #[serde(default)]
+    answers: Vec<Rule<Act>>,
+    #[serde(default)]
+    sampling: Vec<Rule<SamplingReply>>,
+    roots: Option<Vec<PathBuf>>,
+    #[serde(default)]
+    unused: Unused,
+    #[serde(default)]
+    seed: u64,
+    #[serde(default, deserialize_with = "expect::read")]
+    expect: Expect,
 }
 
-impl<'de> Beside<'de> for CaseMembers {
-    const NAMES: &'static [&'static str] = &[
-        "name",
-        "call",
-        "prompt",
-        "read",
-        "complete",
-        "list",
-        "arguments",
-        "revisions",
-        "fresh",
-        "expect",
-    ];
+impl TryFrom<CaseText> for Case {
+    type Error = &'static str;
 
-    fn read<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        match name {
-            "name" => member(&mut self.name, name, map),
-            "call" => member(&mut self.call, name, map),
-            "prompt" => member(&mut self.prompt, name, map),
-            "read" => member(&mut self.read, name, map),
-            "complete" => member(&mut self.complete, name, map),
-            "list" => member(&mut self.list, name, map),
-            "arguments" => member(&mut self.arguments, name, map),
-            "revisions" => member(&mut self.revisions, name, map),
-            "fresh" => member(&mut self.fresh, name, map),
-            _ => member(&mut self.expect, name, map),
+    fn try_from(text: CaseText) -> Result<Self, Self::Error> {
+        if text.name.trim().is_empty() {
+            return Err("a case needs a `name`");
         }
-    }
-}
-
-impl CaseText {
-    fn new(own: CaseMembers, script: Script) -> Result<Self, String> {
-        const ONE: &str = "a case needs one of `call`, `prompt`, `read`, `complete` and `list`";
-        let Some(name) = own.name.filter(|name| !name.trim().is_empty()) else {
-            return Err("a case needs a `name`".to_owned());
-        };
-        let has_arguments = own.arguments.is_some();
-        let arguments = own.arguments.unwrap_or_default();
-        let action = match (own.call, own.prompt, own.read, own.complete, own.list) {
+        let has_arguments = text.arguments.is_some();
+        let arguments = text.arguments.unwrap_or_default();
+        let action = match (text.call, text.prompt, text.read, text.complete, text.list) {
             (Some(tool), None, None, None, None) => Action::Call(tool, arguments),
             (None, Some(name), None, None, None) => Action::Prompt(name, arguments),
             (None, None, None, Some(complete), None) => Action::Complete(complete, arguments),
             (None, None, Some(_), None, None) | (None, None, None, None, Some(_))
                 if has_arguments =>
             {
-                return Err("`arguments` go with `call`, `prompt` and `complete`".to_owned());
+                return Err("`arguments` go with `call`, `prompt` and `complete`");
             }
             (None, None, Some(uri), None, None) => Action::Read(uri),
             (None, None, None, None, Some(listed)) => Action::List(listed),
-            _ => return Err(ONE.to_owned()),
+            _ => {
+                return Err("a case needs one of `call`, `prompt`, `read`, `complete` and `list`");
+            }
         };
         Ok(Self {
-            name,
+            name: text.name,
             action,
-            revisions: own.revisions,
-            fresh: own.fresh,
-            script,
-            expect: own.expect.unwrap_or_default(),
+            revisions: text.revisions,
+            fresh: text.fresh,
+            script: Script {
+                answers: text.answers,
+                sampling: text.sampling,
+                roots: text.roots,
+                unused: text.unused,
+                seed: text.seed,
+            },
+            calls_tools: false,
+            rules: RulesOf::default(),
+            expect: text.expect,
         })
     }
 }
@@ -413,65 +353,45 @@ impl TryFrom<CompleteText> for Complete {
     }
 }
 
-impl<'de> Deserialize<'de> for Complete {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::map::<_, CompleteText, _>(deserializer)
-    }
-}
-
 /// The name of a revision.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
 struct RevisionName(Revision);
 
-impl FromStr for RevisionName {
-    type Err = String;
+impl TryFrom<String> for RevisionName {
+    type Error = String;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        session::revision(name).map(Self)
+    fn try_from(name: String) -> Result<Self, String> {
+        session::revision(&name).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for RevisionName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::word(deserializer)
-    }
-}
+impl TryFrom<Shape<IgnoredAny, RevisionName>> for Revisions {
+    type Error = String;
 
-impl<'de> Deserialize<'de> for Revisions {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Names;
-
-        impl<'de> Visitor<'de> for Names {
-            type Value = Revisions;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`all`, a revision, or a list of revisions")
+    fn try_from(text: Shape<IgnoredAny, RevisionName>) -> Result<Self, String> {
+        match text {
+            Shape::Scalar(Value::String(name)) if name == "all" => {
+                Ok(Self::Each(Revision::ALL.into()))
             }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Revisions, E> {
-                match name {
-                    "all" => Ok(Revisions::Each(Revision::ALL.into())),
-                    _ => session::revision(name)
-                        .map(|revision| Revisions::Each(vec![revision]))
-                        .map_err(|why| E::custom(format_args!("{why}; or write `all`"))),
-                }
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Revisions, A::Error> {
+            Shape::Scalar(Value::String(name)) => session::revision(&name)
+                .map(|revision| Self::Each(vec![revision]))
+                .map_err(|why| format!("{why}; or write `all`")),
+            Shape::List(names) => {
                 let mut revisions = Vec::new();
-                while let Some(RevisionName(revision)) = list.next_element()? {
+                for RevisionName(revision) in names {
                     if revisions.contains(&revision) {
-                        return Err(de::Error::custom("a revision is named twice"));
+                        return Err("a revision is named twice".to_owned());
                     }
                     revisions.push(revision);
                 }
                 match revisions.is_empty() {
-                    true => Err(de::Error::custom("`revisions` names none")),
-                    false => Ok(Revisions::Each(revisions)),
+                    true => Err("`revisions` names none".to_owned()),
+                    false => Ok(Self::Each(revisions)),
                 }
             }
+            other => Err(other.refuse("`all`, a revision, or a list of revisions")),
         }
-
-        deserializer.deserialize_any(Names)
     }
 }
 
@@ -510,7 +430,7 @@ cases:
             panic!("{one:?}");
         };
         assert_eq!((&**tool, Value::Object(given.clone())), ("book", arguments));
-        assert_eq!(one.under, Some(Duration::from_secs(2)));
+        assert_eq!(one.expect.under(), Some(std::time::Duration::from_secs(2)));
         let keys: Vec<_> = one
             .script
             .answers
@@ -519,11 +439,11 @@ cases:
             .collect();
         assert_eq!(keys, [Some("own"), Some("shared")]);
         assert_eq!(one.script.roots, Some(vec![PathBuf::from("/suites/all")]));
-        assert!(!one.is_fresh);
+        assert!(!one.is_fresh());
         assert_eq!(two.script.roots, Some(vec![PathBuf::from("/suites/mine")]));
-        assert!(two.is_fresh, "its folders are its own");
+        assert!(two.is_fresh(), "its folders are its own");
         assert_eq!(two.revisions, Revisions::Each(Revision::ALL.into()));
-        assert!(three.is_fresh && three.action == Action::List(Listed::Tools));
+        assert!(three.is_fresh() && three.action == Action::List(Listed::Tools));
         assert!(matches!(&four.action, Action::Complete(..)), "{four:?}");
     }
 
@@ -537,6 +457,37 @@ cases:
     }
 
     #[test]
+    fn the_guide_names_every_member() {
+        const GUIDE: &str = include_str!("../../../../docs/guide/testing-a-server.md");
+        const ANSWERS: &str = include_str!("../../../../docs/guide/answers.md");
+        let case = |of: &str| format!("cases: [{{name: a, call: b, {of}}}]");
+        for at in [
+            "odd: 1".to_owned(),
+            "server: {odd: 1}".to_owned(),
+            case("odd: 1"),
+            case("complete: {odd: 1}"),
+            case("list: odd"),
+            case("expect: {odd: 1}"),
+            case("expect: {text: {odd: 1}}"),
+            case("expect: {error: {odd: 1}}"),
+            case("expect: {log: [{odd: 1}]}"),
+            case("expect: {questions: [{odd: 1}]}"),
+            case("expect: {questions: [{mode: odd}]}"),
+            case("expect: {questions: [{reply: odd}]}"),
+        ] {
+            let told = suite(&at).expect_err("there is no such member").to_string();
+            let (_, members) = told.split_once("known: ").expect(&at);
+            let members: Vec<_> = members.split('`').skip(1).step_by(2).collect();
+            assert!(members.len() > 1, "{told}");
+            for member in members {
+                let written = [format!("`{member}`"), format!("{member}: ")];
+                let is_named = |page: &str| written.iter().any(|written| page.contains(written));
+                assert!(is_named(GUIDE) || is_named(ANSWERS), "{at}: {member}");
+            }
+        }
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_place() {
         #[track_caller]
         fn check(text: &str, told: &str) {
@@ -545,10 +496,17 @@ cases:
         }
         let case = |of: &str| format!("cases:\n  - name: a\n{of}");
         let one = "a case needs one of `call`, `prompt`, `read`, `complete` and `list`";
-        check("{}", "a suite needs `cases` at line 1");
-        check("cases: []", "a suite needs `cases` at line 1");
+        check("{}", "`cases` is missing at line 1");
+        check(
+            "cases: []",
+            "cases: a suite needs `cases` at line 1 column 8",
+        );
         check(
             "cases:\n  - call: x\n",
+            "cases[0]: `name` is missing at line 2 column 5",
+        );
+        check(
+            "cases:\n  - {name: ' ', call: x}\n",
             "cases[0]: a case needs a `name` at line 2 column 5",
         );
         check(&case(""), &format!("cases[0]: {one} at line 2 column 5"));
@@ -562,7 +520,7 @@ cases:
         );
         check(
             &case("    call: x\n  - name: a\n    call: x\n"),
-            "cases[1]: two cases are called `a` at line 4 column 5",
+            "cases: two cases are called `a` at line 2 column 3",
         );
         check(
             &case("    read: x\n    arguments: {}\n"),
@@ -580,12 +538,12 @@ cases:
         );
         check(
             &case("    call: x\n    expect:\n      structured: {total: 1}\n"),
-            "cases[0].expect.structured: `total` is no place in JSON: it begins with a slash, as in /total, or as a path, \
-             with $ at line 5 column 20",
+            "cases[0].expect.structured.total: `total` is no place in JSON: it begins with a slash, as in /total, or as a \
+             path, with $ at line 5 column 27",
         );
         check(
             &case("    call: x\n    expect:\n      structured: {'$.a[': 1}\n"),
-            "cases[0].expect.structured: `$.a[` is no JSON path: it is read as far as its character 3 at line 5 column 20",
+            "cases[0].expect.structured.$.a[: `$.a[` is no JSON path: it is read as far as its character 3 at line 5 column 28",
         );
         check(
             &case("    call: x\n    expect: {text: {matches: '('}}\n"),
@@ -593,7 +551,37 @@ cases:
         );
         check(
             &case("    call: x\n    expect: {under: 2h}\n"),
-            "cases[0].expect.under: `2h` is no time: write 500ms, 2s or 5m at line 4 column 21",
+            "cases[0].expect.under: expected at most `60m` at line 4 column 21",
+        );
+        check(
+            &case("    call: x\n    expect: {under: soon}\n"),
+            "cases[0].expect.under: expected a time such as `2s` or `500ms` at line 4 column 21",
+        );
+        check(
+            &case("    call: x\n    expect: {questions: [], text: {not: {length: x}}}\n"),
+            "cases[0].expect.text.not.length: expected a whole number from 0 on, got a text at line 4 column 50",
+        );
+        check(
+            &case("    call: x\n    expect: {questions: {key: a}}\n"),
+            "cases[0].expect.questions: expected a number of questions, or a list of them, got an object \
+             at line 4 column 25",
+        );
+        check(
+            &case("    call: x\n    arguments: {n: 1, n: 2}\n"),
+            "cases[0].arguments: `n` is given twice at line 4 column 16",
+        );
+        check(
+            &case("    call: x\n    revisions: 2025\n"),
+            "cases[0].revisions: expected `all`, a revision, or a list of revisions, got a number \
+             at line 4 column 16",
+        );
+        check(
+            &format!(
+                "before: [{{name: b, list: tools, fresh: true}}]\n{}",
+                case("    call: x\n")
+            ),
+            "before: a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server \
+             at line 1 column 9",
         );
         check(
             &case("    call: x\n    revisions: [2025-06-19]\n"),

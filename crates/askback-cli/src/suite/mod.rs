@@ -6,7 +6,6 @@
 
 pub mod expect;
 pub mod file;
-mod members;
 pub mod observe;
 mod player;
 pub mod record;

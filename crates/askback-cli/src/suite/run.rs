@@ -215,7 +215,7 @@ impl<'b> Runner<'b> {
         if let Some(stage) = shared.take_if(|stage| stage.revision != planned.revision) {
             stage.session.close().await;
         }
-        let is_fresh = planned.case.is_fresh;
+        let is_fresh = planned.case.is_fresh();
         let mut stage = match shared.take_if(|_| !is_fresh) {
             Some(stage) => stage,
             None => {
@@ -362,12 +362,13 @@ impl Stage {
         self.asked.borrow_mut().take();
         let began = Instant::now();
         let acting = act(client, &case.action);
-        let acted = match case.under {
+        let under = case.expect.under();
+        let acted = match under {
             Some(under) => host.attend(timeout(under, acting)).await?,
             None => host.attend(async { Ok(acting.await) }).await?,
         };
         let took = began.elapsed();
-        let ended = match (acted, case.under) {
+        let ended = match (acted, under) {
             (Ok(Ok(ended)), _) => ended,
             (Ok(Err(error)), _) => Ended::Error(failed(error)),
             (Err(_), under) => Ended::Late(under.unwrap_or(took)),

@@ -7,9 +7,8 @@ use std::{
 };
 
 use askback_host::{text::given, words};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use super::members;
 use crate::{
     error::Error,
     locate::TargetArgs,
@@ -18,7 +17,8 @@ use crate::{
 };
 
 /// The server of a suite, where its file names one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ServerText")]
 pub struct Server {
     name: Option<String>,
     source: Source,
@@ -99,12 +99,6 @@ impl TryFrom<ServerText> for Server {
             name: text.name,
             source,
         })
-    }
-}
-
-impl<'de> Deserialize<'de> for Server {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::map::<_, ServerText, _>(deserializer)
     }
 }
 

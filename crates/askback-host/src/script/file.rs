@@ -80,6 +80,25 @@ impl Script {
         Ok(self)
     }
 
+    /// The script of a case, with what its suite has for all cases: the rules of the case come first.
+    #[must_use]
+    pub fn with_shared(mut self, shared: &Self) -> Self {
+        self.answers.extend(shared.answers.iter().cloned());
+        self.sampling.extend(shared.sampling.iter().cloned());
+        Self {
+            roots: self.roots.or_else(|| shared.roots.clone()),
+            unused: match self.unused {
+                Unused::Warn => shared.unused,
+                unused => unused,
+            },
+            seed: match self.seed {
+                0 => shared.seed,
+                seed => seed,
+            },
+            ..self
+        }
+    }
+
     /// Whether a rule calls tools in place of a model, or is for requests that offer them: then the client declares that
     /// it can.
     pub fn calls_tools(&self) -> bool {

@@ -1,111 +1,89 @@
 //! Conditions on a value: a text, or any other JSON.
 
-use std::{fmt, str::FromStr};
-
 use askback_host::{
+    settings_file::Shape,
     text::{Words, given},
     words,
 };
 use regex::Regex;
-use serde::{
-    Deserialize, Deserializer,
-    de::{
-        self, MapAccess, SeqAccess, Visitor,
-        value::{MapAccessDeserializer, SeqAccessDeserializer},
-    },
-};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-
-use crate::suite::members;
 
 /// The most characters of an expected value that an error shows.
 const SHOWN: usize = 200;
 
-/// A condition on a value. Where it is no map, the value is to be equal to it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Condition {
+/// A condition on a value. If it is no map, the value is to be equal to it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "Shape<Tests>")]
+pub(super) struct Condition(Tests);
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Tests {
+    #[serde(deserialize_with = "some")]
     equals: Option<Value>,
     /// Parts of a text, or elements of a list.
+    #[serde(deserialize_with = "one_or_more")]
     contains: Vec<Value>,
-    matches: Option<Regex>,
-    length: Option<u64>,
-    present: Option<bool>,
-    not: Option<Box<Condition>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConditionText {
-    #[serde(default, deserialize_with = "some")]
-    equals: Option<Value>,
-    #[serde(default, deserialize_with = "some")]
-    contains: Option<Value>,
     matches: Option<Pattern>,
     length: Option<u64>,
     present: Option<bool>,
     not: Option<Box<Condition>>,
 }
 
-struct Pattern(Regex);
-
 /// A value that is there, `null` too.
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::word(deserializer)
-    }
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Array(all) => all,
+        one => vec![one],
+    })
 }
 
-impl FromStr for Pattern {
-    type Err = String;
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+struct Pattern(Regex);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
         // What the crate says of it takes several lines.
-        Regex::new(text).map(Self).map_err(|error| match error {
+        Regex::new(&text).map(Self).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => format!("the pattern `{text}` is too large"),
             _ => format!("`{text}` is no regular expression"),
         })
     }
 }
 
-impl From<ConditionText> for Condition {
-    fn from(text: ConditionText) -> Self {
-        Self {
-            equals: text.equals,
-            contains: match text.contains {
-                None => Vec::new(),
-                Some(Value::Array(all)) => all,
-                Some(one) => vec![one],
-            },
-            matches: text.matches.map(|Pattern(regex)| regex),
-            length: text.length,
-            present: text.present,
-            not: text.not,
-        }
+impl From<Shape<Tests>> for Condition {
+    fn from(text: Shape<Tests>) -> Self {
+        let equal_to = |value| Tests {
+            equals: Some(value),
+            ..Tests::default()
+        };
+        Self(match text {
+            Shape::Map(tests) => tests,
+            Shape::Scalar(value) => equal_to(value),
+            Shape::List(values) => equal_to(values.into()),
+        })
     }
 }
 
 impl Condition {
-    fn equal_to(value: impl Into<Value>) -> Self {
-        Self {
-            equals: Some(value.into()),
-            ..Self::default()
-        }
-    }
-
     /// Checks a value, or that there is none: says what was expected of it.
     pub(super) fn check(&self, found: Option<&Value>) -> Result<(), Words> {
-        if let Some(present) = self.present {
+        if let Some(present) = self.0.present {
             match (present, found) {
                 (true, None) => return Err("a value".into()),
                 (false, Some(_)) => return Err("nothing there".into()),
                 _ => {}
             }
         }
-        if let Some(wanted) = &self.equals
+        if let Some(wanted) = &self.0.equals
             && !found.is_some_and(|found| equal(wanted, found))
         {
             let kinds = found.map(|found| (kind(wanted), kind(found)));
@@ -120,22 +98,22 @@ impl Condition {
                 _ => shown(wanted),
             });
         }
-        for part in &self.contains {
+        for part in &self.0.contains {
             if !found.is_some_and(|found| contains(found, part)) {
                 return Err(words!("something that contains {}", shown(part)));
             }
         }
-        if let Some(regex) = &self.matches
+        if let Some(Pattern(regex)) = &self.0.matches
             && !found.is_some_and(|found| regex.is_match(&text(found)))
         {
             return Err(words!("something that matches {}", cut(regex.as_str())));
         }
-        if let Some(length) = self.length
+        if let Some(length) = self.0.length
             && found.and_then(self::length) != Some(length)
         {
             return Err(words!("something of length {}", length));
         }
-        match &self.not {
+        match &self.0.not {
             Some(not) if not.check(found).is_ok() => Err(words!("not {}", not.in_words())),
             _ => Ok(()),
         }
@@ -149,23 +127,23 @@ impl Condition {
     /// Says what it asks for.
     pub(super) fn in_words(&self) -> Words {
         let mut all = Vec::new();
-        if let Some(present) = self.present {
+        if let Some(present) = self.0.present {
             all.push(match present {
                 true => "a value".into(),
                 false => "nothing there".into(),
             });
         }
-        all.extend(self.equals.as_ref().map(shown));
-        for part in &self.contains {
+        all.extend(self.0.equals.as_ref().map(shown));
+        for part in &self.0.contains {
             all.push(words!("something that contains {}", shown(part)));
         }
-        if let Some(regex) = &self.matches {
+        if let Some(Pattern(regex)) = &self.0.matches {
             all.push(words!("something that matches {}", cut(regex.as_str())));
         }
-        if let Some(length) = self.length {
+        if let Some(length) = self.0.length {
             all.push(words!("something of length {}", length));
         }
-        if let Some(not) = &self.not {
+        if let Some(not) = &self.0.not {
             all.push(words!("not {}", not.in_words()));
         }
         match all.is_empty() {
@@ -252,56 +230,6 @@ fn cut(text: &str) -> Words {
     match text.char_indices().nth(SHOWN) {
         None => given(text).into(),
         Some((end, _)) => words!("{}…", given(&text[..end])),
-    }
-}
-
-impl<'de> Deserialize<'de> for Condition {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ConditionVisitor)
-    }
-}
-
-struct ConditionVisitor;
-
-impl<'de> Visitor<'de> for ConditionVisitor {
-    type Value = Condition;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a value, or a map of `equals`, `contains`, `matches`, `length`, `present` and `not`",
-        )
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Condition, E> {
-        Ok(Condition::equal_to(value))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Condition, E> {
-        Ok(Condition::equal_to(value))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Condition, E> {
-        Ok(Condition::equal_to(value))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Condition, E> {
-        Ok(Condition::equal_to(value))
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Condition, E> {
-        Ok(Condition::equal_to(value))
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Condition, E> {
-        Ok(Condition::equal_to(Value::Null))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Condition, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(list)).map(Condition::equal_to)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Condition, A::Error> {
-        ConditionText::deserialize(MapAccessDeserializer::new(map)).map(Into::into)
     }
 }
 

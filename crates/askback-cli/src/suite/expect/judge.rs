@@ -176,7 +176,7 @@ impl Expect {
     }
 
     /// Whether something is expected that only a result has.
-    fn wants_result(&self) -> bool {
+    pub(super) fn wants_result(&self) -> bool {
         let has_values = !self.result.is_empty() || !self.structured.is_empty();
         has_values || self.text.is_some() || self.schema.is_some() || self.failed.is_some()
     }

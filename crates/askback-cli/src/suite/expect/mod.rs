@@ -3,28 +3,27 @@
 mod condition;
 mod judge;
 mod place;
-mod time;
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use askback_core::protocol::LoggingLevel;
+use askback_host::settings_file::{Shape, Time};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, SeqAccess, Visitor},
+    de::{Error as _, IgnoredAny},
 };
+use serde_json::Value;
 
-use self::{condition::Condition, place::Place, time::Time};
-use super::{
-    members,
-    observe::{AskedMode, Replied},
-};
+use self::{condition::Condition, place::Place};
+use super::observe::{AskedMode, Replied};
 use crate::json_schema::JsonSchema;
 
 pub use judge::{Came, Mismatch};
 
 /// The expectations of a case. Where nothing is said, a request has a result, the tool reports no
 /// error, and every question is answered by a rule.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Expect {
     text: Option<Condition>,
     result: BTreeMap<Place, Condition>,
@@ -35,25 +34,7 @@ pub struct Expect {
     progress: Vec<Condition>,
     log: Vec<LogExpect>,
     questions: Option<Questions>,
-    /// The time in which the request ends.
-    pub(super) under: Option<Duration>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExpectText {
-    text: Option<Condition>,
-    result: Option<BTreeMap<Place, Condition>>,
-    structured: Option<BTreeMap<Place, Condition>>,
-    schema: Option<JsonSchema>,
-    failed: Option<bool>,
-    error: Option<ErrorExpect>,
-    #[serde(default)]
-    progress: Vec<Condition>,
-    #[serde(default)]
-    log: Vec<LogExpect>,
-    questions: Option<Questions>,
-    under: Option<Time>,
+    under: Option<Time<{ 60 * 60 }>>,
 }
 
 /// An error that the server answers with.
@@ -75,7 +56,8 @@ struct LogExpect {
 }
 
 /// The questions that are asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Shape<IgnoredAny, QuestionExpect>")]
 enum Questions {
     /// So many.
     Count(usize),
@@ -100,68 +82,36 @@ impl Expect {
     pub fn wants_log(&self) -> bool {
         !self.log.is_empty()
     }
-}
 
-impl TryFrom<ExpectText> for Expect {
-    type Error = &'static str;
-
-    fn try_from(text: ExpectText) -> Result<Self, Self::Error> {
-        let of_result = text.text.is_some()
-            || text.result.is_some()
-            || text.structured.is_some()
-            || text.schema.is_some()
-            || text.failed.is_some();
-        if text.error.is_some() && of_result {
-            return Err(
-                "`error` is expected in place of a result: without `text`, `result`, `structured`, `schema` and `failed`",
-            );
-        }
-        Ok(Self {
-            text: text.text,
-            result: text.result.unwrap_or_default(),
-            structured: text.structured.unwrap_or_default(),
-            schema: text.schema,
-            failed: text.failed,
-            error: text.error,
-            progress: text.progress,
-            log: text.log,
-            questions: text.questions,
-            under: text.under.map(|Time(time)| time),
-        })
+    /// The time in which the request ends.
+    pub fn under(&self) -> Option<Duration> {
+        self.under.map(|Time(time)| time)
     }
 }
 
-impl<'de> Deserialize<'de> for Expect {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::map::<_, ExpectText, _>(deserializer)
+/// Reads expectations, of which none excludes another.
+pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expect, D::Error> {
+    let expect = Expect::deserialize(deserializer)?;
+    match expect.error.is_some() && expect.wants_result() {
+        true => Err(D::Error::custom(
+            "`error` is expected in place of a result: without `text`, `result`, `structured`, `schema` and `failed`",
+        )),
+        false => Ok(expect),
     }
 }
 
-impl<'de> Deserialize<'de> for Questions {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
+impl TryFrom<Shape<IgnoredAny, QuestionExpect>> for Questions {
+    type Error = String;
 
-        impl<'de> Visitor<'de> for Either {
-            type Value = Questions;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of questions, or a list of them")
-            }
-
-            fn visit_u64<E: de::Error>(self, count: u64) -> Result<Questions, E> {
-                let count = usize::try_from(count).map_err(E::custom)?;
-                Ok(Questions::Count(count))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Questions, A::Error> {
-                let mut all = Vec::new();
-                while let Some(question) = list.next_element()? {
-                    all.push(question);
-                }
-                Ok(Questions::These(all))
-            }
+    fn try_from(text: Shape<IgnoredAny, QuestionExpect>) -> Result<Self, String> {
+        let count = match &text {
+            Shape::Scalar(Value::Number(count)) => count.as_u64(),
+            _ => None,
+        };
+        match (count.and_then(|count| usize::try_from(count).ok()), text) {
+            (Some(count), _) => Ok(Self::Count(count)),
+            (None, Shape::List(all)) => Ok(Self::These(all)),
+            (None, other) => Err(other.refuse("a number of questions, or a list of them")),
         }
-
-        deserializer.deserialize_any(Either)
     }
 }

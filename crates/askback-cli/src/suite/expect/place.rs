@@ -1,15 +1,12 @@
 //! Places of values in JSON.
 
-use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::suite::members;
-
 /// The place of a value in JSON (RFC 6901), or a path to any number of them (RFC 9535).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct Place(String);
 
 /// The most members that are named where one is missed.
@@ -77,20 +74,14 @@ impl Place {
     }
 }
 
-impl<'de> Deserialize<'de> for Place {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        members::word(deserializer)
-    }
-}
+impl TryFrom<String> for Place {
+    type Error = String;
 
-impl FromStr for Place {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, String> {
         match text.chars().next() {
             None | Some('/') => {}
             Some('$') => {
-                JsonPath::parse(text).map_err(|error| {
+                JsonPath::parse(&text).map_err(|error| {
                     let at = error.position();
                     format!("`{text}` is no JSON path: it is read as far as its character {at}")
                 })?;
@@ -101,6 +92,6 @@ impl FromStr for Place {
                 ));
             }
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text))
     }
 }
