@@ -2,11 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     path::{Path, PathBuf},
 };
 
-use askback_host::{text::given, words};
+use askback_host::{script::Surroundings, text::given, words};
 use serde::Deserialize;
 
 use crate::{
@@ -133,7 +132,7 @@ impl Server {
                 let command = Command {
                     program: if is_path { path } else { program.clone() },
                     args: args.clone(),
-                    env: all_filled(env)?,
+                    env: filled(env)?,
                     withheld: Vec::new(),
                     cwd: Some(cwd.as_ref().map_or(folder.into(), |cwd| folder.join(cwd))),
                     written: None,
@@ -146,7 +145,7 @@ impl Server {
             Source::Url(url, headers) => {
                 let mut target = Target::address(url)?;
                 if let Reach::Address(address) = &mut target.reach {
-                    address.headers = all_filled(headers)?;
+                    address.headers = filled(headers)?;
                     address.http()?;
                 }
                 target
@@ -168,43 +167,23 @@ impl Server {
     }
 }
 
-/// The values with those of the variables that they name.
-fn all_filled(values: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
-    let values = values.iter();
-    let filled = values.map(|(name, value)| Ok((name.clone(), filled(value)?)));
-    filled.collect()
-}
-
-/// A text with the values of the variables that it names as `${NAME}`, so that no secret is written in a
-/// suite. `$${` is a plain `${`.
-fn filled(text: &str) -> Result<String, Error> {
-    let mut parts = text.split("${");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        if out.ends_with('$') {
-            // One of the two signs stays.
-            out.push('{');
-            out.push_str(part);
-            continue;
-        }
-        let Some((name, rest)) = part.split_once('}') else {
-            return Err(
-                Error::usage(words!("`${}` has no end", given(format!("{{{part}"))))
-                    .hint("Write ${NAME} for a variable, and $${ for the signs alone."),
-            );
-        };
-        let value = env::var(name).map_err(|_| {
-            Error::usage(words!("the variable {} is not set", given(name)))
+/// The values with the values of the variables that they name as `${NAME}`, so that no secret is written in a suite.
+fn filled(values: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
+    let at = Surroundings::of_process(Path::new(""));
+    let filled = values.iter().map(|(name, value)| {
+        let value = at.variables(value).map_err(|why| {
+            Error::usage(words!("{}: {}", given(name), why))
                 .hint("The `server` of the suite names it.")
         })?;
-        out.push_str(&value);
-        out.push_str(rest);
-    }
-    Ok(out)
+        Ok((name.clone(), value))
+    });
+    filled.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
 
     fn target(text: &str) -> Result<Target, Error> {
@@ -258,22 +237,22 @@ mod tests {
     }
 
     #[test]
-    fn a_text_names_variables() {
+    fn a_header_names_variables() {
         #[track_caller]
         fn check(text: &str, expected: Result<&str, &str>) {
             let path = env::var("PATH").expect("every shell sets it");
-            let filled = filled(text).map_err(|error| error.message.to_string());
+            let headers = BTreeMap::from([("X".to_owned(), text.to_owned())]);
+            let filled = filled(&headers).map(|mut all| all.remove("X").unwrap_or_default());
+            let filled = filled.map_err(|error| error.message.to_string());
             let expected = expected.map(|text| text.replace("PATH", &path));
             assert_eq!(filled, expected.map_err(str::to_owned));
         }
         check("plain $ {text}", Ok("plain $ {text}"));
         check("Bearer ${PATH}", Ok("Bearer PATH"));
-        check("${PATH}-${PATH}.", Ok("PATH-PATH."));
-        check("$${NOT}", Ok("${NOT}"));
-        check(
-            "${ASKBACK_UNKNOWN}",
-            Err("the variable ASKBACK_UNKNOWN is not set"),
-        );
-        check("a ${b", Err("`${b` has no end"));
+        check("@x $${NOT}", Ok("@x ${NOT}"));
+        let unset = "X: the variable ASKBACK_UNKNOWN is not set";
+        check("${ASKBACK_UNKNOWN}", Err(unset));
+        let open = "X: `${` has no `}`; write `$${` for the characters";
+        check("a ${b", Err(open));
     }
 }

@@ -36,7 +36,12 @@ impl<'a> Surroundings<'a> {
         Ok(())
     }
 
-    fn variables(&self, text: &str) -> Result<String, Words> {
+    /// A text with the values of the variables that it names as `${NAME}`; `$${` is a plain `${`.
+    ///
+    /// # Errors
+    ///
+    /// Names the variable that is not set.
+    pub fn variables(&self, text: &str) -> Result<String, Words> {
         let mut expanded = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
