@@ -26,9 +26,9 @@ use askback_host::{
     text::{self, PeerText, Words, given},
     words,
 };
-use serde_json::{Map, Value, value::RawValue};
+use serde::Serialize;
+use serde_json::{Map, Value, json, value::RawValue};
 use url::Url;
-use yaml_serde::{Mapping, Value as Yaml};
 
 use self::secrets::Secrets;
 use super::observe::{Asked, AskedMode, Replied};
@@ -57,14 +57,14 @@ const MAX_MESSAGE_CHARS: usize = 80;
 pub struct Recorder {
     file: PathBuf,
     is_made: bool,
-    server: Option<Mapping>,
+    server: Option<Value>,
     /// The revision of the first case, in which all are run that name no other.
     revision: &'static str,
     /// The revision that is spoken now.
     spoken: &'static str,
     /// The client that is played, but for its revision.
     played: Option<Words>,
-    cases: Vec<Case>,
+    cases: Vec<RecordedCase>,
     /// The questions since the last case.
     noted: Rc<RefCell<Vec<(Question, Reply)>>>,
     secrets: Secrets,
@@ -108,48 +108,71 @@ impl Recorded {
     }
 }
 
-/// A case, before its secrets are left out: later cases may tell of more.
-#[derive(Debug, Clone)]
-struct Case {
-    number: usize,
-    verb: &'static str,
+/// A suite as it is written.
+#[derive(Debug, Serialize)]
+struct RecordedSuite<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'a Value>,
+    revisions: &'a str,
+    cases: Vec<RecordedCase>,
+}
+
+/// A case. Its secrets are left out when it is written, because later cases may tell of more.
+#[derive(Debug, Clone, Default, Serialize)]
+struct RecordedCase {
     name: String,
-    revision: &'static str,
-    arguments: Value,
-    rules: Rules,
-    questions: Option<Vec<Asked>>,
-    end: CaseEnd,
-}
-
-/// What is expected of a case.
-#[derive(Debug, Clone)]
-enum CaseEnd {
-    Result {
-        failed: bool,
-        text: Option<String>,
-        structured: Option<Value>,
-    },
-    Error {
-        code: i64,
-        message: Option<String>,
-    },
-}
-
-/// The rules that answer as was answered.
-#[derive(Debug, Clone, Default)]
-struct Rules {
-    answers: Vec<Rule>,
-    sampling: Vec<Rule>,
+    /// What is requested, by the verb.
+    #[serde(flatten)]
+    request: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "is_default")]
+    revisions: Option<&'static str>,
+    #[serde(skip_serializing_if = "is_default")]
+    arguments: Map<String, Value>,
+    #[serde(skip_serializing_if = "is_default")]
+    answers: Vec<RecordedRule>,
+    #[serde(skip_serializing_if = "is_default")]
+    sampling: Vec<RecordedRule>,
+    #[serde(skip_serializing_if = "is_default")]
     roots: Option<Vec<String>>,
-    /// Whether the same was asked again, and answered in another way.
-    repeats: bool,
+    expect: RecordedExpect,
 }
 
 /// A rule: how it knows its question, and what it does.
-#[derive(Debug, Clone)]
-struct Rule {
-    when: Vec<(&'static str, String)>,
-    act: Vec<(&'static str, Value)>,
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct RecordedRule {
+    when: Map<String, Value>,
+    #[serde(flatten)]
+    act: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+struct RecordedExpect {
+    #[serde(skip_serializing_if = "is_default")]
+    failed: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    text: Option<String>,
+    /// The structured content, if any; when it is written, conditions on its values by their JSON pointers.
+    #[serde(skip_serializing_if = "is_default")]
+    structured: Value,
+    #[serde(skip_serializing_if = "is_default")]
+    error: Map<String, Value>,
+    /// None if the same was asked again, and answered in another way.
+    #[serde(skip_serializing_if = "is_default")]
+    questions: Option<Vec<RecordedQuestion>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct RecordedQuestion {
+    #[serde(skip_serializing_if = "is_default")]
+    key: Option<String>,
+    mode: AskedMode,
+    #[serde(skip_serializing_if = "is_default")]
+    fields: Vec<String>,
+    reply: Replied,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Recorder {
@@ -205,24 +228,77 @@ impl Recorder {
     /// If the file cannot be written.
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
-        // A rule is made in any case: its secrets are known from then on.
-        let rules = self.rules(&noted);
-        let is_answer = |error: &ClientError| matches!(error, ClientError::Server(_));
-        if self.cases.len() >= MAX_CASES || matches!(&end, Err(error) if !is_answer(error)) {
-            return Ok(());
+        match self.add(request, &noted, end) {
+            true => self.write().map_err(|error| unwritten(&self.file, &error)),
+            false => Ok(()),
         }
-        if let Request::Read(uri, secrets) = request
-            && (!secrets.is_empty() || is_in(uri, is_name))
-        {
-            self.secrets.note("the URI of a resource", &uri.into());
-            for (name, value) in secrets {
-                self.secrets.note(name, &value.as_str().into());
+    }
+
+    /// Adds a case, and returns whether there is one.
+    fn add(
+        &mut self,
+        request: Request<'_>,
+        noted: &[(Question, Reply)],
+        end: RecordedEnd<'_>,
+    ) -> bool {
+        // The rules are made in any case: their secrets are known from then on.
+        let mut case = self.answered(noted);
+        if self.cases.len() >= MAX_CASES || !matches!(&end, Ok(_) | Err(ClientError::Server(_))) {
+            return false;
+        }
+        let (verb, name) = match request {
+            Request::Call(tool, arguments) => {
+                case.arguments.clone_from(arguments);
+                ("call", tool)
             }
-            return Ok(());
+            Request::Prompt(name, arguments) => {
+                let texts = arguments.iter();
+                let texts = texts.map(|(key, value)| (key.clone(), value.as_str().into()));
+                case.arguments = texts.collect();
+                ("prompt", name)
+            }
+            Request::Read(uri, secrets) if !secrets.is_empty() || is_in(uri, is_name) => {
+                self.secrets.note("the URI of a resource", &uri.into());
+                for (name, value) in secrets {
+                    self.secrets.note(name, &value.as_str().into());
+                }
+                return false;
+            }
+            Request::Read(uri, _) => ("read", uri),
+        };
+        self.secrets.remove_from_members(&mut case.arguments);
+        case.name = format!("{}: {verb} {name}", self.cases.len().saturating_add(1));
+        case.request = BTreeMap::from([(verb, name.to_owned())]);
+        case.revisions = Some(self.spoken).filter(|revision| *revision != self.revision);
+        // A rule declines in place of a model that did not answer, and a server may repeat in which words.
+        let repeats_ours = noted.iter().any(|(question, reply)| {
+            matches!(
+                (&question.ask, reply),
+                (Ask::Sample(_), Reply::Cancelled(_))
+            )
+        });
+        let fits = |text: &str| !repeats_ours && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
+        match end {
+            Ok(result) => {
+                case.expect.failed = result.failed;
+                case.expect.text = Some(result.text.raw().to_owned()).filter(|text| fits(text));
+                if let Some(structured) = result.structured.filter(|it| fits(&it.to_string())) {
+                    case.expect.structured = self.expected(structured);
+                }
+            }
+            Err(ClientError::Server(error)) => {
+                case.expect
+                    .error
+                    .insert("code".to_owned(), error.code.into());
+                if fits(&error.message) {
+                    let message = error.message.as_str().into();
+                    case.expect.error.insert("message".to_owned(), message);
+                }
+            }
+            Err(_) => {}
         }
-        let case = self.case(request, rules, &noted, end);
         self.cases.push(case);
-        self.write().map_err(|error| unwritten(&self.file, &error))
+        true
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -257,113 +333,59 @@ impl Recorder {
         names.join(", ")
     }
 
-    fn case(
-        &mut self,
-        request: Request<'_>,
-        rules: Rules,
-        noted: &[(Question, Reply)],
-        end: RecordedEnd<'_>,
-    ) -> Case {
-        let (verb, name, arguments) = match request {
-            Request::Call(tool, arguments) => ("call", tool, arguments.clone()),
-            Request::Prompt(name, arguments) => {
-                let texts = arguments.iter();
-                let texts = texts.map(|(key, value)| (key.clone(), Value::String(value.clone())));
-                ("prompt", name, texts.collect())
-            }
-            Request::Read(uri, _) => ("read", uri, Map::new()),
-        };
-        let mut arguments = Value::Object(arguments);
-        self.secrets.remove_from(&mut arguments);
-        // A rule declines in place of a model that did not answer, and a server may repeat in which words.
-        let repeats_ours = noted.iter().any(|(question, reply)| {
-            matches!(
-                (&question.ask, reply),
-                (Ask::Sample(_), Reply::Cancelled(_))
-            )
-        });
-        let fits = |text: &str| !repeats_ours && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
-        let end = match end {
-            Ok(result) => CaseEnd::Result {
-                failed: result.failed,
-                text: Some(result.text.raw().to_owned()).filter(|text| fits(text)),
-                structured: result
-                    .structured
-                    .filter(|it| fits(&it.to_string()))
-                    .and_then(|it| self.expected(it)),
-            },
-            Err(ClientError::Server(error)) => CaseEnd::Error {
-                code: error.code,
-                message: Some(error.message.clone()).filter(|text| fits(text)),
-            },
-            // Only answers are recorded.
-            Err(_) => CaseEnd::Error {
-                code: 0,
-                message: None,
-            },
-        };
-        let asked = noted
-            .iter()
-            .filter_map(|(question, reply)| Asked::of(question, reply));
-        Case {
-            number: self.cases.len().saturating_add(1),
-            verb,
-            name: name.to_owned(),
-            revision: self.spoken,
-            arguments,
-            questions: (!rules.repeats).then(|| asked.collect()),
-            rules,
-            end,
-        }
-    }
-
     /// The structured content that is expected: the members without secrets.
-    fn expected(&mut self, structured: Value) -> Option<Value> {
+    fn expected(&mut self, mut structured: Value) -> Value {
         let mut rest = structured.clone();
         self.secrets.remove_from(&mut rest);
-        match (structured, rest) {
-            (Value::Object(mut members), Value::Object(rest)) => {
+        match &mut structured {
+            Value::Object(members) => {
                 members.retain(|name, value| rest.get(name) == Some(value));
-                Some(members.into())
+                structured
             }
-            (whole, rest) => (whole == rest && !holds(&whole)).then_some(whole),
+            whole if *whole == rest && !holds(whole) => rest,
+            _ => Value::Null,
         }
     }
 
-    fn rules(&mut self, noted: &[(Question, Reply)]) -> Rules {
-        let mut rules = Rules::default();
+    /// A case with these questions and their answers, and nothing else yet.
+    fn answered(&mut self, noted: &[(Question, Reply)]) -> RecordedCase {
+        let mut case = RecordedCase::default();
+        let mut questions = Some(Vec::new());
         for (question, reply) in noted {
             if let (Ask::Roots, Reply::Roots(roots)) = (&question.ask, reply) {
                 let paths = roots.iter().filter_map(|root| {
                     let path = Url::parse(&root.uri).ok()?.to_file_path().ok()?;
                     Some(path.display().to_string())
                 });
-                rules.roots = Some(paths.collect());
+                case.roots = Some(paths.collect());
                 continue;
             }
             let Some(asked) = Asked::of(question, reply) else {
                 continue;
             };
-            let rule = Rule {
-                when: when(question, &asked),
-                act: self.act(question, reply),
-            };
-            let list = match &question.ask {
-                Ask::Sample(_) => &mut rules.sampling,
-                _ => &mut rules.answers,
+            let rule = self.rule(question, &asked, reply);
+            let list = match asked.mode {
+                AskedMode::Sampling => &mut case.sampling,
+                AskedMode::Form | AskedMode::Url => &mut case.answers,
             };
             if let Some(at) = list.iter().position(|other| other.when == rule.when) {
                 // The first rule that fits answers: the last of two answers is the one that led on.
                 list.remove(at);
-                rules.repeats = true;
+                questions = None;
             }
             list.push(rule);
+            if let Some(questions) = &mut questions {
+                questions.push(expected_question(asked));
+            }
         }
-        rules
+        case.expect.questions = questions;
+        case
     }
 
-    /// The action of a rule.
-    fn act(&mut self, question: &Question, reply: &Reply) -> Vec<(&'static str, Value)> {
+    /// The rule that answers a question so.
+    fn rule(&mut self, question: &Question, asked: &Asked, reply: &Reply) -> RecordedRule {
+        let mut act = Map::new();
+        let mut put = |member: &str, value: Value| drop(act.insert(member.to_owned(), value));
         match (&question.ask, reply) {
             (Ask::Form { message, schema }, Reply::Form(content)) => {
                 let mut content = content.clone();
@@ -372,47 +394,38 @@ impl Recorder {
                         self.secrets.note(&field.name, &value);
                     }
                 }
-                let mut content = Value::Object(content);
-                self.secrets.remove_from(&mut content);
-                vec![("accept", content)]
+                self.secrets.remove_from_members(&mut content);
+                put("accept", content.into());
             }
-            (_, Reply::Text(reply)) => vec![("reply", reply.as_str().into())],
-            (_, Reply::Sampled(result)) => vec![("reply", said(result, &mut self.secrets))],
+            (_, Reply::Text(reply)) => put("reply", reply.as_str().into()),
+            (_, Reply::Sampled(result)) => put("reply", said(result, &mut self.secrets)),
             (Ask::Sample(_), Reply::Declined { .. } | Reply::Cancelled(_)) => {
-                vec![("decline", true.into())]
+                put("decline", true.into());
             }
             (_, Reply::Declined { reason, .. }) => {
-                let reason = reason
-                    .iter()
-                    .map(|reason| ("reason", reason.as_str().into()));
-                [("decline", true.into())]
-                    .into_iter()
-                    .chain(reason)
-                    .collect()
+                put("decline", true.into());
+                if let Some(reason) = reason {
+                    put("reason", reason.as_str().into());
+                }
             }
-            (_, Reply::Cancelled(_)) => vec![("cancel", true.into())],
-            _ => vec![("accept", true.into())],
+            (_, Reply::Cancelled(_)) => put("cancel", true.into()),
+            _ => put("accept", true.into()),
+        }
+        RecordedRule {
+            when: when(question, asked),
+            act,
         }
     }
 
     /// The text of the file, without the secrets that are known by now.
     fn text(&mut self) -> String {
-        let mut suite = Mapping::new();
-        if let Some(server) = &self.server {
-            suite.insert("server".into(), server.clone().into());
-        }
-        suite.insert("revisions".into(), self.revision.into());
-        let cases = std::mem::take(&mut self.cases);
-        let written = cases.iter().filter_map(|case| {
-            let written = case.written(self.revision, &mut self.secrets);
-            if written.is_none() {
-                self.secrets.names.insert("a case".to_owned());
-            }
-            written
-        });
-        let written: Vec<_> = written.collect();
-        self.cases = cases;
-        suite.insert("cases".into(), written.into());
+        let cases = self.cases.iter();
+        let cases = cases.filter_map(|case| case.redacted(&mut self.secrets));
+        let suite = RecordedSuite {
+            server: self.server.as_ref(),
+            revisions: self.revision,
+            cases: cases.collect(),
+        };
         let mut text =
             "# Recorded by askback. Remove from `expect` what changes from run to run, and read it before you share it.\n"
                 .to_owned();
@@ -434,177 +447,100 @@ impl Recorder {
     }
 }
 
-impl Case {
-    /// The case as it is written; none if its request repeats a secret.
-    fn written(&self, revision: &str, secrets: &mut Secrets) -> Option<Yaml> {
-        if secrets.are_in(&self.name) {
+impl RecordedCase {
+    /// The case without what repeats a secret; none if its request does.
+    fn redacted(&self, secrets: &mut Secrets) -> Option<Self> {
+        let mut case = self.clone();
+        if secrets.are_in(&case.name) {
+            secrets.names.insert("a case".to_owned());
             return None;
         }
-        let mut case = Mapping::new();
-        let name = format!("{}: {} {}", self.number, self.verb, self.name);
-        case.insert("name".into(), name.into());
-        case.insert(self.verb.into(), self.name.as_str().into());
-        if self.revision != revision {
-            case.insert("revisions".into(), self.revision.into());
-        }
-        let arguments = without(&self.arguments, secrets);
-        if let Some(arguments) = arguments.filter(|it| it != &Value::Object(Map::new())) {
-            case.insert("arguments".into(), yaml(&arguments));
-        }
-        for (member, rules) in [
-            ("answers", &self.rules.answers),
-            ("sampling", &self.rules.sampling),
-        ] {
-            let written = rules.iter().filter_map(|rule| {
-                let written = rule.written(secrets);
-                if written.is_none() {
-                    secrets.names.insert("an answer".to_owned());
-                }
-                written
-            });
-            let written: Vec<_> = written.collect();
-            if !rules.is_empty() {
-                case.insert(member.into(), written.into());
+        case.arguments = secrets.without_members(case.arguments);
+        for rules in [&mut case.answers, &mut case.sampling] {
+            let all = rules.len();
+            rules.retain_mut(|rule| rule.redact(secrets));
+            if rules.len() < all {
+                secrets.names.insert("an answer".to_owned());
             }
         }
-        if let Some(roots) = &self.rules.roots {
-            let roots = roots.iter().filter(|path| !secrets.are_in(path));
-            let roots: Vec<Yaml> = roots.map(|path| path.as_str().into()).collect();
-            case.insert("roots".into(), roots.into());
+        if let Some(roots) = &mut case.roots {
+            roots.retain(|path| !secrets.are_in(path));
         }
-        let mut expect = self.end.written(secrets);
-        if let Some(questions) = &self.questions
-            && !questions.iter().any(|asked| repeats(asked, secrets))
-        {
-            let questions: Vec<_> = questions.iter().map(expected).collect();
-            expect.insert("questions".into(), questions.into());
+        let expect = &mut case.expect;
+        expect.text.take_if(|text| secrets.are_in(text));
+        expect.structured = match expect.structured.take() {
+            Value::Object(members) => {
+                let mut conditions = Map::new();
+                for (name, value) in members {
+                    if secrets.are_in(&name) || secrets.are_within(&value) {
+                        secrets.names.insert(name);
+                        continue;
+                    }
+                    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+                    // A map says more of a condition.
+                    let condition = match value {
+                        Value::Object(value) => json!({"equals": value}),
+                        value => value,
+                    };
+                    conditions.insert(pointer, condition);
+                }
+                Some(conditions).filter(|all| !all.is_empty()).into()
+            }
+            Value::Null => Value::Null,
+            whole if secrets.are_within(&whole) => Value::Null,
+            whole => json!({"": whole}),
+        };
+        let message = expect.error.get("message");
+        if message.is_some_and(|text| secrets.are_within(text)) {
+            expect.error.remove("message");
         }
-        case.insert("expect".into(), expect.into());
-        Some(case.into())
+        let questions = &mut expect.questions;
+        questions.take_if(|questions| {
+            let mut texts = questions
+                .iter()
+                .flat_map(|it| it.key.iter().chain(&it.fields));
+            texts.any(|text| secrets.are_in(text))
+        });
+        Some(case)
     }
 }
 
-impl CaseEnd {
-    fn written(&self, secrets: &mut Secrets) -> Mapping {
-        let mut expect = Mapping::new();
-        match self {
-            Self::Result {
-                failed,
-                text,
-                structured,
-            } => {
-                if *failed {
-                    expect.insert("failed".into(), true.into());
-                }
-                if let Some(text) = text.as_ref().filter(|text| !secrets.are_in(text)) {
-                    expect.insert("text".into(), text.as_str().into());
-                }
-                if let Some(structured) = structured.as_ref().and_then(|it| members(it, secrets)) {
-                    expect.insert("structured".into(), structured);
-                }
-            }
-            Self::Error { code, message } => {
-                let mut error = Mapping::new();
-                error.insert("code".into(), (*code).into());
-                if let Some(message) = message.as_ref().filter(|text| !secrets.are_in(text)) {
-                    error.insert("message".into(), message.as_str().into());
-                }
-                expect.insert("error".into(), error.into());
-            }
+impl RecordedRule {
+    /// Leaves out what repeats a secret. Returns whether there is a rule without it.
+    fn redact(&mut self, secrets: &mut Secrets) -> bool {
+        if self.when.values().any(|text| secrets.are_within(text)) {
+            return false;
         }
-        expect
-    }
-}
-
-impl Rule {
-    /// The rule as it is written; none if it can only be told by a secret.
-    fn written(&self, secrets: &mut Secrets) -> Option<Yaml> {
-        let mut when = Mapping::new();
-        for (member, text) in &self.when {
-            if secrets.are_in(text) {
-                return None;
-            }
-            when.insert((*member).into(), text.as_str().into());
-        }
-        let mut rule = Mapping::from_iter([("when".into(), when.into())]);
-        for (member, value) in &self.act {
-            match without(value, secrets) {
-                Some(value) => drop(rule.insert((*member).into(), yaml(&value))),
-                None if *member == "reason" => {}
-                None => return None,
+        let all = std::mem::take(&mut self.act);
+        for (member, value) in all {
+            match secrets.without(value) {
+                Some(value) => drop(self.act.insert(member, value)),
+                None if member == "reason" => {}
+                None => return false,
             }
         }
-        Some(rule.into())
+        true
     }
-}
-
-/// The members of structured content as they are expected, by JSON pointer, without those that repeat a secret.
-fn members(structured: &Value, secrets: &mut Secrets) -> Option<Yaml> {
-    let Value::Object(members) = structured else {
-        let is_secret = secrets.are_within(structured);
-        let whole = || Mapping::from_iter([("".into(), condition(structured))]).into();
-        return (!is_secret).then(whole);
-    };
-    let mut written = Mapping::new();
-    for (name, value) in members {
-        if secrets.are_in(name) || secrets.are_within(value) {
-            secrets.names.insert(name.clone());
-            continue;
-        }
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-        written.insert(pointer.into(), condition(value));
-    }
-    (!written.is_empty()).then(|| written.into())
-}
-
-/// A value as it is expected. A map says more of a condition.
-fn condition(value: &Value) -> Yaml {
-    match yaml(value) {
-        Yaml::Mapping(value) => Mapping::from_iter([("equals".into(), value.into())]).into(),
-        value => value,
-    }
-}
-
-/// JSON as YAML, which it is.
-fn yaml(value: &Value) -> Yaml {
-    yaml_serde::to_value(value).unwrap_or_default()
-}
-
-/// A value without the members that repeat a secret; none if it repeats one itself.
-fn without(value: &Value, secrets: &mut Secrets) -> Option<Value> {
-    let Value::Object(members) = value else {
-        return (!secrets.are_within(value)).then(|| value.clone());
-    };
-    let mut written = Map::new();
-    for (name, value) in members {
-        match without(value, secrets) {
-            Some(value) if !secrets.are_in(name) => drop(written.insert(name.clone(), value)),
-            _ => drop(secrets.names.insert(name.clone())),
-        }
-    }
-    Some(written.into())
 }
 
 /// The server as a suite in this file names it; none if that may hold a secret.
-fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Mapping> {
-    let mut server = Mapping::new();
-    let mut put = |name: &str, value: Yaml| drop(server.insert(name.into(), value));
+fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Value> {
     match &target.reach {
-        _ if target.file.is_some() => put("name", target.name.as_str().into()),
+        _ if target.file.is_some() => Some(json!({"name": target.name})),
         Reach::Start(command) => {
             if conceal_args("", &command.args) != command.args {
                 secrets.names.insert("the command of the server".to_owned());
                 return None;
             }
             let words = std::iter::once(&command.program).chain(&command.args);
-            let words: Vec<Yaml> = words.map(|word| word.as_str().into()).collect();
-            put("command", words.into());
+            let words: Vec<_> = words.collect();
             let here = std::env::current_dir().ok()?;
             let folder = file.parent().unwrap_or(Path::new(""));
             // A suite starts its server in its own folder.
-            if here.join(folder) != here {
-                put("cwd", here.display().to_string().into());
-            }
+            Some(match here.join(folder) == here {
+                true => json!({"command": words}),
+                false => json!({"command": words, "cwd": here.display().to_string()}),
+            })
         }
         Reach::Address(address) => {
             let mut url = Url::parse(&address.url).ok()?;
@@ -616,10 +552,9 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Mapping
                 secrets.names.insert("the URL of the server".to_owned());
                 return None;
             }
-            put("url", url.to_string().into());
+            Some(json!({"url": url.as_str()}))
         }
     }
-    Some(server)
 }
 
 /// Takes note of a question, as long as there is room.
@@ -629,53 +564,34 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
     }
 }
 
-/// Whether what is expected of a question repeats a secret.
-fn repeats(asked: &Asked, secrets: &Secrets) -> bool {
-    asked
-        .key
-        .iter()
-        .chain(&asked.fields)
-        .any(|text| secrets.are_in(text))
-}
-
 /// A question as it is expected.
-fn expected(asked: &Asked) -> Yaml {
-    let mut question = Mapping::new();
-    if let Some(key) = &asked.key {
-        question.insert("key".into(), key.as_str().into());
-    }
-    let mode = match asked.mode {
-        AskedMode::Form => "form",
-        AskedMode::Url => "url",
-        AskedMode::Sampling => "sampling",
-    };
-    question.insert("mode".into(), mode.into());
-    if !asked.fields.is_empty() {
-        let fields: Vec<Yaml> = asked.fields.iter().map(|it| it.as_str().into()).collect();
-        question.insert("fields".into(), fields.into());
-    }
-    let reply = match asked.reply {
-        Replied::Accept => "accept",
-        Replied::Decline => "decline",
+fn expected_question(asked: Asked) -> RecordedQuestion {
+    let reply = match (asked.reply, asked.mode) {
         // A model that is not asked is declined.
-        Replied::Cancel | Replied::Unanswered if asked.mode == AskedMode::Sampling => "decline",
-        Replied::Cancel | Replied::Unanswered => "cancel",
+        (Replied::Cancel | Replied::Unanswered, AskedMode::Sampling) => Replied::Decline,
+        (Replied::Unanswered, _) => Replied::Cancel,
+        (reply, _) => reply,
     };
-    question.insert("reply".into(), reply.into());
-    question.into()
+    RecordedQuestion {
+        key: asked.key,
+        mode: asked.mode,
+        fields: asked.fields,
+        reply,
+    }
 }
 
 /// How a rule knows a question: a message by the beginning of its first line.
-fn when(question: &Question, asked: &Asked) -> Vec<(&'static str, String)> {
-    let mut when = Vec::new();
+fn when(question: &Question, asked: &Asked) -> Map<String, Value> {
+    let mut when = Map::new();
+    let mut put = |member: &str, text: String| drop(when.insert(member.to_owned(), text.into()));
     if let Ask::Link { url, .. } = &question.ask
         && let Ok(link) = link::judge(url)
     {
-        when.push(("mode", "url".to_owned()));
-        when.push(("host", link.named().to_string()));
+        put("mode", "url".to_owned());
+        put("host", link.named().to_string());
     }
     if let Some(key) = &question.key {
-        when.push(("key", key.clone()));
+        put("key", key.clone());
     } else {
         let message = match &question.ask {
             // A rule looks at one text after the other.
@@ -684,7 +600,7 @@ fn when(question: &Question, asked: &Asked) -> Vec<(&'static str, String)> {
         };
         let message = message.unwrap_or(&asked.message);
         let line = message.lines().next().unwrap_or_default();
-        when.push(("message", line.chars().take(MAX_MESSAGE_CHARS).collect()));
+        put("message", line.chars().take(MAX_MESSAGE_CHARS).collect());
     }
     when
 }
@@ -715,7 +631,7 @@ fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Value {
         SamplingBlock::ToolUse(call) => {
             let mut input = call.input.decode().unwrap_or(Value::Null);
             secrets.remove_from(&mut input);
-            Some(serde_json::json!({"tool": call.name, "input": input}))
+            Some(json!({"tool": call.name, "input": input}))
         }
         _ => None,
     });
@@ -740,7 +656,6 @@ mod tests {
         protocol::Root,
     };
     use askback_host::model::{By, Why};
-    use serde_json::json;
 
     use super::*;
 
@@ -819,9 +734,7 @@ mod tests {
         let target = Target::address("https://a.test/mcp").expect("it is a URL");
         let file = Path::new("nowhere/suite.yaml");
         let mut recorder = Recorder::new(file, &target).expect("nothing is there");
-        let rules = recorder.rules(noted);
-        let case = recorder.case(Request::Call("t", &Map::new()), rules, noted, end);
-        recorder.cases.push(case);
+        assert!(recorder.add(Request::Call("t", &Map::new()), noted, end));
         let suite: Value = yaml_serde::from_str(&recorder.text()).expect("it is YAML");
         suite["cases"][0].clone()
     }
@@ -912,9 +825,7 @@ mod tests {
                 structured: Some(structured),
                 ..end
             });
-            let rules = Rules::default();
-            let case = recorder.case(Request::Call("t", &Map::new()), rules, &[], end);
-            recorder.cases.push(case);
+            assert!(recorder.add(Request::Call("t", &Map::new()), &[], end));
             let text = recorder.text();
             assert_eq!(text.contains("it is hush"), is_expected, "{text}");
             let names: Vec<_> = recorder.secrets.names.iter().collect();
@@ -1016,7 +927,6 @@ mod tests {
         fn check(file: &str, target: &Target, written: Value, left_out: &[&str]) {
             let mut secrets = Secrets::default();
             let server = server(Path::new(file), target, &mut secrets);
-            let server = server.map(|it| yaml_serde::from_value(it.into()).expect("it is JSON"));
             assert_eq!(server.unwrap_or(Value::Null), written);
             assert_eq!(secrets.names.into_iter().collect::<Vec<_>>(), left_out);
         }
@@ -1085,9 +995,8 @@ mod tests {
     fn what_is_recorded_is_bounded() {
         let folder = Folder::new("bounded");
         let mut recorder = folder.recorder("suite.yaml");
-        let rules = Rules::default();
-        let case = recorder.case(Request::Call("t", &Map::new()), rules, &[], ended("x"));
-        recorder.cases = vec![case; MAX_CASES - 1];
+        assert!(recorder.add(Request::Call("t", &Map::new()), &[], ended("x")));
+        recorder.cases = vec![recorder.cases[0].clone(); MAX_CASES - 1];
         for _ in 0..2 {
             let call = Request::Call("t", &Map::new());
             recorder.record(call, ended("x")).expect("it is written");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
@@ -86,17 +86,42 @@ impl Secrets {
     /// Removes the members whose names are names of secrets, or whose values look like a token.
     pub(super) fn remove_from(&mut self, value: &mut Value) {
         match value {
-            Value::Object(members) => members.retain(|name, value| {
-                if is_name(name) || looks_secret(value) {
-                    self.note(name, value);
-                    return false;
-                }
-                self.remove_from(value);
-                true
-            }),
+            Value::Object(members) => self.remove_from_members(members),
             Value::Array(items) => items.iter_mut().for_each(|item| self.remove_from(item)),
             _ => {}
         }
+    }
+
+    /// The same in these members.
+    pub(super) fn remove_from_members(&mut self, members: &mut Map<String, Value>) {
+        members.retain(|name, value| {
+            if is_name(name) || looks_secret(value) {
+                self.note(name, value);
+                return false;
+            }
+            self.remove_from(value);
+            true
+        });
+    }
+
+    /// A value without the members that repeat a secret; none if it repeats one itself.
+    pub(super) fn without(&mut self, value: Value) -> Option<Value> {
+        match value {
+            Value::Object(members) => Some(self.without_members(members).into()),
+            value => (!self.are_within(&value)).then_some(value),
+        }
+    }
+
+    /// The members that repeat no secret.
+    pub(super) fn without_members(&mut self, members: Map<String, Value>) -> Map<String, Value> {
+        let mut kept = Map::new();
+        for (name, value) in members {
+            match self.without(value) {
+                Some(value) if !self.are_in(&name) => drop(kept.insert(name, value)),
+                _ => drop(self.names.insert(name)),
+            }
+        }
+        kept
     }
 
     /// Whether a text repeats one of the secrets.
