@@ -1,5 +1,7 @@
 //! The judgement: where the outcome of a case is not what was expected.
 
+use std::fmt;
+
 use askback_host::{
     text::{PeerText, Words, given},
     words,
@@ -9,7 +11,7 @@ use serde_json::Value;
 use super::{Condition, ErrorExpect, Expect, LogExpect, Place, QuestionExpect, Questions};
 use crate::{
     error::{Error, Kind},
-    suite::observe::{Asked, AskedMode, Ended, LogLine, Observed, Replied},
+    suite::observe::{Asked, Ended, LogLine, Observed, Replied},
 };
 
 /// A place where an outcome is not what was expected.
@@ -264,11 +266,7 @@ impl LogExpect {
         let text = self.text.as_ref().map(|text| text.in_words());
         let text = text.unwrap_or_else(|| "anything".into());
         match self.level {
-            Some(level) => words!(
-                "log, {}: {}",
-                given(format!("{level:?}").to_lowercase()),
-                text
-            ),
+            Some(level) => words!("log, {}: {}", name(level), text),
             None => words!("log: {}", text),
         }
     }
@@ -286,8 +284,8 @@ impl QuestionExpect {
         if let Some(mode) = self.mode
             && found.mode != mode
         {
-            let expected = words!("question {}, mode: {}", number, self::mode(mode));
-            judged.expected(expected, self::mode(found.mode));
+            let expected = words!("question {}, mode: {}", number, name(mode));
+            judged.expected(expected, name(found.mode));
         }
         if let Some(message) = &self.message {
             let what = words!("question {}, message", number);
@@ -306,8 +304,8 @@ impl QuestionExpect {
         if let Some(reply) = self.reply
             && found.reply != reply
         {
-            let expected = words!("question {}, reply: {}", number, self::reply(reply));
-            judged.expected(expected, self::reply(found.reply));
+            let expected = words!("question {}, reply: {}", number, name(reply));
+            judged.expected(expected, name(found.reply));
         }
     }
 }
@@ -345,28 +343,16 @@ fn in_order<'a, W, F>(
         .find(|wanted| !found.any(|found| fits(wanted, found)))
 }
 
-fn mode(mode: AskedMode) -> &'static str {
-    match mode {
-        AskedMode::Form => "form",
-        AskedMode::Url => "url",
-        AskedMode::Sampling => "sampling",
-    }
-}
-
-fn reply(reply: Replied) -> &'static str {
-    match reply {
-        Replied::Accept => "accept",
-        Replied::Decline => "decline",
-        Replied::Cancel => "cancel",
-        Replied::Unanswered => "none",
-    }
+/// The name of a variant, as a suite writes it.
+fn name(of: impl fmt::Debug) -> Words {
+    given(format!("{of:?}").to_lowercase()).into()
 }
 
 fn in_a_line(asked: &Asked) -> String {
     let message = asked.message.replace('\n', " ");
     match &asked.key {
-        Some(key) => format!("{}, key {key}: {message}", mode(asked.mode)),
-        None => format!("{}: {message}", mode(asked.mode)),
+        Some(key) => format!("{}, key {key}: {message}", name(asked.mode)),
+        None => format!("{}: {message}", name(asked.mode)),
     }
 }
 
@@ -403,6 +389,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::suite::observe::AskedMode;
 
     fn observed(ended: Ended) -> Observed {
         let asked = |key: &str, reply| Asked {
