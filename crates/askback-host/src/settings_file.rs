@@ -67,9 +67,13 @@ pub fn read(file: File) -> io::Result<String> {
 ///
 /// Says what is expected, and where.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
-    // Most types would take the last of two members of one name.
-    if let Err(error) = yaml_serde::from_str::<yaml_serde::Value>(text) {
-        let told = error.to_string();
+    // Most types would take the last of two members of one name. The values of the parser have no room for some numbers,
+    // of which the type says more.
+    let values =
+        yaml_serde::from_str::<yaml_serde::Value>(text).map_err(|error| (error.to_string(), error));
+    if let Err((told, error)) = values
+        && !told.contains("expected any YAML value")
+    {
         let twice = told.split_once("duplicate entry with key \"");
         let twice = twice.and_then(|(at, rest)| Some((at, rest.split_once('"')?)));
         let twice = twice.map(|(at, (name, rest))| format!("{at}duplicate field `{name}`{rest}"));
@@ -212,7 +216,7 @@ impl<'de, M: Deserialize<'de>, L: Deserialize<'de>> Visitor<'de> for ShapeVisito
     type Value = Shape<M, L>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
+        f.write_str("a value that JSON has")
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {

@@ -228,6 +228,17 @@ fn a_wrong_file_is_refused_at_its_line() {
         "line 1",
         "expected a whole number from 0 on, got a text",
     );
+    let large = "9".repeat(30);
+    check(
+        &format!("seed: {large}"),
+        "line 1 column 7",
+        "seed: expected a whole number from 0 on, got a number",
+    );
+    check(
+        &format!("sampling:\n  - reply: {large}"),
+        "line 2 column 12",
+        "sampling[0].reply: expected a value that JSON has, got a number",
+    );
     for (after, says) in [
         ("2", "a time such as"),
         ("soon", "a time such as"),
