@@ -106,12 +106,28 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
                 }
             }
         };
-        let why = given(reworded(&told));
+        let why = given(with_near_name(reworded(&told)));
         match at {
             None | Some((1, 1)) => words!("{} at line 1", why),
             Some((line, column)) => words!("{} at line {} column {}", why, line, column),
         }
     })
+}
+
+/// An error about an unknown name, with the known name that is near to it, if any, in place of all.
+fn with_near_name(why: String) -> String {
+    let Some((told, known)) = why.split_once("; known: ") else {
+        return why;
+    };
+    let name = told.rsplit('`').nth(1).unwrap_or_default();
+    let names = known.split('`').skip(1).step_by(2);
+    let distances = names.map(|known| (strsim::osa_distance(name, known), known));
+    match distances.min() {
+        Some((distance, near)) if distance <= 1 + name.chars().count() / 4 => {
+            format!("{told}: did you mean `{near}`?")
+        }
+        _ => why,
+    }
 }
 
 /// The line and column of an error.

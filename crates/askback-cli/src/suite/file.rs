@@ -448,12 +448,21 @@ cases:
     }
 
     #[test]
-    fn an_unknown_member_is_told_with_those_of_both() {
-        let error = suite("cases:\n  - name: a\n    cal: x\n").expect_err("a mistake");
-        let error = error.to_string();
-        let begins = error.starts_with("cases[0]: `cal` is not known here; known: `name`, ");
-        let ends = error.ends_with(" at line 3 column 5");
-        assert!(begins && ends && error.contains("`answers`"), "{error}");
+    fn an_unknown_member_is_told_with_a_near_one_or_all() {
+        #[track_caller]
+        fn check(member: &str, told: &str) {
+            let file = format!("cases:\n  - name: a\n    {member}: x\n");
+            let error = suite(&file).expect_err("a mistake").to_string();
+            assert!(error.contains(told), "{error}");
+        }
+        check(
+            "cal",
+            "cases[0]: `cal` is not known here: did you mean `call`? at line 3 column 5",
+        );
+        check("anwsers", ": did you mean `answers`?");
+        check("argument", ": did you mean `arguments`?");
+        check("tool", "`tool` is not known here; known: `name`, ");
+        check("x", "`sampling`, ");
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn an_answers_file_is_refused_with_its_line() {
     check(
         &args,
         2,
-        "a.yaml: answers[0].when: `tol` is not known here; known: ",
+        "a.yaml: answers[0].when: `tol` is not known here: did you mean `tool`?",
     );
 }
 

@@ -349,7 +349,7 @@ fn a_suite_that_makes_no_sense_is_2() {
     check(
         "typo",
         "cases:\n  - name: a\n    cal: x\n",
-        "askback: suite.yaml: cases[0]: `cal` is not known here; known: ",
+        "askback: suite.yaml: cases[0]: `cal` is not known here: did you mean `call`?",
     );
     check(
         "unnamed",

@@ -15,12 +15,12 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "anwsers: []",
         "line 1",
-        "`anwsers` is not known here; known: ",
+        "`anwsers` is not known here: did you mean `answers`?",
     );
     check(
         "answers:\n  - when: {tol: x}\n    cancel: true",
         "line 2",
-        "`tol` is not known here; known: ",
+        "`tol` is not known here: did you mean `tool`?",
     );
     check(
         "answers:\n  - cancel: true\n    colour: red",
