@@ -80,8 +80,8 @@ pub enum Verdict {
 /// Plans which cases are run, in the order in which they are: those whose name holds `filter`, in the
 /// revisions of `only` where it names any.
 pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Planned<'a>> {
-    let mut by_revision: BTreeMap<(usize, Option<Revision>), Vec<Planned<'a>>> = BTreeMap::new();
-    let mut order: Vec<Option<Revision>> = Vec::new();
+    let mut all = Vec::new();
+    let mut order = Vec::new();
     for case in cases.iter().filter(|case| case.name.contains(filter)) {
         let revisions: Vec<Option<Revision>> = match &case.revisions {
             Revisions::Newest if only.is_empty() => vec![None],
@@ -92,16 +92,15 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
             }
         };
         for revision in revisions {
-            let at = order.iter().position(|known| *known == revision);
-            let at = at.unwrap_or_else(|| {
+            if !order.contains(&revision) {
                 order.push(revision);
-                order.len().saturating_sub(1)
-            });
-            let planned = Planned { case, revision };
-            by_revision.entry((at, revision)).or_default().push(planned);
+            }
+            all.push(Planned { case, revision });
         }
     }
-    by_revision.into_values().flatten().collect()
+    // The cases of a revision share a connection.
+    all.sort_by_key(|planned| order.iter().position(|it| *it == planned.revision));
+    all
 }
 
 impl Planned<'_> {
@@ -242,30 +241,20 @@ impl<'b> Runner<'b> {
         planned: Planned<'a>,
     ) -> Result<Option<CaseRun<'a>>, Unopened> {
         for case in self.before {
-            let first = Planned { case, ..planned };
-            let CaseRun {
-                verdict,
-                took,
-                asked,
-                shown,
-                ..
-            } = stage.run(first).await?;
-            let verdict = match verdict {
-                Verdict::Failed(mismatches) => Verdict::Failed(
-                    mismatches
-                        .into_iter()
-                        .map(|mismatch| mismatch.before(&case.name))
-                        .collect(),
-                ),
-                Verdict::Broken(error) => Verdict::Broken(error),
+            let run = stage.run(Planned { case, ..planned }).await?;
+            let verdict = match run.verdict {
                 Verdict::Passed | Verdict::LeftOut => continue,
+                Verdict::Broken(error) => Verdict::Broken(error),
+                Verdict::Failed(mismatches) => {
+                    let mismatches = mismatches.into_iter();
+                    let named = mismatches.map(|mismatch| mismatch.before(&case.name));
+                    Verdict::Failed(named.collect())
+                }
             };
             return Ok(Some(CaseRun {
                 planned,
                 verdict,
-                took,
-                asked,
-                shown,
+                ..run
             }));
         }
         Ok(None)
