@@ -23,6 +23,7 @@ use askback_core::{
 use askback_host::{
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
+    script::literal,
     text::{self, PeerText, Words, given},
     words,
 };
@@ -270,7 +271,7 @@ impl Recorder {
         case.name = format!("{}: {verb} {name}", self.cases.len().saturating_add(1));
         case.request = BTreeMap::from([(verb, name.to_owned())]);
         case.revisions = Some(self.spoken).filter(|revision| *revision != self.revision);
-        // A rule declines in place of a model that did not answer, and a server may repeat in which words.
+        // A rule declines if a model did not answer, and the server may repeat the words of the refusal.
         let repeats_ours = noted.iter().any(|(question, reply)| {
             matches!(
                 (&question.ask, reply),
@@ -347,7 +348,7 @@ impl Recorder {
         }
     }
 
-    /// A case with these questions and their answers, and nothing else yet.
+    /// A case that has these questions with their answers, but no request yet.
     fn answered(&mut self, noted: &[(Question, Reply)]) -> RecordedCase {
         let mut case = RecordedCase::default();
         let mut questions = Some(Vec::new());
@@ -382,7 +383,7 @@ impl Recorder {
         case
     }
 
-    /// The rule that answers a question so.
+    /// The rule that gives this reply to a question.
     fn rule(&mut self, question: &Question, asked: &Asked, reply: &Reply) -> RecordedRule {
         let mut act = Map::new();
         let mut put = |member: &str, value: Value| drop(act.insert(member.to_owned(), value));
@@ -448,7 +449,7 @@ impl Recorder {
 }
 
 impl RecordedCase {
-    /// The case without what repeats a secret; none if its request does.
+    /// The case without everything that repeats a secret. Returns nothing if the request repeats one.
     fn redacted(&self, secrets: &mut Secrets) -> Option<Self> {
         let mut case = self.clone();
         if secrets.are_in(&case.name) {
@@ -506,7 +507,7 @@ impl RecordedCase {
 }
 
 impl RecordedRule {
-    /// Leaves out what repeats a secret. Returns whether there is a rule without it.
+    /// Removes everything that repeats a secret. Returns whether the rule still works.
     fn redact(&mut self, secrets: &mut Secrets) -> bool {
         if self.when.values().any(|text| secrets.are_within(text)) {
             return false;
@@ -514,12 +515,27 @@ impl RecordedRule {
         let all = std::mem::take(&mut self.act);
         for (member, value) in all {
             match secrets.without(value) {
-                Some(value) => drop(self.act.insert(member, value)),
+                Some(value) => drop(self.act.insert(member, literal_texts(value))),
                 None if member == "reason" => {}
                 None => return false,
             }
         }
         true
+    }
+}
+
+/// A value whose texts stand for themselves in a rule: a model may have said `@file` because a server asked it to.
+fn literal_texts(value: Value) -> Value {
+    match value {
+        Value::String(text) => literal(&text).into(),
+        Value::Array(items) => items.into_iter().map(literal_texts).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            members
+                .map(|(name, value)| (name, literal_texts(value)))
+                .collect()
+        }
+        value => value,
     }
 }
 
@@ -871,6 +887,20 @@ mod tests {
             &[(lines, yes)],
             "/answers/0/when",
             json!({"message": "One"}),
+        );
+        // A text that would stand for a file or a variable.
+        let texts = filled(json!({"a": "@/etc/passwd", "b": ["${HOME}"], "c": "a@b"}));
+        let kept = json!({"a": "@@/etc/passwd", "b": ["$${HOME}"], "c": "a@b"});
+        check(
+            &[(form("Which?", &["a", "b", "c"]), texts)],
+            "/answers/0/accept",
+            kept,
+        );
+        let said = Reply::Text("@/etc/passwd".to_owned());
+        check(
+            &[(sample(), said)],
+            "/sampling/0/reply",
+            json!("@@/etc/passwd"),
         );
         // A secret is known by the name of its field, or by its looks.
         let three = form("Hello.", &["a", "b", "password"]);
