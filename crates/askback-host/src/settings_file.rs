@@ -60,15 +60,15 @@ pub fn read(file: File) -> io::Result<String> {
 
 /// Reads YAML, and so JSON too.
 ///
-/// An error is placed at the value that cannot be read, also if a type reads it by way of another one
-/// (`#[serde(try_from)]`): the parser knows only the map or list around it then.
+/// The place of an error is the value that cannot be read. With `#[serde(try_from)]`, the parser knows only the map or list
+/// around it.
 ///
 /// # Errors
 ///
 /// Says what is expected, and where.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
-    // Most types would take the last of two members of one name. The values of the parser have no room for some numbers,
-    // of which the type says more.
+    // Refuses a member that is given twice: most types would take the last one. The parser's own values cannot hold a large
+    // number, so that error is left to the type.
     let values =
         yaml_serde::from_str::<yaml_serde::Value>(text).map_err(|error| (error.to_string(), error));
     if let Err((told, error)) = values
@@ -94,7 +94,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
         let value = Finder(&steps).deserialize(Deserializer::from_str(text));
         let value = value.err().and_then(|error| place(&error));
         let (told, at) = match place(&error) {
-            // The name of a member that is unknown is before its value.
+            // The name of an unknown member is in front of its value.
             at if at >= value || told.contains("unknown field ") => (told.to_owned(), at),
             _ => {
                 let path = path.to_string();
@@ -114,7 +114,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
     })
 }
 
-/// An error about an unknown name, with the known name that is near to it, if any, in place of all.
+/// Shortens the known names in an error to the nearest one, if one is near.
 fn with_near_name(why: String) -> String {
     let Some((told, known)) = why.split_once("; known: ") else {
         return why;

@@ -47,7 +47,7 @@ pub struct Case {
     pub action: Action,
     /// The revisions in which it is made.
     pub revisions: Revisions,
-    /// Whether it has a server of its own, if it says so.
+    /// Its member `fresh`.
     fresh: Option<bool>,
     /// The rules of the case, then those of the suite.
     pub script: Script,
@@ -222,7 +222,7 @@ struct SuiteText {
     seed: u64,
 }
 
-/// Reads cases, no two of one name.
+/// Reads cases, each with its own name.
 fn unlike<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
     let cases = Vec::<Case>::deserialize(deserializer)?;
     let mut names = BTreeSet::new();

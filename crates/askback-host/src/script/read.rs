@@ -40,7 +40,7 @@ trait Written: Action + Sized {
     /// The reply to a question that must not be asked, where the rule names none.
     fn refusal() -> Self;
 
-    /// Makes an action of its members, which fit each other.
+    /// Reads the action. An error if its members do not go together.
     fn frame(text: Self::Text) -> Result<Frame<Self>, &'static str>;
 
     /// Checks whether the questions that are named can be answered so.

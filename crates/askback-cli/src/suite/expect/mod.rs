@@ -89,7 +89,7 @@ impl Expect {
     }
 }
 
-/// Reads expectations, of which none excludes another.
+/// Reads expectations, and refuses `error` beside conditions on a result.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expect, D::Error> {
     let expect = Expect::deserialize(deserializer)?;
     match expect.error.is_some() && expect.wants_result() {

@@ -92,7 +92,7 @@ impl Secrets {
         }
     }
 
-    /// The same in these members.
+    /// Does the same for the members of an object.
     pub(super) fn remove_from_members(&mut self, members: &mut Map<String, Value>) {
         members.retain(|name, value| {
             if is_name(name) || looks_secret(value) {
@@ -104,7 +104,7 @@ impl Secrets {
         });
     }
 
-    /// A value without the members that repeat a secret; none if it repeats one itself.
+    /// A value without the members that repeat a secret. Returns nothing if the value itself repeats one.
     pub(super) fn without(&mut self, value: Value) -> Option<Value> {
         match value {
             Value::Object(members) => Some(self.without_members(members).into()),
