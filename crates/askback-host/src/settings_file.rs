@@ -123,7 +123,7 @@ fn with_near_name(why: String) -> String {
     let names = known.split('`').skip(1).step_by(2);
     let distances = names.map(|known| (strsim::osa_distance(name, known), known));
     match distances.min() {
-        Some((distance, near)) if distance <= 1 + name.chars().count() / 4 => {
+        Some((distance, near)) if distance.saturating_sub(1) <= name.chars().count() / 4 => {
             format!("{told}: did you mean `{near}`?")
         }
         _ => why,
