@@ -67,6 +67,8 @@ pub fn read(file: File) -> io::Result<String> {
 ///
 /// Says what is expected, and where.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
+    // The parser counts a byte order mark as a column, so the first member is further to the right than the others.
+    let text = text.trim_start_matches('\u{feff}');
     // Refuses a member that is given twice: most types would take the last one. The parser's own values cannot hold a large
     // number, so that error is left to the type.
     let values =

@@ -257,6 +257,15 @@ fn json_is_read_too() {
 }
 
 #[test]
+fn a_file_of_an_editor_on_windows_is_read() {
+    let file = "\u{feff}seed: 1\r\nanswers:\r\n  - cancel: true\r\n    tims: 1\r\n";
+    let error = Script::parse(file).expect_err("a mistake").to_string();
+    let told = "answers[0]: `tims` is not known here: did you mean `times`? at line 4 column 5";
+    assert_eq!(error, told);
+    assert!(Script::parse(&file.replace("tims", "times")).is_ok());
+}
+
+#[test]
 fn a_file_without_end_is_refused() {
     let folder = tempfile::tempdir().expect("there is a folder for such");
     let file = folder.path().join("answers.yaml");
