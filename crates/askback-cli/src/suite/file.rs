@@ -1,7 +1,7 @@
 //! The file of a suite: YAML, and so JSON too.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -225,14 +225,14 @@ struct SuiteText {
 /// Reads cases, each with its own name.
 fn unlike<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
     let cases = Vec::<Case>::deserialize(deserializer)?;
-    let mut names = BTreeSet::new();
-    match cases.iter().find(|case| !names.insert(&case.name)) {
-        Some(Case { name, .. }) => {
-            let why = format_args!("two cases are called `{name}`");
-            Err(D::Error::custom(why))
+    let mut numbers = BTreeMap::new();
+    for (number, Case { name, .. }) in (1..).zip(&cases) {
+        if let Some(first) = numbers.insert(name, number) {
+            let why = format_args!("cases {first} and {number} are both called `{name}`");
+            return Err(D::Error::custom(why));
         }
-        None => Ok(cases),
     }
+    Ok(cases)
 }
 
 fn cases<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
@@ -529,7 +529,7 @@ cases:
         );
         check(
             &case("    call: x\n  - name: a\n    call: x\n"),
-            "cases: two cases are called `a` at line 2 column 3",
+            "cases: cases 1 and 2 are both called `a` at line 2 column 3",
         );
         check(
             &case("    read: x\n    arguments: {}\n"),
