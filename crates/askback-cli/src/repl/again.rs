@@ -15,7 +15,7 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, offered, resource::Resource, shown::Shown};
+use super::{Repl, attend, line, resource::Resource, shown::Shown};
 use crate::{
     error::{Error, Kind},
     lookup, missing, older, secret,
@@ -283,9 +283,9 @@ impl Call {
     /// The line that is offered for it under this address, where there is one.
     pub(super) fn offered(&self, address: &str) -> Option<String> {
         match self {
-            Self::Tool(..) => offered::tool(address),
-            Self::Prompt(..) => offered::prompt(address),
-            Self::Read(_) => offered::resource(address),
+            Self::Tool(..) => line::tool(address),
+            Self::Prompt(..) => line::prompt(address),
+            Self::Read(_) => line::resource(address),
         }
     }
 

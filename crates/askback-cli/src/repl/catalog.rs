@@ -1,21 +1,23 @@
 //! The offers of all servers of a conversation: as lines that can be typed, and as lists.
 
 use askback::client::{Client, ClientError};
+use askback_core::{forms::FormSchema, limits::Limits, protocol::Tool};
 use askback_host::{
     model::{About, Catalog, Offer, Presence},
     page::{Page, Style, out},
     plain::catalog,
     remarks,
-    text::{Words, given},
+    text::{PeerText, Words, given},
     words,
 };
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{
     Repl, attend,
-    line::HELP,
+    grammar::HELP,
+    line,
     lists::{self, Wanted},
-    offered,
     servers::Other,
 };
 use crate::{
@@ -34,10 +36,7 @@ impl Repl<'_> {
         for (server, lists) in self.listed() {
             offers.extend(self.offers(&server, lists));
         }
-        let ours = HELP
-            .iter()
-            .filter(|(command, _)| !command.starts_with("/PROMPT"));
-        offers.extend(ours.map(|(command, does)| {
+        offers.extend(HELP.iter().map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
             Offer {
                 line: line.to_owned(),
@@ -70,9 +69,9 @@ impl Repl<'_> {
         };
         let tools = lists.tools.iter().filter_map(|tool| {
             Some(Offer {
-                line: offered::tool(&address(&tool.name)?)?,
+                line: line::tool(&address(&tool.name)?)?,
                 goes_on: true,
-                arguments: offered::arguments(tool),
+                arguments: arguments(tool),
                 hints: catalog::hints(tool),
                 about: about(tool.title.as_ref(), tool.description.as_ref()),
                 last: None,
@@ -81,9 +80,9 @@ impl Repl<'_> {
         let prompts = lists.prompts.iter().filter_map(|prompt| {
             let arguments = prompt.arguments.iter().flatten();
             Some(Offer {
-                line: offered::prompt(&address(&prompt.name)?)?,
+                line: line::prompt(&address(&prompt.name)?)?,
                 goes_on: true,
-                arguments: offered::names(
+                arguments: names(
                     arguments
                         .map(|argument| (argument.name.as_str(), argument.required == Some(true))),
                 ),
@@ -94,7 +93,7 @@ impl Repl<'_> {
         let resources = lists.resources.iter().filter_map(|resource| {
             let title = resource.title.as_ref().or(Some(&resource.name));
             Some(Offer {
-                line: offered::resource(&address(&resource.uri)?)?,
+                line: line::resource(&address(&resource.uri)?)?,
                 about: about(title, resource.description.as_ref()),
                 ..Offer::default()
             })
@@ -102,7 +101,7 @@ impl Repl<'_> {
         let templates = lists.templates.iter().filter_map(|template| {
             let title = template.title.as_ref().or(Some(&template.name));
             Some(Offer {
-                line: offered::resource(&address(&template.uri_template)?)?,
+                line: line::resource(&address(&template.uri_template)?)?,
                 about: about(title, template.description.as_ref()),
                 ..Offer::default()
             })
@@ -333,7 +332,7 @@ impl Repl<'_> {
         let addresses = self.addresses();
         let lines = self.listed().into_iter().filter_map(|(server, lists)| {
             let has_it = lists.tools.iter().any(|tool| tool.name == name);
-            let line = offered::tool(&addresses.write(&server, name)?)?;
+            let line = line::tool(&addresses.write(&server, name)?)?;
             has_it.then_some(line)
         });
         match lines.collect::<Vec<_>>() {
@@ -344,6 +343,37 @@ impl Repl<'_> {
             )),
         }
     }
+}
+
+/// The names of a tool's arguments, with a `*` behind those that are required. Of a schema that is no
+/// form, only those are known.
+fn arguments(tool: &Tool) -> PeerText {
+    let schema = tool.input_schema.as_str().as_bytes();
+    match FormSchema::parse_arguments(schema, &Limits::default().forms) {
+        Ok(form) => {
+            let fields = form.fields.iter();
+            names(fields.map(|field| (field.name.as_str(), field.required)))
+        }
+        Err(_) => {
+            let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+            let required = schema["required"].as_array().into_iter().flatten();
+            names(required.filter_map(Value::as_str).map(|name| (name, true)))
+        }
+    }
+}
+
+/// The most arguments that are named.
+const NAMED: usize = 16;
+
+/// Names, with a `*` behind those that are required.
+fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
+    let names = names
+        .take(NAMED)
+        .map(|(name, is_required)| match is_required {
+            true => format!("{name}*"),
+            false => name.to_owned(),
+        });
+    names.collect::<Vec<_>>().join(", ").into()
 }
 
 /// Puts lists on the page.

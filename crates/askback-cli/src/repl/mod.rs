@@ -4,12 +4,12 @@ mod address;
 mod again;
 mod catalog;
 mod check;
-mod completed;
+mod completion;
+mod grammar;
 mod history;
 mod known;
 mod line;
 mod lists;
-mod offered;
 mod prompt;
 mod raw;
 mod resend;
@@ -24,7 +24,6 @@ mod shown;
 mod subscribe;
 mod tasks;
 mod wire;
-mod written;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,9 +50,9 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::{
     again::{Call, LastCall},
+    grammar::{Command, HELP},
     history::History,
     known::Known,
-    line::{Command, HELP},
     lists::Wanted,
     servers::{Learned, Other},
     subscribe::Silent,
@@ -205,7 +204,15 @@ impl<'a> Repl<'a> {
             let command = match self.next_line().await {
                 Ok(Input::Line(line)) => {
                     leaving = None;
-                    let command = line::parse(&line);
+                    let command = match grammar::parse(&line) {
+                        Ok(command) => command,
+                        Err(error) => {
+                            leaves_tasks = false;
+                            self.heed(Err(error))?;
+                            continue;
+                        }
+                    };
+                    let Some(command) = command else { continue };
                     self.typed = Some(line);
                     self.keep_typed(!command.may_hold_secret());
                     command
@@ -341,44 +348,35 @@ impl<'a> Repl<'a> {
             return Err(error.hint("/restart starts it."));
         }
         match command {
-            Command::Nothing | Command::Quit => {}
-            Command::Help => {
-                for (command, does) in HELP {
-                    self.session.host.page().entry(command, COMMAND, does);
-                }
-            }
-            Command::Unknown => {
-                return Err(Error::usage(
-                    "commands begin with a slash: /call TOOL calls a tool, /help lists the others",
-                ));
-            }
-            Command::Lacks(usage) => return Err(Error::usage(words!("write {}", usage))),
+            Command::Quit => {}
+            Command::Help { command } => return self.help(command.as_deref()),
             Command::Tools => return self.list_all(Wanted::Tools).await,
             Command::Prompts => return self.list_all(Wanted::Prompts).await,
             Command::Resources => return self.list_all(Wanted::Resources).await,
-            Command::Find(text) => return self.find(&text).await,
-            Command::Call(tool, words) => return self.call(&tool, &words, Content::new()).await,
-            Command::Begin(tool, words) => return self.begin(&tool, &words).await,
-            Command::Tasks(wanted) => return self.tasks(wanted).await,
-            Command::Prompt(prompt, words) => return self.prompt(&prompt, &words).await,
-            Command::Read(uri) => return self.read_resource(uri).await,
-            Command::Roots(change) => return self.roots(&change),
-            Command::Sampling(permission) => {
+            Command::Find { text } => return self.find(&text.join(" ")).await,
+            Command::Call { tool, arguments } => {
+                return self.call(&tool, &arguments, Content::new()).await;
+            }
+            Command::Begin { tool, arguments } => return self.begin(&tool, &arguments).await,
+            Command::Tasks { number, action } => return self.tasks(number, action).await,
+            Command::Prompt { prompt, arguments } => return self.prompt(&prompt, &arguments).await,
+            Command::Read { uri } => return self.read_resource(uri).await,
+            Command::Roots { folders, action } => return self.roots(&folders, action.as_ref()),
+            Command::Sampling { permission } => {
                 if let Some(permission) = permission {
                     self.session.host.permit(permission).map_err(Error::usage)?;
                 }
                 self.tell(permitted(self.session.host.desk().permission()));
             }
-            Command::Resend(number) => return self.resend(number).await,
-            Command::Wire(what) => return self.wire(what),
-            Command::Diff(before, after) => return self.diff(before, after),
-            Command::Send(method, params) => return self.send(&method, params.as_deref()).await,
+            Command::Wire { text, action } => return self.wire(&text, action).await,
+            Command::Diff { before, after } => return self.diff(before, after),
+            Command::Send { method, params } => return self.send(&method, params.as_deref()).await,
             Command::Ping => return self.ping().await,
             Command::More => return self.more(),
-            Command::Save(file, number) => return self.save(&file, number),
-            Command::Subscribe(uri) => return self.subscribe(uri).await,
-            Command::Unsubscribe(uri) => return self.unsubscribe(uri.as_deref()).await,
-            Command::Log(level) => {
+            Command::Save { file, number } => return self.save(&file, number),
+            Command::Subscribe { uri } => return self.subscribe(uri).await,
+            Command::Unsubscribe { uri } => return self.unsubscribe(uri.as_deref()).await,
+            Command::Log { level } => {
                 if let Some(level) = level {
                     let Session { client, host, .. } = &mut *self.session;
                     attend(host, client.set_log_level(level)).await?;
@@ -393,16 +391,36 @@ impl<'a> Repl<'a> {
             }
             Command::Again => return self.again().await,
             Command::Stderr => self.session.host.put_stderr(),
-            Command::Check(words) => return self.check(&words).await,
-            Command::Restart(name) => return self.restart_named(name.as_deref()).await,
+            Command::Check { tools } => return self.check(&tools).await,
+            Command::Restart { server } => return self.restart_named(server.as_deref()).await,
             Command::Servers => self.list_servers(),
-            Command::Server(name) => return self.talk_to(&name).await,
-            Command::As(Some(who)) => return self.play(&who).await,
-            Command::As(None) => self.tell_role(),
+            Command::Server { server } => return self.talk_to(&server).await,
+            Command::As { who: Some(who) } => return self.play(&who).await,
+            Command::As { who: None } => self.tell_role(),
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions))?,
                 None => self.tell("The server has none."),
             },
+        }
+        Ok(())
+    }
+
+    /// Shows the commands, or one of them and the words behind it.
+    fn help(&mut self, name: Option<&str>) -> Result<(), Error> {
+        let page = self.session.host.page();
+        let Some(name) = name.map(|name| name.trim_start_matches('/')) else {
+            for (command, does) in HELP.iter() {
+                page.entry(command.as_str(), COMMAND, does.as_str());
+            }
+            return Ok(());
+        };
+        let Some(rows) = grammar::explain(name) else {
+            let error = Error::usage(words!("there is no command /{}", given(name)));
+            let near = grammar::near(name);
+            return Err(error.hint(near.unwrap_or("/help lists the commands.".into())));
+        };
+        for (term, does) in rows {
+            page.entry(given(term), COMMAND, given(does));
         }
         Ok(())
     }
@@ -481,7 +499,7 @@ impl<'a> Repl<'a> {
     fn write(&mut self, call: &Call, command: &str) {
         let kept = LastCall::new(call.clone());
         let line = self.address(call.name());
-        let line = line.and_then(|address| written::line(kept.call(), &address));
+        let line = line.and_then(|address| line::call(kept.call(), &address));
         let Some(mut line) = line else {
             return;
         };

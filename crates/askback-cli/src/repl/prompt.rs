@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askback_core::protocol::PromptArgument;
 
-use super::{Repl, again::Call, attend};
+use super::{Repl, again::Call, attend, grammar};
 use crate::{args, error::Error, lookup, missing, secret, session::Session};
 
 impl Repl<'_> {
@@ -13,7 +13,10 @@ impl Repl<'_> {
         let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
         let prompt = lookup::prompt(&prompts, name).map_err(|error| match self.has_tool(name) {
             true => error.hint("It is a tool: /call calls it."),
-            false => error.hint("/help lists the commands."),
+            false => match grammar::near(name) {
+                Some(near) => error.hint(near),
+                None => error.hint("/help lists the commands."),
+            },
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known);

@@ -5,6 +5,9 @@ use askback_host::{model::Stance, page::Style, text::given, words};
 use super::Repl;
 use crate::{error::Error, role::Role};
 
+/// The words of `/as` that say how questions are answered.
+pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
+
 impl Repl<'_> {
     /// Says which client is played, and how questions are answered.
     pub(super) fn tell_role(&mut self) {

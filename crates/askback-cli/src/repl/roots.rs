@@ -13,58 +13,29 @@ use askback_host::{folder, model::Folders, page::Style, text::Words, words};
 use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
-use super::Repl;
+use super::{Repl, grammar::RootsAction};
 use crate::error::Error;
-
-/// A change of the folders, as `/roots` says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
-    /// Show the folders.
-    Show,
-    /// Share these, and no others.
-    Set(Vec<String>),
-    /// Share these as well.
-    Add(Vec<String>),
-    /// Share these no longer.
-    Remove(Vec<String>),
-}
-
-/// How `/roots` is written.
-pub(super) const ROOTS: &str = "/roots, /roots DIR…, /roots none, or add or remove with DIR…";
 
 /// How often it is looked whether the shared folders are there.
 const EVERY: Duration = Duration::from_secs(1);
 
-impl Change {
-    /// Reads the words behind `/roots`.
-    pub(super) fn of(words: Vec<String>) -> Option<Self> {
-        let mut rest = words.iter().skip(1).cloned().peekable();
-        let first = words.first().map(String::as_str);
-        let has_more = rest.peek().is_some();
-        let rest = rest.collect();
-        Some(match first {
-            None => Self::Show,
-            Some("none") if !has_more => Self::Set(Vec::new()),
-            Some("add") if has_more => Self::Add(rest),
-            Some("remove") if has_more => Self::Remove(rest),
-            // A folder of that name is `./add`.
-            Some("add" | "remove") => return None,
-            Some(_) => Self::Set(words),
-        })
-    }
-}
-
-/// Changes the choice.
+/// Changes the choice: to these folders, or by an action.
 ///
 /// # Errors
 ///
 /// Says which folder is none, or is not shared.
-fn choose(folders: &mut Folders, change: &Change) -> Result<(), Words> {
-    match change {
-        Change::Show => {}
-        Change::Set(paths) => *folders = Folders::of(all(paths)?),
-        Change::Add(paths) => all(paths)?.into_iter().for_each(|path| folders.add(path)),
-        Change::Remove(paths) => {
+fn choose(
+    folders: &mut Folders,
+    set: &[String],
+    action: Option<&RootsAction>,
+) -> Result<(), Words> {
+    match action {
+        None => *folders = Folders::of(all(set)?),
+        Some(RootsAction::Clear) => *folders = Folders::default(),
+        Some(RootsAction::Add { folders: paths }) => {
+            all(paths)?.into_iter().for_each(|path| folders.add(path));
+        }
+        Some(RootsAction::Remove { folders: paths }) => {
             for path in paths {
                 // One that is no longer there can be removed, too.
                 let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
@@ -138,15 +109,19 @@ impl Repl<'_> {
     }
 
     /// Shows the folders the server may work in, or chooses others and tells the server.
-    pub(super) fn roots(&mut self, change: &Change) -> Result<(), Error> {
-        if *change != Change::Show {
+    pub(super) fn roots(
+        &mut self,
+        set: &[String],
+        action: Option<&RootsAction>,
+    ) -> Result<(), Error> {
+        if !set.is_empty() || action.is_some() {
             let server = self.session.host.server();
             let mut folders = match server.desk().shared() {
                 // A yes to the question chose them.
                 Some(shared) => Folders::of(paths(shared)),
                 None => server.folders().clone(),
             };
-            choose(&mut folders, change).map_err(Error::usage)?;
+            choose(&mut folders, set, action).map_err(Error::usage)?;
             let roots = folders.chosen().iter().map(|path| folder::root(path));
             let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
             self.session.host.share(folders, roots);
@@ -183,25 +158,6 @@ fn paths(roots: &[Root]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn owned(words: &[&str]) -> Vec<String> {
-        words.iter().map(|&word| word.to_owned()).collect()
-    }
-
-    #[test]
-    fn the_words_say_what_to_do() {
-        #[track_caller]
-        fn check(words: &[&str], expected: Option<Change>) {
-            assert_eq!(Change::of(owned(words)), expected, "{words:?}");
-        }
-        check(&[], Some(Change::Show));
-        check(&["none"], Some(Change::Set(Vec::new())));
-        check(&["a", "add"], Some(Change::Set(owned(&["a", "add"]))));
-        check(&["./add"], Some(Change::Set(owned(&["./add"]))));
-        check(&["add", "a", "b"], Some(Change::Add(owned(&["a", "b"]))));
-        check(&["remove", "a"], Some(Change::Remove(owned(&["a"]))));
-        check(&["add"], None);
-    }
 
     // Shows RO-14.
     #[tokio::test(start_paused = true)]
@@ -241,24 +197,34 @@ mod tests {
                 .collect()
         };
         let mut folders = Folders::default();
-        let mut check = |change: Change, expected: Result<&str, &str>| {
-            let changed = choose(&mut folders, &change);
+        let mut check = |set: &str, action: Option<RootsAction>, expected: Result<&str, &str>| {
+            let changed = choose(&mut folders, &words(set), action.as_ref());
             let changed = changed.map_err(|error| error.as_str().to_owned());
             match expected {
                 Ok(expected) => {
                     let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
-                    assert_eq!(changed, Ok(()), "{change:?}");
-                    assert_eq!(folders.chosen(), expected, "{change:?}");
+                    assert_eq!(changed, Ok(()), "{action:?}");
+                    assert_eq!(folders.chosen(), expected, "{action:?}");
                 }
                 Err(why) => assert!(changed.is_err_and(|error| error.contains(why)), "{why}"),
             }
         };
-        check(Change::Set(words("home")), Ok("home"));
-        check(Change::Add(words("other home")), Ok("home other"));
-        check(Change::Remove(words("home/a")), Err("is not shared"));
-        check(Change::Add(words("nowhere")), Err("No such file"));
-        check(Change::Remove(words("home")), Ok("other"));
-        check(Change::Set(Vec::new()), Ok(""));
+        let add = |names| {
+            Some(RootsAction::Add {
+                folders: words(names),
+            })
+        };
+        let remove = |names| {
+            Some(RootsAction::Remove {
+                folders: words(names),
+            })
+        };
+        check("home", None, Ok("home"));
+        check("", add("other home"), Ok("home other"));
+        check("", remove("home/a"), Err("is not shared"));
+        check("", add("nowhere"), Err("No such file"));
+        check("", remove("home"), Ok("other"));
+        check("", Some(RootsAction::Clear), Ok(""));
         fs::remove_dir_all(&base).expect("it is ours");
     }
 }

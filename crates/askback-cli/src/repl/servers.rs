@@ -14,9 +14,9 @@ use askback_host::{
 use super::{
     Repl,
     address::Addresses,
-    completed::Source,
+    completion::Source,
+    grammar::{Command, TaskAction},
     known::Known,
-    line::Command,
     lists::{self, Wanted},
 };
 use crate::{
@@ -323,25 +323,35 @@ impl Repl<'_> {
 
     /// Does what a line says, at the server that it names, or else at the one that the person talks
     /// to. What is said of the last call is said to the server that was called.
-    pub(super) async fn obey(&mut self, command: Command) -> Result<(), Error> {
-        let addresses = self.addresses();
-        let of_task = match &command {
-            Command::Tasks(wanted) => self.server_of(wanted),
+    pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
+        let of_task = match command {
+            Command::Tasks {
+                number: Some(number),
+                ..
+            }
+            | Command::Tasks {
+                action: Some(TaskAction::Wait { number }),
+                ..
+            } => self.server_of(number),
             _ => None,
         };
-        // The result of a task is then that of the last call.
+        // The result of a task is then the result of the last call.
         let is_call = of_task.is_some()
             || matches!(
                 command,
-                Command::Call(..) | Command::Prompt(..) | Command::Read(_)
+                Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
             );
-        let (server, command) = match command.name() {
-            Some(name) => {
-                let (server, name) = addresses.read(name);
-                (Some(server.to_owned()), command.clone().of(name))
+        let is_of_last_call = command.is_of_last_call();
+        let addresses = self.addresses();
+        let server = match command.name() {
+            Some(address) => {
+                let (server, name) = addresses.read(address);
+                let server = server.to_owned();
+                *address = name.to_owned();
+                Some(server)
             }
-            None if command.is_of_last_call() => (self.called.clone(), command),
-            None => (of_task, command),
+            None if is_of_last_call => self.called.clone(),
+            None => of_task,
         };
         let at = match &server {
             Some(server) => self.find_server(server)?,

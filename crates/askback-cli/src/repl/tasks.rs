@@ -16,7 +16,7 @@ use serde_json::Map;
 use super::{
     Repl,
     again::{self, Call, LastCall},
-    line::Tasks,
+    grammar::TaskAction,
 };
 use crate::error::Error;
 
@@ -129,15 +129,17 @@ impl Repl<'_> {
     }
 
     /// Shows tasks, waits for one, or cancels one.
-    pub(super) async fn tasks(&mut self, wanted: Tasks) -> Result<(), Error> {
-        match wanted {
-            Tasks::All => self.list_tasks(),
-            Tasks::One(number) => self.show_task(number),
-            Tasks::Wait(number) => {
+    pub(super) async fn tasks(
+        &mut self,
+        number: Option<u32>,
+        action: Option<TaskAction>,
+    ) -> Result<(), Error> {
+        match (number, action) {
+            (_, Some(TaskAction::Wait { number })) => {
                 self.find_task(number)?;
                 self.wait_for_task(number).await
             }
-            Tasks::Cancel(number) => {
+            (_, Some(TaskAction::Cancel { number })) => {
                 let task = self.find_task(number)?;
                 if !task.is_at_work() {
                     return Err(Error::usage(words!("task {} has ended already", number)));
@@ -147,15 +149,14 @@ impl Repl<'_> {
                 self.session.host.page().note(Style::Dim, words);
                 Ok(())
             }
+            (Some(number), None) => self.show_task(number),
+            (None, None) => self.list_tasks(),
         }
     }
 
-    /// The name of the server of the task that is to be shown.
-    pub(super) fn server_of(&self, wanted: &Tasks) -> Option<String> {
-        let (Tasks::One(number) | Tasks::Wait(number)) = wanted else {
-            return None;
-        };
-        let task = self.session.tasks().get(*number)?;
+    /// The name of the server of this task.
+    pub(super) fn server_of(&self, number: u32) -> Option<String> {
+        let task = self.session.tasks().get(number)?;
         Some(self.session.host.asker(task.server).name.clone())
     }
 

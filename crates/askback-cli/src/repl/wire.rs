@@ -6,36 +6,50 @@ use askback_host::{
     diff,
     page::{Style, out},
     text::given,
-    wire, words,
+    wire::{self, Shown},
+    words,
 };
 use serde_json::Value;
 
-use super::{Repl, line::Wire};
+use super::{
+    Repl,
+    grammar::{self, WireAction},
+};
 use crate::{error::Error, wire::WireLog};
 
 /// The hint where there is no such message.
 pub(super) const LISTED: &str = "/wire lists those that are kept.";
 
 impl Repl<'_> {
-    /// Shows the messages that travelled, or writes them to a file.
-    pub(super) fn wire(&mut self, what: Wire) -> Result<(), Error> {
-        let log = self.wire_log()?;
-        let mut page = out::stdout_page();
-        match what {
-            Wire::Show(shown) => {
-                if let Some(name) = self.one_of_several() {
-                    wire::heading(&mut page, name);
-                }
-                let put = wire::put(&mut page, &log.lock(), shown, SystemTime::now());
-                put.map_err(|why| Error::usage(why).hint(LISTED))?;
-            }
-            Wire::Save(file) => {
+    /// Shows the messages that travelled, writes them to a file, or sends one of them again.
+    pub(super) async fn wire(
+        &mut self,
+        text: &[String],
+        action: Option<WireAction>,
+    ) -> Result<(), Error> {
+        let shown = match action {
+            Some(WireAction::Edit { number }) => return self.resend(number).await,
+            Some(WireAction::Save { file }) => {
                 let path = Path::new(&file);
-                let saved = log.save(path)?;
+                let saved = self.wire_log()?.save(path)?;
                 let words = words!("{} messages are in {}.", saved, given(path.display()));
-                page.note(Style::Plain, words);
+                return self.list(|page| page.note(Style::Plain, words));
             }
+            Some(WireAction::All) => Some(Shown::All),
+            None => Shown::read(&text.join(" ")),
+        };
+        let shown = shown.ok_or_else(|| grammar::expected("wire"))?;
+        let mut page = out::stdout_page();
+        if let Some(name) = self.one_of_several() {
+            wire::heading(&mut page, name);
         }
+        let put = wire::put(
+            &mut page,
+            &self.wire_log()?.lock(),
+            shown,
+            SystemTime::now(),
+        );
+        put.map_err(|why| Error::usage(why).hint(LISTED))?;
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 

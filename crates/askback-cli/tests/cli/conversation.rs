@@ -240,7 +240,7 @@ fn what_commands_do_stands_in_one_column() {
             "call one, and go on meanwhile",
         ))
         .says(&beside(
-            "/check [TOOL KEY=VALUE…]",
+            "/check [TOOL KEY=VALUE]…",
             "find what the server does wrong",
         ));
     let rows = ran.stderr.lines();

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    iter,
     time::Duration,
 };
 
@@ -18,13 +19,15 @@ use askback_host::{
     suggest::{Complete, pause},
     text::acts_or_hides,
 };
+use clap::ArgAction;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
     address::Addresses,
-    line::{self, Command},
-    offered::quoted,
+    grammar,
+    line::{self, quoted},
+    role::STANCES,
 };
 use crate::{role::Role, secret};
 
@@ -82,28 +85,6 @@ enum Word {
 /// How long a server is waited for: what is known without it is shown then.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The words of commands of ours that have a few alone.
-const WORDS: [(&str, &[&str]); 6] = [
-    (
-        "log",
-        &[
-            "debug",
-            "info",
-            "notice",
-            "warning",
-            "error",
-            "critical",
-            "alert",
-            "emergency",
-        ],
-    ),
-    ("sampling", &["ask", "session", "always", "never"]),
-    ("roots", &["add", "remove", "none"]),
-    ("wire", &["all", "edit", "save"]),
-    ("tasks", &["wait", "cancel"]),
-    ("as", &["decline", "cancel", "timeout", "me"]),
-];
-
 impl Complete for Source {
     fn complete(
         &self,
@@ -145,59 +126,76 @@ impl Source {
     /// Says what the last word may become.
     fn look(&self, talk: &Conversation, line: &str, begun: &Begun<'_>) -> Option<Wanted> {
         let (first, rest) = begun.words.split_first()?;
-        let command = first.strip_prefix('/')?;
+        let name = first.strip_prefix('/')?;
         let last = begun.last;
-        match (command, rest) {
-            ("call" | "begin", []) => Some(offered(talk, line, first, "/call")),
-            ("read" | "subscribe" | "unsubscribe", []) => self
-                .uri(talk, last)
-                .or_else(|| Some(offered(talk, line, first, "/read"))),
-            ("prompt", []) => Some(words(self.prompts(talk), last)),
-            ("server" | "restart", []) => {
-                let names = self.addresses.others.iter().chain([&self.addresses.home]);
-                Some(words(names.cloned(), last))
+        let (mut command, mut given) = match grammar::find(name) {
+            Some(command) => (command, rest.to_vec()),
+            None => {
+                let prompt = iter::once(name.to_owned());
+                (
+                    grammar::find("prompt")?,
+                    prompt.chain(rest.iter().cloned()).collect(),
+                )
             }
-            ("as", []) => {
-                let ours = ours(command)?.iter().map(|&word| word.to_owned());
-                let clients = Role::words().into_iter().map(str::to_owned);
-                Some(words(ours.chain(clients), last))
+        };
+        while let Some(action) = given.first().and_then(|word| command.find_subcommand(word)) {
+            command = action;
+            given.remove(0);
+        }
+        let actions = command.get_subcommands().filter(|_| given.is_empty());
+        let mut found: Vec<_> = actions.map(|action| action.get_name().to_owned()).collect();
+        let args: Vec<_> = command.get_positionals().collect();
+        let many = args
+            .last()
+            .filter(|arg| matches!(arg.get_action(), ArgAction::Append));
+        let arg = args.get(given.len()).or(many)?;
+        let values = arg.get_possible_values().into_iter();
+        found.extend(values.map(|value| value.get_name().to_owned()));
+        match arg.get_id().as_str() {
+            "tool" => return Some(offered(talk, line, first, "/call")),
+            "uri" => {
+                let variable = self.uri(talk, last);
+                return variable.or_else(|| Some(offered(talk, line, first, "/read")));
             }
-            ("call" | "begin", [tool, given @ ..]) => self.argument(talk, tool, given, last),
-            ("prompt", [prompt, given @ ..]) => self.prompt(talk, prompt, given, last),
-            ("send", []) => {
-                let kinds = [Kind::ClientRequest, Kind::ClientNotification];
-                let methods = kinds.into_iter().flat_map(|kind| self.methods(kind));
-                Some(words(methods, last))
+            "arguments" => {
+                let (of, given) = given.split_first()?;
+                return match args.first()?.get_id().as_str() {
+                    "prompt" => self.prompt(talk, of, given, last),
+                    _ => self.argument(talk, of, given, last),
+                };
             }
-            ("wire", []) => {
-                let ours = ours(command)?.iter().map(|&word| word.to_owned());
-                let kinds = [
+            "prompt" => found.extend(self.prompts(talk)),
+            "server" => {
+                found.extend(self.addresses.others.iter().cloned());
+                found.push(self.addresses.home.clone());
+            }
+            "who" => found.extend(STANCES.into_iter().chain(Role::words()).map(str::to_owned)),
+            "method" => {
+                found.extend(self.methods(&[Kind::ClientRequest, Kind::ClientNotification]))
+            }
+            // Messages with a word are looked for.
+            "text" if command.get_name() == "wire" && given.is_empty() => {
+                found.extend(self.methods(&[
                     Kind::ClientRequest,
                     Kind::ServerRequest,
                     Kind::ClientNotification,
                     Kind::ServerNotification,
-                ];
-                let methods = kinds.into_iter().flat_map(|kind| self.methods(kind));
-                Some(words(ours.chain(methods), last))
+                ]));
             }
-            (command, []) if ours(command).is_some() => {
-                let ours = ours(command)?.iter().map(|&word| word.to_owned());
-                Some(words(ours, last))
-            }
-            // A prompt that is named as a command of ours is no part of a line that is read as that.
-            (prompt, given) if matches!(line::parse(line), Command::Prompt(..)) => {
-                self.prompt(talk, prompt, given, last)
-            }
-            _ => None,
+            "command" => found.extend(grammar::names()),
+            _ => {}
         }
+        (!found.is_empty()).then(|| words(found, last))
     }
 
-    /// The methods of this kind in the revision of the server that the person talks to.
-    fn methods(&self, kind: Kind) -> impl Iterator<Item = String> + use<> {
-        let revision = self.clients.get(&self.addresses.home);
-        let revision = revision.map(|(_, client)| client.revision());
-        let methods = revision.into_iter().flat_map(move |it| it.methods(kind));
-        methods.map(str::to_owned)
+    /// The methods of these kinds in the revision of the current server.
+    fn methods(&self, kinds: &[Kind]) -> Vec<String> {
+        let Some((_, client)) = self.clients.get(&self.addresses.home) else {
+            return Vec::new();
+        };
+        let kinds = kinds.iter();
+        let methods = kinds.flat_map(|kind| client.revision().methods(*kind));
+        methods.map(str::to_owned).collect()
     }
 
     /// The names of all prompts, as they are typed.
@@ -360,12 +358,6 @@ fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Wanted 
         Some(format!("{first} {behind}{goes_on}"))
     });
     Wanted::Lines(lines.collect())
-}
-
-/// The words of a command of ours that has a few alone.
-fn ours(command: &str) -> Option<&'static [&'static str]> {
-    let (_, words) = WORDS.iter().find(|(name, _)| *name == command)?;
-    Some(words)
 }
 
 /// Those of these words that begin so.
@@ -565,7 +557,14 @@ mod tests {
         check("/restart d", &["den"]);
         check("/as code", &["codex"]);
         check("/as no-n", &["no-numbers"]);
+        check("/as de", &["decline"]);
+        check("/log e", &["error", "emergency"]);
+        check("/sampling a", &["ask", "always"]);
+        check("/roots ", &["add", "remove", "none"]);
+        check("/help unsub", &["unsubscribe"]);
         check("/tasks w", &["wait"]);
+        check("/tasks wait ", &[]);
+        check("/tools ", &[]);
         check("/send server", &["server/discover"]);
         check("/send notifications/c", &["notifications/cancelled"]);
         check("/wire a", &["all"]);

@@ -1,0 +1,667 @@
+//! The commands of a conversation. Lines are read, help is written and words are completed by this one grammar.
+
+use std::sync::LazyLock;
+
+use askback_core::protocol::LoggingLevel;
+use askback_host::{
+    model::Permission,
+    text::{Words, given},
+    words,
+};
+use clap::{
+    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+    error::{ContextKind, ContextValue},
+};
+use serde_json::Value;
+
+use super::line;
+use crate::{error::Error, secret};
+
+/// A command. The names of its arguments say how they are completed: see `Source::look`.
+#[derive(Debug, Clone, PartialEq, Eq, Parser)]
+#[command(
+    no_binary_name = true,
+    disable_help_flag = true,
+    disable_help_subcommand = true
+)]
+pub(super) enum Command {
+    /// list what has it in its name or its words
+    Find {
+        #[arg(required = true)]
+        text: Vec<String>,
+    },
+    /// list the tools
+    Tools,
+    /// call one; what is missing is asked
+    Call {
+        /// Its name; SERVER/NAME for another server
+        tool: String,
+        /// An argument, read as the tool declares it; KEY:=JSON gives any value
+        #[arg(value_name = "KEY=VALUE")]
+        arguments: Vec<String>,
+    },
+    /// call one, and go on meanwhile
+    Begin {
+        /// Its name; SERVER/NAME for another server
+        tool: String,
+        /// An argument, read as the tool declares it; KEY:=JSON gives any value
+        #[arg(value_name = "KEY=VALUE")]
+        arguments: Vec<String>,
+    },
+    /// show what was begun, or the result of one
+    #[command(args_conflicts_with_subcommands = true)]
+    Tasks {
+        #[arg(value_name = "N")]
+        number: Option<u32>,
+        #[command(subcommand)]
+        action: Option<TaskAction>,
+    },
+    /// list the prompts
+    Prompts,
+    /// get one, as /NAME does; what is missing is asked
+    Prompt {
+        /// Its name; SERVER/NAME for another server
+        #[arg(value_name = "NAME")]
+        prompt: String,
+        /// The arguments in their order, or KEY=VALUE
+        #[arg(value_name = "VALUE")]
+        arguments: Vec<String>,
+    },
+    /// list the resources
+    #[command(alias = "templates")]
+    Resources,
+    /// read one
+    Read { uri: String },
+    /// show or choose the folders it may work in
+    #[command(args_conflicts_with_subcommands = true)]
+    Roots {
+        /// Share these folders and no others; a folder called add is ./add
+        #[arg(value_name = "DIR", allow_hyphen_values = true)]
+        folders: Vec<String>,
+        #[command(subcommand)]
+        action: Option<RootsAction>,
+    },
+    /// choose whether it may have a model reply
+    Sampling {
+        #[arg(value_name = "ask|session|always|never", value_parser = permission())]
+        permission: Option<Permission>,
+    },
+    /// tell of its changes
+    Subscribe { uri: String },
+    /// tell no longer of its changes, or of any
+    Unsubscribe { uri: Option<String> },
+    /// show the last result whole
+    More,
+    /// write the last result, or a file in it
+    Save {
+        /// A new file, which only you can read
+        file: String,
+        /// The number of the file in the result, from 1
+        #[arg(value_name = "N")]
+        number: Option<usize>,
+    },
+    /// ask for log lines: debug, info, … emergency
+    Log {
+        /// The least grave level
+        #[arg(value_parser = level())]
+        level: Option<LoggingLevel>,
+    },
+    /// make the last call again, with the same answers (F5)
+    Again,
+    /// find what the server does wrong
+    Check {
+        /// A tool that may be called, and its arguments
+        #[arg(value_name = "TOOL KEY=VALUE")]
+        tools: Vec<String>,
+    },
+    /// start the server again; says what is new
+    Restart { server: Option<String> },
+    /// list the servers, and which are there
+    Servers,
+    /// talk to another server
+    Server {
+        #[arg(value_name = "NAME")]
+        server: String,
+    },
+    /// answer every question so, or play another client
+    As {
+        /// A CLIENT such as codex, 2025-06-18 or no-url, with commas between several
+        #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
+        who: Option<String>,
+    },
+    /// show what the server tells models
+    Instructions,
+    /// show what the server wrote to its standard error
+    Stderr,
+    /// show the messages that travelled (F2), or those with a method or word
+    #[command(args_conflicts_with_subcommands = true)]
+    Wire {
+        #[arg(value_name = "N | TEXT", allow_hyphen_values = true)]
+        text: Vec<String>,
+        #[command(subcommand)]
+        action: Option<WireAction>,
+    },
+    /// show what differs between two messages
+    Diff {
+        /// Its number, as /wire has it
+        #[arg(value_name = "N")]
+        before: u64,
+        /// The number of the other
+        #[arg(value_name = "M")]
+        after: u64,
+    },
+    /// send any request with these parameters, and show what comes back
+    Send {
+        method: String,
+        /// Parameters, sent as they are written
+        #[arg(value_name = "JSON")]
+        params: Option<String>,
+    },
+    /// measure how long the server takes to answer
+    Ping,
+    /// this list, or more on a command
+    #[command(alias = "?")]
+    Help { command: Option<String> },
+    /// leave; so does Ctrl-D
+    #[command(alias = "exit")]
+    Quit,
+}
+
+/// What `/tasks` does with a call that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(super) enum TaskAction {
+    /// wait until it has ended
+    Wait {
+        #[arg(value_name = "N")]
+        number: u32,
+    },
+    /// tell the server to stop it
+    Cancel {
+        #[arg(value_name = "N")]
+        number: u32,
+    },
+}
+
+/// A change of the shared folders.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(super) enum RootsAction {
+    /// share these as well
+    Add {
+        #[arg(value_name = "DIR", required = true, allow_hyphen_values = true)]
+        folders: Vec<String>,
+    },
+    /// share these no longer
+    Remove {
+        #[arg(value_name = "DIR", required = true, allow_hyphen_values = true)]
+        folders: Vec<String>,
+    },
+    /// share no folder
+    #[command(name = "none")]
+    Clear,
+}
+
+/// What `/wire` does beside showing the newest messages.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(super) enum WireAction {
+    /// show all that are kept
+    All,
+    /// edit a request that was sent, and send it again
+    Edit {
+        #[arg(value_name = "N")]
+        number: u64,
+    },
+    /// write all that are kept to a new file
+    Save { file: String },
+}
+
+static GRAMMAR: LazyLock<clap::Command> = LazyLock::new(|| {
+    let mut grammar = Command::command();
+    grammar.build();
+    grammar
+});
+
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    PossibleValuesParser::new(["ask", "session", "always", "never"]).map(|word| match &*word {
+        "session" => Permission::Session,
+        "always" => Permission::Always,
+        "never" => Permission::Never,
+        _ => Permission::Ask,
+    })
+}
+
+fn level() -> impl TypedValueParser<Value = LoggingLevel> {
+    let levels = [
+        "debug",
+        "info",
+        "notice",
+        "warning",
+        "error",
+        "critical",
+        "alert",
+        "emergency",
+    ];
+    PossibleValuesParser::new(levels).try_map(|word| serde_json::from_value(word.into()))
+}
+
+impl Command {
+    /// Whether one of its words may be a secret, which at most the names that the server gives its arguments tell.
+    pub(super) fn may_hold_secret(&self) -> bool {
+        match self {
+            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => {
+                arguments.iter().any(|word| !word.contains('='))
+            }
+            Self::Prompt { arguments, .. } => !arguments.is_empty(),
+            Self::Read { .. } | Self::Subscribe { .. } | Self::Unsubscribe { uri: Some(_) } => true,
+            Self::Send { params, .. } => params.as_ref().is_some_and(|params| {
+                let read = serde_json::from_str(params);
+                read.map_or(true, |params: Value| secret::holds(&params))
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether it fails without the server.
+    pub(super) fn needs_server(&self) -> bool {
+        match self {
+            Self::Find { .. }
+            | Self::Tools
+            | Self::Call { .. }
+            | Self::Begin { .. }
+            | Self::Prompts
+            | Self::Prompt { .. }
+            | Self::Resources
+            | Self::Read { .. }
+            | Self::Subscribe { .. }
+            | Self::Log { level: Some(_) }
+            | Self::Again
+            | Self::Check { .. }
+            | Self::Send { .. }
+            | Self::Ping => true,
+            Self::Wire { action, .. } => matches!(action, Some(WireAction::Edit { .. })),
+            _ => false,
+        }
+    }
+
+    /// The name of what a server has, which may stand behind the name of the server.
+    pub(super) fn name(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Call { tool: name, .. }
+            | Self::Begin { tool: name, .. }
+            | Self::Prompt { prompt: name, .. }
+            | Self::Read { uri: name }
+            | Self::Subscribe { uri: name }
+            | Self::Unsubscribe { uri: Some(name) } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about the last call, of whichever server that was.
+    pub(super) fn is_of_last_call(&self) -> bool {
+        matches!(
+            self,
+            Self::Again | Self::More | Self::Save { .. } | Self::Wire { .. } | Self::Diff { .. }
+        )
+    }
+}
+
+/// Reads a line; none if it is empty.
+///
+/// # Errors
+///
+/// A usage error that says how the command is written.
+pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
+    let words = line::words(line);
+    let Some((first, rest)) = words.split_first() else {
+        return Ok(None);
+    };
+    let Some(name) = first.strip_prefix('/').filter(|name| !name.is_empty()) else {
+        return Err(Error::usage(
+            "commands begin with a slash: /call TOOL calls a tool, /help lists the others",
+        ));
+    };
+    // Behind `--` no word is an option. A command of ours has none.
+    let command = find(name);
+    let mut read = match command {
+        None => vec!["prompt", "--", name],
+        Some(command) if command.has_subcommands() => vec![name],
+        Some(_) => vec![name, "--"],
+    };
+    match name {
+        // JSON is taken as it is written.
+        "send" => {
+            let method = behind_word(line);
+            let params = Some(behind_word(method)).filter(|params| !params.is_empty());
+            read.extend(method.split_whitespace().next().into_iter().chain(params));
+        }
+        _ => read.extend(rest.iter().map(String::as_str)),
+    }
+    let matches = GRAMMAR.clone().try_get_matches_from_mut(read);
+    let command = matches.and_then(|matches| Command::from_arg_matches(&matches));
+    command.map(Some).map_err(|error| misread(name, &error))
+}
+
+/// What stands behind the first word of a text.
+fn behind_word(text: &str) -> &str {
+    let behind = text.trim().split_once(char::is_whitespace);
+    behind.map_or("", |(_, rest)| rest.trim())
+}
+
+/// The command of this name, if there is one.
+pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
+    GRAMMAR.find_subcommand(name)
+}
+
+/// The names of all commands.
+pub(super) fn names() -> impl Iterator<Item = String> {
+    GRAMMAR
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+}
+
+/// The commands: how each is written, and what it does.
+pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let all = GRAMMAR.get_subcommands();
+    all.map(|command| (format!("/{}", usage(command)), about(command)))
+        .collect()
+});
+
+/// What there is to know of the command of this name and of the words behind it.
+pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
+    let command = find(name)?;
+    let whole = (format!("/{}", usage(command)), about(command));
+    let args = command.get_positionals().map(|arg| {
+        let names = arg.get_value_names().unwrap_or_default().join(" ");
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        (names, help)
+    });
+    let actions = command.get_subcommands();
+    let actions = actions.map(|action| (usage(action), about(action)));
+    let behind = args.chain(actions).filter(|(_, about)| !about.is_empty());
+    Some([whole].into_iter().chain(behind).collect())
+}
+
+/// The command that a name was meant for, if it is like one.
+pub(super) fn near(name: &str) -> Option<Words> {
+    let error = GRAMMAR.clone().try_get_matches_from_mut([name]).err()?;
+    let near = text(&error, ContextKind::SuggestedSubcommand)?;
+    Some(words!("Did you mean /{}?", given(near)))
+}
+
+/// How a command is written.
+fn usage(command: &clap::Command) -> String {
+    let value = |arg: &Arg| {
+        let name = arg.get_value_names().unwrap_or_default().join(" ");
+        let more = match arg.get_action() {
+            ArgAction::Append => "…",
+            _ => "",
+        };
+        (name, more, arg.is_required_set())
+    };
+    let values = command.get_positionals().map(value);
+    let name = command.get_name();
+    if command.has_subcommands() {
+        let values = values.map(|(name, more, _)| format!("{name}{more}"));
+        let ways = values.chain(command.get_subcommands().map(usage));
+        return format!("{name} [{}]", ways.collect::<Vec<_>>().join(" | "));
+    }
+    values.fold(
+        name.to_owned(),
+        |line, (name, more, is_required)| match is_required {
+            true => format!("{line} {name}{more}"),
+            false => format!("{line} [{name}]{more}"),
+        },
+    )
+}
+
+/// What a command does, in a line.
+fn about(command: &clap::Command) -> String {
+    command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+/// The error of a command that is written otherwise.
+pub(super) fn expected(name: &str) -> Error {
+    let usage = find(name).map(usage).unwrap_or_default();
+    Error::usage(words!("expected /{}", given(usage)))
+}
+
+fn misread(name: &str, error: &clap::Error) -> Error {
+    use ContextKind::{
+        InvalidArg, InvalidSubcommand, InvalidValue, SuggestedSubcommand, SuggestedValue,
+        ValidValue,
+    };
+    let mut expected = expected(name);
+    let kinds = [InvalidValue, InvalidSubcommand, InvalidArg];
+    if let Some(got) = kinds.into_iter().find_map(|kind| text(error, kind)) {
+        expected.message = words!("{}, got `{}`", expected.message, given(got));
+    }
+    let near = [SuggestedValue, SuggestedSubcommand];
+    if let Some(near) = near.into_iter().find_map(|kind| text(error, kind)) {
+        return expected.hint(words!("Did you mean {}?", given(near)));
+    }
+    match (error.kind(), error.get(ValidValue)) {
+        (clap::error::ErrorKind::UnknownArgument, _) => {
+            expected.hint("Quotes hold a word with blanks together.")
+        }
+        (_, Some(ContextValue::Strings(all))) => {
+            expected.hint(words!("It may be {}.", given(all.join(", "))))
+        }
+        _ => expected,
+    }
+}
+
+/// What an error says of itself in one text. Of several suggestions the best is the last.
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        ContextValue::Strings(all) if kind != ContextKind::InvalidArg => {
+            all.last().map(String::as_str)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_are_commands() {
+        #[track_caller]
+        fn check(line: &str, command: Command) {
+            assert_eq!(parse(line), Ok(Some(command)), "{line}");
+        }
+        let call = |tool: &str, arguments: &[&str]| Command::Call {
+            tool: tool.to_owned(),
+            arguments: owned(arguments),
+        };
+        let prompt = |prompt: &str, arguments: &[&str]| Command::Prompt {
+            prompt: prompt.to_owned(),
+            arguments: owned(arguments),
+        };
+        let wire = |text: &[&str], action| Command::Wire {
+            text: owned(text),
+            action,
+        };
+        let roots = |folders: &[&str], action| Command::Roots {
+            folders: owned(folders),
+            action,
+        };
+        assert_eq!(parse("  "), Ok(None));
+        check(" /tools ", Command::Tools);
+        check("/templates", Command::Resources);
+        check(
+            "/find a  b",
+            Command::Find {
+                text: owned(&["a", "b"]),
+            },
+        );
+        check("/restart", Command::Restart { server: None });
+        check(
+            "/server a\\ b",
+            Command::Server {
+                server: "a b".to_owned(),
+            },
+        );
+        check(
+            "/call book to='New York' n:=2",
+            call("book", &["to=New York", "n:=2"]),
+        );
+        // No word is an option.
+        check(
+            "/call -x --help -- y=--",
+            call("-x", &["--help", "--", "y=--"]),
+        );
+        check("/call -- --", call("--", &["--"]));
+        check("/b/plan", prompt("b/plan", &[]));
+        check("/plan --to -- x", prompt("plan", &["--to", "--", "x"]));
+        check("/-x", prompt("-x", &[]));
+        check("/prompt help a=b", prompt("help", &["a=b"]));
+        check(
+            "/read 'a b'",
+            Command::Read {
+                uri: "a b".to_owned(),
+            },
+        );
+        let level = Some(LoggingLevel::Warning);
+        check("/log warning", Command::Log { level });
+        let permission = Some(Permission::Never);
+        check("/sampling never", Command::Sampling { permission });
+        let action = Some(TaskAction::Wait { number: 2 });
+        check(
+            "/tasks 2",
+            Command::Tasks {
+                number: Some(2),
+                action: None,
+            },
+        );
+        check(
+            "/tasks wait 2",
+            Command::Tasks {
+                number: None,
+                action,
+            },
+        );
+        check("/roots ../a add -b", roots(&["../a", "add", "-b"], None));
+        let folders = owned(&["b c", "none"]);
+        check(
+            "/roots add \"b c\" none",
+            roots(&[], Some(RootsAction::Add { folders })),
+        );
+        check("/roots none", roots(&[], Some(RootsAction::Clear)));
+        check("/wire -32602", wire(&["-32602"], None));
+        check("/wire error  all", wire(&["error", "all"], None));
+        check(
+            "/wire edit 7",
+            wire(&[], Some(WireAction::Edit { number: 7 })),
+        );
+        let file = "a b".to_owned();
+        check(
+            "/wire save 'a b'",
+            wire(&[], Some(WireAction::Save { file })),
+        );
+        let send = |params: Option<&str>| Command::Send {
+            method: "x".to_owned(),
+            params: params.map(str::to_owned),
+        };
+        check(" /send  x ", send(None));
+        let written = r#"{"a": "b  'c'", "n": 1.50}"#;
+        check(&format!("/send x  {written} "), send(Some(written)));
+    }
+
+    #[test]
+    fn an_error_says_how_the_command_is_written() {
+        #[track_caller]
+        fn check(line: &str, message: &str, hint: Option<&str>) {
+            let error = parse(line).expect_err(line);
+            assert_eq!(error.message.as_str(), message, "{line}");
+            let hints = error.hints.iter().map(Words::as_str);
+            assert_eq!(hints.collect::<Vec<_>>(), hint.as_slice(), "{line}");
+        }
+        let quotes = Some("Quotes hold a word with blanks together.");
+        check("/call", "expected /call TOOL [KEY=VALUE]…", None);
+        check("/find", "expected /find TEXT…", None);
+        check("/read a b", "expected /read URI, got `b`", quotes);
+        check("/tools x", "expected /tools, got `x`", quotes);
+        check("/save a two", "expected /save FILE [N], got `two`", None);
+        let levels = "It may be debug, info, notice, warning, error, critical, alert, emergency.";
+        check(
+            "/log loud",
+            "expected /log [LEVEL], got `loud`",
+            Some(levels),
+        );
+        check(
+            "/log debg",
+            "expected /log [LEVEL], got `debg`",
+            Some("Did you mean debug?"),
+        );
+        let tasks = "expected /tasks [N | wait N | cancel N]";
+        check("/tasks wait", tasks, None);
+        check("/tasks wait two", &format!("{tasks}, got `two`"), None);
+        check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
+        let wire = "expected /wire [N | TEXT… | all | edit N | save FILE]";
+        check("/wire save", wire, None);
+        check("/wire save a b", &format!("{wire}, got `b`"), quotes);
+        check(
+            "/roots add",
+            "expected /roots [DIR… | add DIR… | remove DIR… | none]",
+            None,
+        );
+        check(
+            "/diff 4 \u{202e}",
+            "expected /diff N M, got `<U+202E>`",
+            None,
+        );
+        let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
+        check("tools", slash, None);
+        check("/", slash, None);
+    }
+
+    #[test]
+    fn a_command_is_near_a_name_that_is_like_it() {
+        let near = |name| near(name).map(|near| near.as_str().to_owned());
+        assert_eq!(near("tols").as_deref(), Some("Did you mean /tools?"));
+        assert_eq!(
+            near("subscrib").as_deref(),
+            Some("Did you mean /subscribe?")
+        );
+        assert_eq!(near("plan_vacation"), None);
+        assert_eq!(near("-x"), None);
+    }
+
+    #[test]
+    fn the_guide_has_every_command() {
+        let guide = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/guide/conversation.md"
+        );
+        let guide = std::fs::read_to_string(guide).expect("it is in the repository");
+        let rows = guide.lines().filter(|line| line.starts_with("| "));
+        let rows = rows.collect::<Vec<_>>().join("\n").replace("\\|", "|");
+        for (command, _) in HELP.iter() {
+            assert!(rows.contains(&format!("`{command}`")), "{command}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_any_request_may_hold_a_secret() {
+        #[track_caller]
+        fn check(line: &str, may: bool) {
+            let command = parse(line).ok().flatten();
+            let found = command.map(|command| command.may_hold_secret());
+            assert_eq!(found, Some(may), "{line}");
+        }
+        check("/send x", false);
+        check(r#"/send x {"to": "Rome"}"#, false);
+        check(r#"/send x {"a": [{"password": "hush"}]}"#, true);
+        check(r#"/send x {"a": ["Bearer X1"]}"#, true);
+        check("/send x {hush", true);
+    }
+}
