@@ -7,10 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use askback_host::{text::given, words};
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
-use crate::own_files::{self, OwnFile};
+use crate::{
+    error::Error,
+    own_files::{self, OwnFile},
+};
 
 /// Reads a file; none where there is none.
 ///
@@ -134,6 +138,18 @@ pub fn create(path: &Path) -> io::Result<OwnFile> {
 /// Those of the file, among them that it is there already.
 pub fn create_new(path: &Path) -> io::Result<OwnFile> {
     own_files::open(options().create_new(true), path)
+}
+
+/// The error of a file that a person named, and that could not be made.
+pub fn unwritten(path: &Path, error: &io::Error) -> Error {
+    let file = given(path.display());
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Error::usage(words!("{} exists already, and is not overwritten", file))
+                .hint("Name a new file, or remove this one.")
+        }
+        _ => Error::usage(words!("{} cannot be written: {}", file, given(error))),
+    }
 }
 
 /// Bytes as the name of a file, or in one.

@@ -171,7 +171,8 @@ impl WireLog {
             return Ok(Arc::clone(traced));
         }
         spare(path)?;
-        let file = private_file::create(path).map_err(|error| unwritten(path, &error))?;
+        let file =
+            private_file::create(path).map_err(|error| private_file::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
         let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
         Ok(Arc::clone(traced.insert(file)))
@@ -205,7 +206,7 @@ impl WireLog {
             file.flush()?;
             Ok(wire.entries().count())
         };
-        save().map_err(|error| unwritten(path, &error))
+        save().map_err(|error| private_file::unwritten(path, &error))
     }
 }
 
@@ -280,14 +281,6 @@ fn begins_trace(file: File) -> bool {
     let mut head = Vec::new();
     let read = file.take(most).read_to_end(&mut head);
     read.is_ok() && (head.is_empty() || head == wire::TRACE.as_bytes())
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> Error {
-    Error::usage(words!(
-        "{} cannot be written: {}",
-        given(path.display()),
-        given(error)
-    ))
 }
 
 #[cfg(test)]

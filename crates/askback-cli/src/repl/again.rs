@@ -1,6 +1,6 @@
 //! The last call of a conversation, made again.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use askback::client::{self, ClientError};
 use askback_core::{
@@ -49,7 +49,7 @@ pub(super) struct LastCall {
 /// The result of the last call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct KeptResult {
-    json: Value,
+    json: Arc<Value>,
     /// The revision in which it came.
     revision: Revision,
 }
@@ -105,6 +105,7 @@ impl Repl<'_> {
         is_repeated: bool,
         said: &mut Option<String>,
     ) -> Result<(), Error> {
+        self.known.shown = None;
         let before = self.known.last.take().filter(|_| is_repeated);
         let gives_answers = before.as_ref().is_some_and(|last| !last.is_outcome_unknown);
         let before = before.and_then(|last| last.result);
@@ -159,7 +160,7 @@ impl Repl<'_> {
         before: Option<KeptResult>,
     ) -> Result<(), Error> {
         let result = KeptResult {
-            json: received.json,
+            json: Arc::new(received.json),
             revision: self.session.client.revision(),
         };
         if received.failed {
@@ -168,7 +169,8 @@ impl Repl<'_> {
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
-        let mut shown = Shown::new(received.text, received.structured);
+        let json = Some(Arc::clone(&result.json));
+        let mut shown = Shown::new(received.text, received.structured, json);
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
@@ -183,7 +185,8 @@ impl Repl<'_> {
                 self.list(|page| diff::put(page, &before.json, &result.json))?;
             }
             Some(before) => {
-                let [was, is] = [before.json, result.json.clone()].map(without_revision);
+                let [was, is] =
+                    [&before.json, &result.json].map(|json| without_revision((**json).clone()));
                 self.list(|page| diff::put(page, &was, &is))?;
             }
             None => {}
@@ -300,11 +303,6 @@ impl Call {
 }
 
 impl LastCall {
-    /// The result, if there was one.
-    pub(super) fn result(&self) -> Option<&Value> {
-        self.result.as_ref().map(|result| &result.json)
-    }
-
     /// The call, as far as it is kept.
     pub(super) fn call(&self) -> &Call {
         &self.call

@@ -93,7 +93,7 @@ pub(super) enum Command {
     Unsubscribe { uri: Option<String> },
     /// show the last result whole
     More,
-    /// write the last result, or a file in it
+    /// write what was received last, or a file in it
     Save {
         /// A new file, which only you can read
         file: String,

@@ -17,7 +17,6 @@ mod resource;
 mod restart;
 mod role;
 mod roots;
-mod save;
 mod send;
 mod servers;
 mod shown;

@@ -121,7 +121,7 @@ impl Repl<'_> {
         }
         self.session.host.print(page.take().trimmed())?;
         if is_shown {
-            let mut shown = Shown::new(came(&seen.reply), None);
+            let mut shown = Shown::new(came(&seen.reply), None, None);
             self.show_result(&mut shown)?;
             self.known.shown = Some(shown);
         }

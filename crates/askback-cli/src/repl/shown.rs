@@ -1,14 +1,17 @@
-//! The result of a call on the screen: its beginning, and the rest of it.
+//! What was received last: its beginning on the screen, the rest of it, and files of it.
+
+use std::{io::Write, path::Path, sync::Arc};
 
 use askback_host::{
     content,
     page::{Style, out},
-    text::PeerText,
+    text::{PeerText, given},
     words,
 };
+use serde_json::Value;
 
 use super::Repl;
-use crate::error::Error;
+use crate::{error::Error, private_file};
 
 /// The rows of the screen that are not used for a result: for what stands above and below it.
 const OTHERS: usize = 7;
@@ -26,16 +29,23 @@ pub(super) struct Shown {
     text: PeerText,
     /// The structured content, where it says more than the text.
     structured: Option<String>,
+    /// The result of a call; none of any other response, of which the text is all.
+    result: Option<Arc<Value>>,
     /// The rows of it that were shown in lines.
     rows: usize,
 }
 
 impl Shown {
     /// A result of which nothing is shown yet.
-    pub(super) fn new(text: PeerText, structured: Option<String>) -> Self {
+    pub(super) fn new(
+        text: PeerText,
+        structured: Option<String>,
+        result: Option<Arc<Value>>,
+    ) -> Self {
         Self {
             text,
             structured,
+            result,
             rows: 0,
         }
     }
@@ -106,6 +116,52 @@ impl Repl<'_> {
             }
         }
         self.known.shown = Some(shown);
+        Ok(())
+    }
+
+    /// Writes what was received last to a new file that only its owner can read: an image, a recording or a file as it is,
+    /// or else all of it as JSON. Of several the `number`th is written, from 1.
+    pub(super) fn save(&mut self, file: &str, number: Option<usize>) -> Result<(), Error> {
+        let Some(shown) = &self.known.shown else {
+            return Err(Error::usage("there is no result that could be saved"));
+        };
+        let parts = match &shown.result {
+            Some(result) => content::files(result),
+            None => {
+                let response = serde_json::from_str::<Value>(shown.text.raw());
+                content::files(&response.unwrap_or_default()["result"])
+            }
+        };
+        let bytes = match (&parts[..], number) {
+            ([], None) => {
+                let text = match &shown.result {
+                    Some(result) => serde_json::to_string_pretty(&**result).unwrap_or_default(),
+                    None => shown.text.raw().to_owned(),
+                };
+                (text + "\n").into_bytes()
+            }
+            ([one], None | Some(1)) => one.clone(),
+            (all, Some(number)) => match number.checked_sub(1).and_then(|at| all.get(at)) {
+                Some(part) => part.clone(),
+                None => {
+                    let words = words!("the result holds {} files, counted from 1", all.len());
+                    return Err(Error::usage(words));
+                }
+            },
+            (all, None) => {
+                let words = words!(
+                    "the result holds {} files: name one by its number",
+                    all.len()
+                );
+                return Err(Error::usage(words).hint("/save FILE 1 writes the first."));
+            }
+        };
+        let path = Path::new(file);
+        let new = private_file::create_new(path);
+        new.and_then(|mut file| file.write_all(&bytes))
+            .map_err(|error| private_file::unwritten(path, &error))?;
+        let words = words!("{} bytes are in {} now.", bytes.len(), given(file));
+        self.session.host.page().say(Style::Plain, words);
         Ok(())
     }
 

@@ -20,6 +20,7 @@ while read -r line; do
   *'"tools/call"'*) say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"b25l\"},{\"type\":\"resource\",\"resource\":{\"uri\":\"a://b\",\"blob\":\"dHdv\"}}]}" ;;
   *'"resources/list"'*) say "\"id\":$id,\"result\":{\"resources\":[]}" ;;
   *'"resources/templates/list"'*) say "\"id\":$id,\"result\":{\"resourceTemplates\":[]}" ;;
+  *'"resources/blob"'*) say "\"id\":$id,\"result\":{\"contents\":[{\"uri\":\"a://b\",\"blob\":\"dHdv\"}]}" ;;
   *'"resources/read"'*) say "\"id\":$id,\"result\":{\"contents\":[{\"uri\":\"a://b\",\"text\":\"text\"}]}" ;;
   *'"resources/subscribe"'*) say "\"id\":$id,\"result\":{}"; say '"method":"notifications/resources/updated","params":{"uri":"a://b"}' ;;
   *'"resources/unsubscribe"'*) say "\"id\":$id,\"result\":{}" ;;
@@ -78,7 +79,30 @@ fn a_result_is_saved_as_it_is() {
         "the result holds 2 files, counted from 1",
     );
     let twice = "/call draw\n/save DIR/a 1\n/save DIR/a 1\n";
-    refused("save-twice", twice, "cannot be written: File exists");
+    refused(
+        "save-twice",
+        twice,
+        "exists already, and is not overwritten",
+    );
+}
+
+#[test]
+fn what_came_back_of_any_request_is_saved() {
+    #[track_caller]
+    fn check(name: &str, lines: &str, saved: &str) {
+        let lines = format!("/read a://b\n{lines}\n/save DIR/it\n");
+        let ran = run(name, ALL, &lines).expect(0);
+        let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
+        assert!(it.contains(saved), "{it}");
+    }
+    check("save-sent", "/send resources/list", "\"resources\": []");
+    // One file is in a result of a request that was sent as in the result of a call.
+    check("save-of-sent", "/send resources/blob", "two");
+    check(
+        "save-called",
+        "/send resources/list\n/read a://b",
+        "\"text\": \"text\"",
+    );
 }
 
 #[test]

@@ -148,7 +148,10 @@ fn a_conversation_keeps_its_messages_and_saves_them() {
     // What is there already is somebody's.
     let run = talk("/wire save kept\n");
     run.scratch.file("kept", "mine");
-    let ran = run.on_travel().expect(2).says("kept cannot be written: ");
+    let ran = run
+        .on_travel()
+        .expect(2)
+        .says("kept exists already, and is not overwritten");
     let kept = fs::read_to_string(ran.scratch.path("kept")).expect("it is there");
     assert_eq!(kept, "mine");
 }
