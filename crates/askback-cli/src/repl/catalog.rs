@@ -1,25 +1,22 @@
-//! The offers of all servers of a conversation: as lines that can be typed, and as lists.
+//! What the servers have: lines that can be typed, lists, and what a restart changed in them.
+
+use std::collections::BTreeMap;
 
 use askback::client::{Client, ClientError};
 use askback_core::{forms::FormSchema, limits::Limits, protocol::Tool};
 use askback_host::{
+    diff,
     model::{About, Catalog, Offer, Presence},
     page::{Page, Style, out},
-    plain::catalog,
-    remarks,
+    plain, remarks,
     text::{PeerText, Words, given},
     words,
 };
+use serde::Serialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::{
-    Repl, attend,
-    grammar::HELP,
-    line,
-    lists::{self, Wanted},
-    servers::Other,
-};
+use super::{Repl, attend, grammar::HELP, line, servers::Other};
 use crate::{
     error::Error,
     session::{Session, State, failed, of_server},
@@ -72,7 +69,7 @@ impl Repl<'_> {
                 line: line::tool(&address(&tool.name)?)?,
                 goes_on: true,
                 arguments: arguments(tool),
-                hints: catalog::hints(tool),
+                hints: plain::catalog::hints(tool),
                 about: about(tool.title.as_ref(), tool.description.as_ref()),
                 last: None,
             })
@@ -179,7 +176,7 @@ impl Repl<'_> {
     pub(super) async fn list_all(&mut self, wanted: Wanted) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, lists::read(client, wanted)).await?;
+        let own = attend(host, read(client, wanted)).await?;
         if wanted == Wanted::Tools {
             self.known.tools = Some(own.tools.clone());
         }
@@ -210,7 +207,7 @@ impl Repl<'_> {
     pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
         let others = self.ask_others(Wanted::All);
         let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, lists::read(client, Wanted::All)).await?;
+        let own = attend(host, read(client, Wanted::All)).await?;
         let home = self.session.host.desk().asker().name.clone();
         let mut found = self.offers(&home, &own);
         let others = self.session.host.attend(others).await?;
@@ -257,7 +254,7 @@ impl Repl<'_> {
             if let Some(client) = self.there(other) {
                 let client = client.clone();
                 let name = self.session.host.asker(server).name.clone();
-                asking.spawn(async move { (server, name, lists::read(&client, wanted).await) });
+                asking.spawn(async move { (server, name, read(&client, wanted).await) });
             }
         }
         async move {
@@ -379,12 +376,133 @@ fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
 /// Puts lists on the page.
 fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
     if matches!(wanted, Wanted::All | Wanted::Tools) {
-        catalog::tools(page, &lists.tools);
+        plain::catalog::tools(page, &lists.tools);
     }
     if matches!(wanted, Wanted::All | Wanted::Prompts) {
-        catalog::prompts(page, &lists.prompts);
+        plain::catalog::prompts(page, &lists.prompts);
     }
     if matches!(wanted, Wanted::All | Wanted::Resources) {
-        catalog::resources(page, &lists.resources, &lists.templates);
+        plain::catalog::resources(page, &lists.resources, &lists.templates);
     }
+}
+
+/// The lists of a server that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of them.
+    All,
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources, and their templates.
+    Resources,
+}
+
+/// The most names of one kind that are told.
+const NAMES: usize = 20;
+
+/// Lists what a server has of what is wanted; the other lists are empty.
+///
+/// # Errors
+///
+/// As all calls: see [`ClientError`].
+pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
+    let mut catalog = Catalog::default();
+    if matches!(wanted, Wanted::All | Wanted::Tools) {
+        catalog.tools = client.tools().await?.items;
+    }
+    // Prompts and resources that are not declared are looked for only if the person wants them.
+    let can = client.capabilities();
+    let is_wanted =
+        |kind: Wanted, is_declared| wanted == kind || wanted == Wanted::All && is_declared;
+    if is_wanted(Wanted::Prompts, can.prompts.is_some()) {
+        catalog.prompts = client.prompts().await?.items;
+    }
+    if is_wanted(Wanted::Resources, can.resources.is_some()) {
+        catalog.resources = client.resources().await?.items;
+        catalog.templates = client.resource_templates().await?.items;
+    }
+    Ok(catalog)
+}
+
+/// Puts on the page what is new, gone or another since.
+pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
+    let mut same = true;
+    let mut kind = |noun: &'static str, before: Vec<(&str, Value)>, now: Vec<(&str, Value)>| {
+        same &= !changed(page, noun, &before, &now);
+    };
+    kind(
+        "tool",
+        named(&before.tools, |tool| &tool.name),
+        named(&now.tools, |tool| &tool.name),
+    );
+    kind(
+        "prompt",
+        named(&before.prompts, |prompt| &prompt.name),
+        named(&now.prompts, |prompt| &prompt.name),
+    );
+    kind(
+        "resource",
+        named(&before.resources, |resource| &resource.uri),
+        named(&now.resources, |resource| &resource.uri),
+    );
+    kind(
+        "template",
+        named(&before.templates, |template| &template.uri_template),
+        named(&now.templates, |template| &template.uri_template),
+    );
+    if same {
+        page.note(Style::Dim, "It has the same as before.");
+    }
+}
+
+fn named<T: Serialize>(all: &[T], name: impl Fn(&T) -> &str) -> Vec<(&str, Value)> {
+    let named = all.iter().map(|one| {
+        // Writing fails only for maps whose keys are no text.
+        (name(one), serde_json::to_value(one).unwrap_or_default())
+    });
+    named.collect()
+}
+
+/// Puts on the page what changed of one kind. Returns whether anything did.
+fn changed(
+    page: &mut Page,
+    noun: &'static str,
+    before: &[(&str, Value)],
+    now: &[(&str, Value)],
+) -> bool {
+    let mut told = 0_usize;
+    let mut tell = |page: &mut Page, what: &'static str, name: &str| {
+        told = told.saturating_add(1);
+        if told <= NAMES {
+            page.quote_line(words!("  {} {} ", what, noun), PeerText::from(name));
+        }
+        told <= NAMES
+    };
+    let was: BTreeMap<_, _> = before.iter().map(|(name, value)| (*name, value)).collect();
+    let is: BTreeMap<_, _> = now.iter().map(|(name, value)| (*name, value)).collect();
+    for (name, value) in now {
+        match was.get(name) {
+            None => {
+                tell(page, "new", name);
+            }
+            Some(before) if *before != value => {
+                if tell(page, "changed", name) {
+                    diff::put_all(page, before, value);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, _) in before {
+        if !is.contains_key(name) {
+            tell(page, "gone", name);
+        }
+    }
+    if told > NAMES {
+        let more = told.saturating_sub(NAMES);
+        page.note(Style::Dim, words!("more of that kind: {}", more));
+    }
+    told > 0
 }

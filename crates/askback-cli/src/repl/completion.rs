@@ -24,10 +24,10 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
-    address::Addresses,
+    client::STANCES,
     grammar,
     line::{self, quoted},
-    role::STANCES,
+    servers::Addresses,
 };
 use crate::{role::Role, secret};
 

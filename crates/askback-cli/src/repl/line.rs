@@ -9,7 +9,7 @@ use askback_host::text::{self, acts_or_hides};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::{again::Call, grammar};
+use super::{calls::Call, grammar};
 use crate::args::{self, Place};
 
 /// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next

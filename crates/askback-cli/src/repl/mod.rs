@@ -1,28 +1,17 @@
 //! A conversation with a server: commands that begin with a slash, prompts among them.
 
-mod address;
-mod again;
+mod calls;
 mod catalog;
-mod check;
+mod client;
 mod completion;
 mod grammar;
 mod history;
-mod known;
 mod line;
-mod lists;
-mod prompt;
-mod raw;
-mod resend;
-mod resource;
-mod restart;
-mod role;
-mod roots;
-mod send;
+mod messages;
+mod resources;
+mod results;
 mod servers;
-mod shown;
-mod subscribe;
 mod tasks;
-mod wire;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +22,7 @@ use std::{
 use askback::client::{ClientError, Subscription};
 use askback_core::{
     forms::Content,
-    protocol::{Root, SubscriptionFilter, Tool},
+    protocol::{Root, SubscriptionFilter},
 };
 use askback_host::{
     host::{Host, Input},
@@ -44,25 +33,20 @@ use askback_host::{
     text::{PeerText, Words, given},
     words,
 };
-use serde_json::Value;
 use tokio::task::{JoinError, JoinSet};
 
 use self::{
-    again::{Call, LastCall},
+    catalog::Wanted,
     grammar::{Command, HELP},
     history::History,
-    known::Known,
-    lists::Wanted,
-    servers::{Learned, Other},
-    subscribe::Silent,
+    resources::Silent,
+    servers::{Known, Learned, Other},
     tasks::{Background, Ended},
 };
 use crate::{
-    args::{self, Place},
     error::{Error, Kind, Outcome},
     files::{Changed, WatchedFiles},
     locate::Unused,
-    lookup, missing,
     session::{Opened, Opening, Session, failed},
     suite::record::Recorder,
 };
@@ -277,9 +261,9 @@ impl<'a> Repl<'a> {
                     changed = lists.next() => News::Changed(changed),
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
-                    changed = restart::changed(&mut self.files) => News::Files(changed),
-                    changed = roots::changed(shared.unwrap_or_default(), there) => News::Folders(changed),
-                    silent = subscribe::silent(changes, watched) => News::Silent(silent),
+                    changed = servers::files_changed(&mut self.files) => News::Files(changed),
+                    changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),
+                    silent = resources::silent(changes, watched) => News::Silent(silent),
                 }
             };
             match self.session.host.read_until(&prompt, &source, news).await {
@@ -313,7 +297,7 @@ impl<'a> Repl<'a> {
         if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
             // Without the lists there is only less to pick from, and to compare with.
-            if let Ok(lists) = attend(host, lists::read(client, Wanted::All)).await {
+            if let Ok(lists) = attend(host, catalog::read(client, Wanted::All)).await {
                 host.list(server, lists);
             }
             self.is_offered = false;
@@ -424,101 +408,6 @@ impl<'a> Repl<'a> {
         Ok(())
     }
 
-    /// Calls a tool; arguments that it needs and are not given are asked for, with `preset` filled
-    /// in.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the error that ended the call early.
-    pub async fn call(
-        &mut self,
-        name: &str,
-        words: &[String],
-        preset: Content,
-    ) -> Result<(), Error> {
-        let tool = self.tool(name).await?;
-        let Some((arguments, is_filled)) = self.arguments(&tool, words, preset).await? else {
-            return Ok(());
-        };
-        let call = Call::Tool(Box::new(tool), arguments);
-        if is_filled {
-            self.write(&call, "/call");
-        }
-        self.make(call, false).await
-    }
-
-    /// The tool of this name. The list is read again only if it changed, or has no such tool.
-    async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
-        let server = self.session.server();
-        if self.session.host.changed().has(server) {
-            self.known.tools = None;
-        } else {
-            let listed = self.session.host.server().catalog();
-            let listed = listed.map(|catalog| &catalog.tools);
-            let mut tools = self.known.tools.iter().chain(listed).flatten();
-            if let Some(tool) = tools.find(|tool| tool.name == name)
-                && !self.known.has_stale_tools
-            {
-                return Ok(tool.clone());
-            }
-        }
-        let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
-        self.known.has_stale_tools = false;
-        let tools = self.known.tools.insert(tools.items).clone();
-        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
-        Ok(tool.clone())
-    }
-
-    /// The arguments of a call, and whether the person filled them in: those that the tool needs and
-    /// that are not given are asked for, with `preset` filled in. None if the person cancels.
-    async fn arguments(
-        &mut self,
-        tool: &Tool,
-        words: &[String],
-        preset: Content,
-    ) -> Result<Option<(Content, bool)>, Error> {
-        let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-        let mut given = preset;
-        given.extend(args::for_tool(args::parse(words)?, &schema, Place::Line)?);
-        missing::tell_unfit(&mut self.session.host, &schema, &given);
-        let asks_all = words.is_empty();
-        let before = given.clone();
-        let filled =
-            missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
-        let Some(arguments) = filled else {
-            self.session.host.page().say(Style::Plain, "Not called.");
-            return Ok(None);
-        };
-        let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
-        Ok(Some((arguments, is_filled)))
-    }
-
-    /// Leaves the line that makes a call again, by this command, where it was filled in: to be seen, and
-    /// among the lines to go back to. Arguments that seem to be secrets are not in it.
-    fn write(&mut self, call: &Call, command: &str) {
-        let kept = LastCall::new(call.clone());
-        let line = self.address(call.name());
-        let line = line.and_then(|address| line::call(kept.call(), &address));
-        let Some(mut line) = line else {
-            return;
-        };
-        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
-            line = format!("{command}{rest}");
-        }
-        let made = match call {
-            Call::Tool(..) => "Called ",
-            Call::Prompt(..) => "Got ",
-            Call::Read(_) => "Read ",
-        };
-        let host = &mut self.session.host;
-        host.page().quote_line(made, &line);
-        if host.is_person() {
-            // Without it there is only less to go back to.
-            let _ = History::of_user().keep(&line);
-            host.remember(vec![line]);
-        }
-    }
-
     /// Keeps the line that was typed, once it is known that none of its words is a secret.
     fn keep_typed(&mut self, is_known: bool) {
         if is_known
@@ -534,28 +423,6 @@ impl<'a> Repl<'a> {
     fn address(&self, name: &str) -> Option<String> {
         let server = &self.session.host.desk().asker().name;
         self.addresses().write(server, name)
-    }
-
-    /// Whether the server is known to have a tool of this name.
-    fn has_tool(&self, name: &str) -> bool {
-        let lists = self.session.host.server().catalog().into_iter();
-        lists
-            .flat_map(|lists| &lists.tools)
-            .any(|tool| tool.name == name)
-    }
-
-    /// Reads a resource; the variables of a template are asked for.
-    async fn read_resource(&mut self, written: String) -> Result<(), Error> {
-        let Some(resource) = self.resource(&written).await? else {
-            return Ok(());
-        };
-        let is_filled = resource.uri != written;
-        self.keep_typed(is_filled || resource.secrets.is_empty());
-        let call = Call::Read(resource);
-        if is_filled {
-            self.write(&call, "/call");
-        }
-        self.make(call, false).await
     }
 
     /// Puts a line of ours on the page.

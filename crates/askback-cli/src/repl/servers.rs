@@ -1,27 +1,36 @@
-//! The servers of a conversation.
+//! The servers of a conversation: the current one and the others.
 
-use std::{collections::BTreeSet, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::pending,
+    mem,
+};
 
-use askback::client::{Client, ClientError};
+use askback::client::{Client, ClientError, Subscription};
+use askback_check::{Scope, ledger::Measure};
+use askback_core::protocol::Tool;
 use askback_host::{
     model::{Catalog, Presence},
-    page::Style,
+    page::{Style, out},
     relay::ServerId,
     text::{Given, given},
     words,
 };
 
 use super::{
-    Repl,
-    address::Addresses,
+    Repl, attend,
+    calls::LastCall,
+    catalog::{self, Wanted},
     completion::Source,
     grammar::{Command, TaskAction},
-    known::Known,
-    lists::{self, Wanted},
+    results::Shown,
 };
 use crate::{
+    commands::check::{PATIENCE, TRIED, misnamed, named},
     error::{Error, Kind},
+    files::{Changed, WatchedFiles},
     locate::Unused,
+    probe_args::ProbeArgs,
     servers::heading,
     session::{Connection, Opened, Opening, Session, State, of_server},
 };
@@ -216,7 +225,7 @@ impl Repl<'_> {
         let number = self.last_reading;
         self.reading.insert(server, number);
         self.learning.spawn(async move {
-            let lists = lists::read(&client, Wanted::All).await;
+            let lists = catalog::read(&client, Wanted::All).await;
             (server, number, lists)
         });
     }
@@ -421,5 +430,211 @@ impl Repl<'_> {
         mem::swap(&mut other.known, &mut self.known);
         self.is_offered = false;
         Ok(())
+    }
+}
+
+/// The servers of a conversation, by their names.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    /// The server that the person talks to.
+    pub(super) home: String,
+    /// The others; where there are none, a name is a name.
+    pub(super) others: Vec<String>,
+}
+
+impl Addresses {
+    /// Reads `SERVER/NAME` or, of the server that the person talks to, `NAME`. The name of a server
+    /// counts as such, whatever a server calls what it has; of several that fit, the longest.
+    pub(super) fn read<'a>(&'a self, text: &'a str) -> (&'a str, &'a str) {
+        let addressed = |server: &'a str| {
+            let name = text.strip_prefix(server)?.strip_prefix('/')?;
+            Some((server, name))
+        };
+        let all = self.others.iter().chain([&self.home]);
+        let named = all.filter_map(|server| addressed(server));
+        let named = named.max_by_key(|(server, _)| server.len());
+        match self.others.is_empty() {
+            true => (&self.home, text),
+            false => named.unwrap_or((&self.home, text)),
+        }
+    }
+
+    /// Writes a name so that it is read as that of this server; none where it cannot be.
+    pub(super) fn write(&self, server: &str, name: &str) -> Option<String> {
+        let ways = [name.to_owned(), format!("{server}/{name}")];
+        ways.into_iter()
+            .find(|way| self.read(way) == (server, name))
+    }
+}
+
+/// The part of a conversation that belongs to one server, beside what the host knows of it.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The last call.
+    pub(super) last: Option<LastCall>,
+    /// The tools, since a call needed the list.
+    pub(super) tools: Option<Vec<Tool>>,
+    /// A call failed in a way that a tool which is gone may cause.
+    pub(super) has_stale_tools: bool,
+    /// Its result, as it is shown.
+    pub(super) shown: Option<Shown>,
+    /// Has the server tell of changed lists, for as long as it lives.
+    pub(super) changes: Option<Subscription>,
+    /// The resources whose changes the server tells of, by their URIs.
+    pub(super) watched: BTreeMap<String, Subscription>,
+    /// The person has talked to the server, or had it called.
+    pub(super) is_met: bool,
+    /// The shared folders by their URIs, as far as they were looked at: whether each is there.
+    pub(super) there: BTreeMap<String, bool>,
+    /// Requests that were edited and not answered, by the numbers of those that they were.
+    pub(super) unsent: BTreeMap<u64, String>,
+}
+
+impl Repl<'_> {
+    /// Starts the server again, or reaches it again, and says what is another.
+    pub(super) async fn restart(&mut self) -> Result<(), Error> {
+        self.end_tasks(Some(self.session.server()));
+        let name = given(&self.session.host.desk().asker().name).short();
+        let page = self.session.host.page();
+        page.note(Style::Dim, words!("Starting {} again.", name));
+        self.known.changes = None;
+        self.known.tools = None;
+        let server = self.session.server();
+        self.session.host.note_presence(server, Presence::Down);
+        // What is being read of it is of before.
+        self.reading.remove(&server);
+        let hint = match self.files {
+            Some(_) => "It is started again when a file changes; /restart does so now.",
+            None => "/restart tries again.",
+        };
+        let restarted = self.session.restart().await;
+        restarted.map_err(|error| error.hint(hint))?;
+        self.session.host.hold_stderr(server, true);
+        self.known.changes = self.listen().await?;
+        self.known.is_met = true;
+        self.subscribe_again().await?;
+        let Session { client, host, .. } = &mut *self.session;
+        let now = attend(host, catalog::read(client, Wanted::All)).await?;
+        host.hold_stderr(server, false);
+        let before = host.server().catalog().cloned();
+        let page = host.page();
+        match before {
+            Some(before) => catalog::compare(&before, &now, page),
+            None => page.note(Style::Plain, "It is there again."),
+        }
+        host.list(server, now);
+        self.is_offered = false;
+        Ok(())
+    }
+
+    /// Starts the server again after files have changed, and makes the last call again.
+    pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
+        let page = self.session.host.page();
+        page.blank();
+        if changed.is_aside {
+            let words = words!(
+                "{} changed at each of the last starts, so it starts the server no more. If the server writes it, leave it \
+                 out with --ignore GLOB; /restart watches it again.",
+                changed.words()
+            );
+            page.note(Style::Dim, words);
+            return Ok(());
+        }
+        page.note(Style::Dim, words!("{} changed.", changed.words()));
+        let mut restarted = self.restart().await;
+        let has_called = self.known.last.is_some() && restarted.is_ok();
+        if has_called
+            && self
+                .files
+                .as_mut()
+                .is_some_and(WatchedFiles::may_call_again)
+        {
+            restarted = self.again().await;
+        } else if has_called {
+            let words = "The last call was made again several times by itself, so it waits for you: /again makes it.";
+            self.session.host.page().note(Style::Plain, words);
+        }
+        if let Some(files) = &mut self.files {
+            files.started();
+        }
+        restarted
+    }
+}
+
+/// Waits until files have changed, where any are watched.
+pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> Changed {
+    match files {
+        Some(files) => files.changed().await,
+        None => pending().await,
+    }
+}
+
+impl Repl<'_> {
+    /// Checks the current server in the revision that is spoken, and shows what it does wrong. `words` name tools that may
+    /// be called, and their arguments.
+    pub(super) async fn check(&mut self, words: &[String]) -> Result<(), Error> {
+        let bounds = ProbeArgs::default().bounds(PATIENCE, TRIED);
+        let bounds = self.session.beside(bounds);
+        let way = self.session.way(&bounds)?;
+        let revision = self.session.client.revision();
+        let name = given(&self.session.host.desk().asker().name).short();
+        self.tell(words!("Checking {} in {}…", name, given(revision)));
+        let scope = Scope {
+            only: Some(revision),
+            tools: named(words)?,
+            ..Scope::default()
+        };
+        let checking = askback_check::check(&way, &bounds, &scope, |_| {});
+        let report = self.session.host.attend(checking).await?;
+        let report = report.map_err(misnamed)?;
+        let mut page = out::stdout_page();
+        report.put(&mut page, false, &Measure::default());
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(home: &str, others: &[&str]) -> Addresses {
+        Addresses {
+            home: home.to_owned(),
+            others: others.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_name_is_of_the_server_before_it_or_of_the_one_that_is_talked_to() {
+        #[track_caller]
+        fn check(text: &str, server: &str, name: &str) {
+            let addresses = addresses("a", &["b", "b/c", "https:"]);
+            assert_eq!(addresses.read(text), (server, name), "{text}");
+        }
+        check("book", "a", "book");
+        check("b/book", "b", "book");
+        check("a/book", "a", "book");
+        check("x/book", "a", "x/book");
+        check("b/c/book", "b/c", "book");
+        check("b/", "b", "");
+        check("b", "a", "b");
+        check("b/travel://x", "b", "travel://x");
+        // A server cannot have itself called in place of another.
+        check("a/b/book", "a", "b/book");
+    }
+
+    #[test]
+    fn a_name_is_written_as_shortly_as_it_is_read() {
+        #[track_caller]
+        fn check(others: &[&str], server: &str, name: &str, written: Option<&str>) {
+            let written_now = addresses("a", others).write(server, name);
+            assert_eq!(written_now.as_deref(), written, "{server} {name}");
+        }
+        check(&["b"], "a", "book", Some("book"));
+        check(&["b"], "b", "book", Some("b/book"));
+        check(&["b"], "a", "b/book", Some("a/b/book"));
+        check(&["b", "b/c"], "b", "c/book", None);
+        check(&[], "a", "a/book", Some("a/book"));
+        check(&[], "a", "b/book", Some("b/book"));
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Map;
 
 use super::{
     Repl,
-    again::{self, Call, LastCall},
+    calls::{self, Call, LastCall},
     grammar::TaskAction,
 };
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub(super) struct Begun {
     pub(super) tool: String,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
-    pub(super) end: Option<Result<again::Received, Error>>,
+    pub(super) end: Option<Result<calls::Received, Error>>,
 }
 
 /// The end of a call, by its number.
@@ -111,7 +111,7 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
-        let end = again::of_tool(end, None);
+        let end = calls::of_tool(end, None);
         let (standing, ended) = match &end {
             Ok(received) if !received.failed => (Standing::Done, "is done"),
             Ok(_) => (Standing::Error, "reports an error"),

@@ -1,4 +1,4 @@
-//! The folders that a server may work in, as the person chooses them.
+//! The client as the server sees it: the folders it shares, the client it plays, and how it answers.
 
 use std::{
     collections::BTreeMap,
@@ -9,12 +9,18 @@ use std::{
 };
 
 use askback_core::protocol::Root;
-use askback_host::{folder, model::Folders, page::Style, text::Words, words};
+use askback_host::{
+    folder,
+    model::{Folders, Stance},
+    page::Style,
+    text::{Words, given},
+    words,
+};
 use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
 use super::{Repl, grammar::RootsAction};
-use crate::error::Error;
+use crate::{error::Error, role::Role};
 
 /// How often it is looked whether the shared folders are there.
 const EVERY: Duration = Duration::from_secs(1);
@@ -48,7 +54,7 @@ fn choose(
 
 /// Waits until a shared folder is gone, or one that was gone is there again (2026-07-28, client/roots, implementation
 /// guidelines). `there` is what is known of them.
-pub(super) async fn changed(
+pub(super) async fn folders_changed(
     shared: Vec<Root>,
     there: &mut BTreeMap<String, bool>,
 ) -> Vec<(Root, bool)> {
@@ -155,6 +161,111 @@ fn paths(roots: &[Root]) -> Vec<PathBuf> {
     roots.iter().filter_map(path_of).collect()
 }
 
+/// The words of `/as` that say how questions are answered.
+pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
+
+impl Repl<'_> {
+    /// Says which client is played, and how questions are answered.
+    pub(super) fn tell_role(&mut self) {
+        self.tell_played();
+        let answered = self.session.host.desk().stance().words();
+        let page = self.session.host.page();
+        match answered {
+            Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
+            None => page.note(Style::Plain, "You are asked."),
+        }
+        self.tell_undeclared();
+        let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
+        self.session.host.page().note(Style::Dim, words);
+    }
+
+    /// Says which client is played, in which revision, and what a server can ask it for.
+    fn tell_played(&mut self) {
+        let role = self.session.role();
+        let revision = self.session.client.revision();
+        let page = self.session.host.page();
+        let Some(played) = role.played() else {
+            page.note(Style::Plain, "No other client is played.");
+            return;
+        };
+        page.note(Style::Plain, words!("Played: {}.", played));
+        let words = words!(
+            "It speaks {}. A server can ask it for {}.",
+            revision.as_str(),
+            role.asked_in(revision)
+        );
+        page.note(Style::Plain, words);
+    }
+
+    /// Says which questions do not come, since the client that is played does not declare them.
+    fn tell_undeclared(&mut self) {
+        let role = self.session.role();
+        let Some(undeclared) = role.undeclared() else {
+            return;
+        };
+        let words = match role.is_never_asked() {
+            true => words!("No question comes: {}.", undeclared),
+            false => words!("Some questions do not come: {}.", undeclared),
+        };
+        self.session.host.page().note(Style::Plain, words);
+    }
+
+    /// Has every question answered so from now on, or connects again as another client.
+    pub(super) async fn play(&mut self, who: &str) -> Result<(), Error> {
+        let (stance, told) = match who {
+            "decline" => (
+                Stance::Decline,
+                "Every question is declined; /as me ends that.",
+            ),
+            "cancel" => (
+                Stance::Cancel,
+                "Every question is cancelled; /as me ends that.",
+            ),
+            "timeout" => (
+                Stance::Silence,
+                "No question is answered; /as me ends that.",
+            ),
+            "me" => (Stance::Person, "You are asked."),
+            client => {
+                let role = Role::read(client);
+                let role = role.map_err(|why| {
+                    let words = words!("{} is no client that can be played", given(client));
+                    Error::usage(words).hint(words!("{}.", given(why)))
+                })?;
+                if self.recorder.is_some() {
+                    let error = Error::usage("a recording has one client");
+                    return Err(error
+                        .hint("Open the server as that client, and record a suite of its own."));
+                }
+                self.session.play(role)?;
+                self.restart().await?;
+                self.tell_played();
+                if self.session.host.desk().stance() != Stance::Person {
+                    self.tell_undeclared();
+                }
+                return Ok(());
+            }
+        };
+        self.session.host.answer_as(stance);
+        self.session.host.page().note(Style::Plain, told);
+        if stance != Stance::Person {
+            self.tell_undeclared();
+        }
+        if stance == Stance::Person && self.session.role() != Role::default() {
+            if self.recorder.is_some() {
+                self.tell_played();
+                let words = "A recording has one client, so that one stays.";
+                self.session.host.page().note(Style::Dim, words);
+                return Ok(());
+            }
+            self.session.play(Role::default())?;
+            self.restart().await?;
+            self.tell_played();
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,13 +283,13 @@ mod tests {
         let mut there = BTreeMap::new();
         let shared = vec![one, two.clone()];
         // What is seen first is no change.
-        let first = tokio::time::timeout(EVERY / 4, changed(shared.clone(), &mut there));
+        let first = tokio::time::timeout(EVERY / 4, folders_changed(shared.clone(), &mut there));
         assert!(first.await.is_err());
         fs::remove_dir(&folders[1]).expect("it is ours");
-        let seen = changed(shared.clone(), &mut there).await;
+        let seen = folders_changed(shared.clone(), &mut there).await;
         assert_eq!(seen, [(two.clone(), false)]);
         fs::create_dir(&folders[1]).expect("it is ours");
-        let seen = changed(shared, &mut there).await;
+        let seen = folders_changed(shared, &mut there).await;
         assert_eq!(seen, [(two, true)]);
         fs::remove_dir_all(&base).expect("it is ours");
     }

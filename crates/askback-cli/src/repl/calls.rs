@@ -1,10 +1,11 @@
-//! The last call of a conversation, made again.
+//! Calls of tools, prompts and resources, and the last of them made again.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use askback::client::{self, ClientError};
 use askback_core::{
-    protocol::{CallToolResult, Tool},
+    forms::Content,
+    protocol::{CallToolResult, PromptArgument, Tool},
     revision::Revision,
 };
 use askback_host::{
@@ -15,8 +16,9 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, line, resource::Resource, shown::Shown};
+use super::{Repl, attend, grammar, history::History, line, resources::Resource, results::Shown};
 use crate::{
+    args::{self, Place},
     error::{Error, Kind},
     lookup, missing, older, secret,
     session::{Session, failed},
@@ -66,6 +68,109 @@ pub(super) struct Received {
 }
 
 impl Repl<'_> {
+    /// Calls a tool; arguments that it needs and are not given are asked for, with `preset` filled
+    /// in.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the error that ended the call early.
+    pub async fn call(
+        &mut self,
+        name: &str,
+        words: &[String],
+        preset: Content,
+    ) -> Result<(), Error> {
+        let tool = self.tool(name).await?;
+        let Some((arguments, is_filled)) = self.arguments(&tool, words, preset).await? else {
+            return Ok(());
+        };
+        let call = Call::Tool(Box::new(tool), arguments);
+        if is_filled {
+            self.write(&call, "/call");
+        }
+        self.make(call, false).await
+    }
+
+    /// The tool of this name. The list is read again only if it changed, or has no such tool.
+    pub(super) async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
+        let server = self.session.server();
+        if self.session.host.changed().has(server) {
+            self.known.tools = None;
+        } else {
+            let listed = self.session.host.server().catalog();
+            let listed = listed.map(|catalog| &catalog.tools);
+            let mut tools = self.known.tools.iter().chain(listed).flatten();
+            if let Some(tool) = tools.find(|tool| tool.name == name)
+                && !self.known.has_stale_tools
+            {
+                return Ok(tool.clone());
+            }
+        }
+        let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
+        self.known.has_stale_tools = false;
+        let tools = self.known.tools.insert(tools.items).clone();
+        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
+        Ok(tool.clone())
+    }
+
+    /// The arguments of a call, and whether the person filled them in: those that the tool needs and
+    /// that are not given are asked for, with `preset` filled in. None if the person cancels.
+    pub(super) async fn arguments(
+        &mut self,
+        tool: &Tool,
+        words: &[String],
+        preset: Content,
+    ) -> Result<Option<(Content, bool)>, Error> {
+        let schema = tool.input_schema.decode().unwrap_or(Value::Null);
+        let mut given = preset;
+        given.extend(args::for_tool(args::parse(words)?, &schema, Place::Line)?);
+        missing::tell_unfit(&mut self.session.host, &schema, &given);
+        let asks_all = words.is_empty();
+        let before = given.clone();
+        let filled =
+            missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
+        let Some(arguments) = filled else {
+            self.session.host.page().say(Style::Plain, "Not called.");
+            return Ok(None);
+        };
+        let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
+        Ok(Some((arguments, is_filled)))
+    }
+
+    /// Leaves the line that makes a call again, by this command, where it was filled in: to be seen, and
+    /// among the lines to go back to. Arguments that seem to be secrets are not in it.
+    pub(super) fn write(&mut self, call: &Call, command: &str) {
+        let kept = LastCall::new(call.clone());
+        let line = self.address(call.name());
+        let line = line.and_then(|address| line::call(kept.call(), &address));
+        let Some(mut line) = line else {
+            return;
+        };
+        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
+            line = format!("{command}{rest}");
+        }
+        let made = match call {
+            Call::Tool(..) => "Called ",
+            Call::Prompt(..) => "Got ",
+            Call::Read(_) => "Read ",
+        };
+        let host = &mut self.session.host;
+        host.page().quote_line(made, &line);
+        if host.is_person() {
+            // Without it there is only less to go back to.
+            let _ = History::of_user().keep(&line);
+            host.remember(vec![line]);
+        }
+    }
+
+    /// Whether the server is known to have a tool of this name.
+    fn has_tool(&self, name: &str) -> bool {
+        let lists = self.session.host.server().catalog().into_iter();
+        lists
+            .flat_map(|lists| &lists.tools)
+            .any(|tool| tool.name == name)
+    }
+
     /// Makes a call, and shows its result; if it is the last one again, also what differs. If the server cannot ask in
     /// the newest revision, the person may have the call made again in an older one.
     pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
@@ -394,6 +499,73 @@ fn received<T>(
     })
 }
 
+impl Repl<'_> {
+    /// Gets a prompt; arguments that are not given are asked for.
+    pub(super) async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
+        let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
+        let prompt = lookup::prompt(&prompts, name).map_err(|error| match self.has_tool(name) {
+            true => error.hint("It is a tool: /call calls it."),
+            false => match grammar::near(name) {
+                Some(near) => error.hint(near),
+                None => error.hint("/help lists the commands."),
+            },
+        })?;
+        let known = prompt.arguments.as_deref().unwrap_or_default();
+        let given = named(words, known);
+        // Which word is which is not known where there are too many.
+        let has_secret = match &given {
+            Ok(given) => given.keys().any(|name| secret::is_name(name)),
+            Err(_) => known.iter().any(|argument| secret::is_name(&argument.name)),
+        };
+        self.keep_typed(!has_secret);
+        let given = given?;
+        missing::tell_unknown(&mut self.session.host, prompt, &given);
+        let before = given.clone();
+        let Session { client, host, .. } = &mut *self.session;
+        let filled = missing::for_prompt(client, host, prompt, given, words.is_empty()).await;
+        let Some(given) = filled else { return Ok(()) };
+        let is_filled = given != before;
+        let call = Call::Prompt(name.to_owned(), given);
+        if is_filled {
+            self.write(&call, "/call");
+        }
+        self.make(call, false).await
+    }
+}
+
+/// The arguments that the words behind a prompt give; those without the name of one are given to
+/// the arguments in their order. Where one is given by its name, `name=value` names one, whether the prompt has it or not.
+///
+/// # Errors
+///
+/// A usage error for what a person wrote twice, and for a word too many.
+fn named(
+    words: &[String],
+    arguments: &[PromptArgument],
+) -> Result<BTreeMap<String, String>, Error> {
+    let is_named = |word: &String| {
+        let name = word
+            .split_once('=')
+            .map(|(name, _)| name.trim_end_matches(':'));
+        name.is_some_and(|name| arguments.iter().any(|argument| argument.name == name))
+    };
+    let has_named = words.iter().any(is_named);
+    let (named, others): (Vec<_>, Vec<_>) = words
+        .iter()
+        .cloned()
+        .partition(|word| is_named(word) || has_named && args::names_one(word));
+    let mut given = args::for_prompt(args::parse(&named)?);
+    let mut others = others.into_iter().peekable();
+    for argument in arguments {
+        if others.peek().is_some() && !given.contains_key(&argument.name) {
+            given.extend(others.next().map(|word| (argument.name.clone(), word)));
+        }
+    }
+    let too_many: Vec<_> = others.collect();
+    given.extend(args::for_prompt(args::parse(&too_many)?));
+    Ok(given)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -449,5 +621,41 @@ mod tests {
             (last.call, last.had_secrets),
             (prompt(&arguments[..1]), true)
         );
+    }
+
+    #[test]
+    fn words_without_a_name_are_given_in_order() {
+        #[track_caller]
+        fn check(words: &[&str], expected: &[(&str, &str)]) {
+            let argument = |name: &str| PromptArgument {
+                name: name.to_owned(),
+                ..PromptArgument::default()
+            };
+            // A server may name two arguments alike.
+            let arguments = ["to", "days", "to"].map(argument);
+            let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
+            let expected = expected
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            assert_eq!(named(&words, &arguments), Ok(expected.collect()));
+        }
+        check(&[], &[]);
+        check(&["Rome"], &[("to", "Rome")]);
+        check(&["Rome", "7"], &[("to", "Rome"), ("days", "7")]);
+        check(&["days=7", "Rome"], &[("days", "7"), ("to", "Rome")]);
+        check(&["a=b"], &[("to", "a=b")]);
+        check(&["days:=7", "a b=c"], &[("days", "7"), ("to", "a b=c")]);
+        check(&["dasy=7", "to=Rome"], &[("dasy", "7"), ("to", "Rome")]);
+        check(
+            &["Rome", "7", "more=1"],
+            &[("to", "Rome"), ("days", "7"), ("more", "1")],
+        );
+        let words = ["Rome", "7", "more"].map(str::to_owned);
+        let arguments = ["to", "days"].map(|name| PromptArgument {
+            name: name.to_owned(),
+            ..PromptArgument::default()
+        });
+        let error = named(&words, &arguments).expect_err("there is a word too many");
+        assert_eq!(error.message.as_str(), "`more` is no argument");
     }
 }

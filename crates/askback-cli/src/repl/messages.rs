@@ -1,0 +1,487 @@
+//! The messages that travelled, and messages that are sent as they are written.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+use askback_check::{
+    greet,
+    probe::{Exchange, MODERN_CAPABILITIES, Reply as Came, Sent, Wait, meta},
+};
+use askback_core::{
+    forms::{Field, FormSchema, TextField},
+    jsonrpc::INVALID_PARAMS,
+    revision::Era,
+};
+use askback_host::{
+    diff,
+    model::{Ask, Question, Reply},
+    page::{Style, out},
+    text::{self, PeerText, given},
+    wire::{self, Shown as ShownMessages, indented},
+    words,
+};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{
+    Repl, attend,
+    grammar::{self, WireAction},
+    results::Shown,
+};
+use crate::{
+    error::{Error, Kind, OTHER_PROCESS},
+    probe_args::ProbeArgs,
+    session::Session,
+    wire::WireLog,
+};
+
+/// The hint where there is no such message.
+pub(super) const LISTED: &str = "/wire lists those that are kept.";
+
+impl Repl<'_> {
+    /// Shows the messages that travelled, writes them to a file, or sends one of them again.
+    pub(super) async fn wire(
+        &mut self,
+        text: &[String],
+        action: Option<WireAction>,
+    ) -> Result<(), Error> {
+        let shown = match action {
+            Some(WireAction::Edit { number }) => return self.resend(number).await,
+            Some(WireAction::Save { file }) => {
+                let path = Path::new(&file);
+                let saved = self.wire_log()?.save(path)?;
+                let words = words!("{} messages are in {}.", saved, given(path.display()));
+                return self.list(|page| page.note(Style::Plain, words));
+            }
+            Some(WireAction::All) => Some(ShownMessages::All),
+            None => ShownMessages::read(&text.join(" ")),
+        };
+        let shown = shown.ok_or_else(|| grammar::expected("wire"))?;
+        let mut page = out::stdout_page();
+        if let Some(name) = self.one_of_several() {
+            wire::heading(&mut page, name);
+        }
+        let put = wire::put(
+            &mut page,
+            &self.wire_log()?.lock(),
+            shown,
+            SystemTime::now(),
+        );
+        put.map_err(|why| Error::usage(why).hint(LISTED))?;
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    /// Shows what differs between two messages beside their ids, which are others each time.
+    pub(super) fn diff(&mut self, before: u64, after: u64) -> Result<(), Error> {
+        let [was, is] = [self.message(before)?, self.message(after)?];
+        let mut page = out::stdout_page();
+        if let Some(name) = self.one_of_several() {
+            wire::heading(&mut page, name);
+        }
+        if was == is {
+            let words = words!("Message {} is the same as message {}.", after, before);
+            page.note(Style::Dim, words);
+        } else {
+            let words = words!("What differs in message {} from message {}:", after, before);
+            page.note(Style::Dim, words);
+            diff::put_all(&mut page, &was, &is);
+        }
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    /// The message of this number, without its id.
+    fn message(&self, number: u64) -> Result<Value, Error> {
+        let log = self.wire_log()?;
+        let kept = log.lock();
+        let Some(entry) = kept.get(number) else {
+            let error = Error::usage(words!("there is no message {}", number));
+            return Err(error.hint(LISTED));
+        };
+        let no_json = |_| Error::usage(words!("message {} is no JSON", number)).hint(LISTED);
+        let mut message: Value = serde_json::from_slice(entry.message()).map_err(no_json)?;
+        if let Some(members) = message.as_object_mut() {
+            members.remove("id");
+        }
+        Ok(message)
+    }
+
+    /// The messages that travelled.
+    pub(super) fn wire_log(&self) -> Result<&WireLog, Error> {
+        let unkept = || Error::usage("the messages of this session are not kept");
+        self.session.wire.as_ref().ok_or_else(unkept)
+    }
+}
+
+/// The name of the one field in which a request is edited.
+const FIELD: &str = "request";
+
+impl Repl<'_> {
+    /// Lets the person edit a request that was sent, sends it again on a connection of its own, and
+    /// shows what came back.
+    pub(super) async fn resend(&mut self, number: u64) -> Result<(), Error> {
+        let Some(request) = self.request(number)? else {
+            let words = words!("message {} is no request of ours", number);
+            return Err(Error::usage(words).hint(LISTED));
+        };
+        let unsent = self.known.unsent.get(&number).cloned();
+        let request = unsent.unwrap_or(request);
+        let Some(edited) = self.edit(request).await else {
+            self.tell("Not sent.");
+            return Ok(());
+        };
+        // Until it is answered, it is there again.
+        self.known.unsent.insert(number, edited.clone());
+        if self.send_beside(edited, Message::Request).await? {
+            self.known.unsent.remove(&number);
+        }
+        Ok(())
+    }
+
+    /// The text of the request of this number, indented and otherwise as it was sent.
+    fn request(&self, number: u64) -> Result<Option<String>, Error> {
+        let log = self.wire_log()?;
+        let kept = log.lock();
+        let entry = kept.get(number).filter(|entry| entry.is_sent());
+        let text = entry.and_then(|entry| str::from_utf8(entry.message()).ok());
+        let is_request = |text: &&str| {
+            Members::read(text).is_ok_and(|members| members.has("id") && members.has("method"))
+        };
+        Ok(text.filter(is_request).map(indented))
+    }
+
+    /// Has the person edit a request until it is an object of JSON; none if they cancel.
+    async fn edit(&mut self, mut text: String) -> Option<String> {
+        loop {
+            let mut field = Field::new(FIELD, TextField::default());
+            field.description = Some("A request as JSON. Ctrl-G opens your editor.".to_owned());
+            field.required = true;
+            let question = Question {
+                call: None,
+                key: None,
+                ask: Ask::Arguments {
+                    about: None,
+                    schema: FormSchema::new([field]),
+                    preset: Map::from_iter([(FIELD.to_owned(), json!(text))]),
+                    suggests: false,
+                },
+            };
+            match self.session.host.fill(question, &()).await? {
+                Reply::Form(mut form) => match form.remove(FIELD) {
+                    Some(Value::String(edited)) => text = edited,
+                    _ => return None,
+                },
+                _ => return None,
+            }
+            match Members::read(&text) {
+                Ok(_) => return Some(text),
+                Err(error) => {
+                    let words = words!("that is no object of JSON: {}", given(error));
+                    let page = self.session.host.page();
+                    page.item("× ", Style::Warning, words);
+                }
+            }
+        }
+    }
+}
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the whole exchange may take.
+const WHOLE: Duration = Duration::from_secs(2 * 60);
+
+/// The kind of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    /// A response.
+    Request,
+    /// Nothing.
+    Notification,
+}
+
+impl Message {
+    /// The kind of a message with this method.
+    fn of(method: &str) -> Self {
+        match method.starts_with("notifications/") {
+            true => Self::Notification,
+            false => Self::Request,
+        }
+    }
+}
+
+impl Repl<'_> {
+    /// Sends a message with this method and these parameters, and shows what came back.
+    pub(super) async fn send(&mut self, method: &str, params: Option<&str>) -> Result<(), Error> {
+        let kind = Message::of(method);
+        let revision = self.session.client.revision();
+        let params = match (revision.era(), kind, params) {
+            (Era::Modern, Message::Request, params) => {
+                let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
+                let meta = meta(revision.as_str(), &capabilities);
+                with_meta(params.unwrap_or("{}"), &meta).map(Some)
+            }
+            (_, _, Some(params)) => Members::read(params).map(|_| Some(params.to_owned())),
+            (_, _, None) => Ok(None),
+        };
+        let params = params.map_err(|error| {
+            let words = words!("the parameters are no object of JSON: {}", given(error));
+            Error::usage(words).hint("Write them as in /send METHOD {\"name\": \"value\"}.")
+        })?;
+        self.send_beside(message(method, params.as_deref()), kind)
+            .await?;
+        Ok(())
+    }
+
+    /// Measures how long the server takes to answer a ping.
+    pub(super) async fn ping(&mut self) -> Result<(), Error> {
+        let revision = self.session.client.revision();
+        if revision.era() == Era::Modern {
+            let error = Error::usage(words!("{} has no ping", given(revision)));
+            return Err(error.hint("/send server/discover asks the server for an answer."));
+        }
+        let began = Instant::now();
+        let Session { client, host, .. } = &mut *self.session;
+        attend(host, client.ping()).await?;
+        let took = began.elapsed();
+        let name = given(&self.session.host.desk().asker().name).short();
+        self.tell(words!(
+            "{} answered a ping after {} s.",
+            name,
+            given(format!("{:.3}", took.as_secs_f64()))
+        ));
+        Ok(())
+    }
+
+    /// Sends a message on a connection of its own, and shows what came back. Returns whether it was answered.
+    pub(super) async fn send_beside(
+        &mut self,
+        message: String,
+        kind: Message,
+    ) -> Result<bool, Error> {
+        let has_state = Members::read(&message).is_ok_and(|members| members.has_state());
+        let seen = self.exchange(message, kind).await?;
+        let mut page = out::stdout_page();
+        let beside = match self.one_of_several() {
+            Some(name) => words!("Sent to {} on a connection of its own", name),
+            None => "Sent on a connection of its own".into(),
+        };
+        // Over HTTP a notification may be refused with a message.
+        let has_come = seen.reply.answer.is_some() || seen.reply.is_gone();
+        let is_shown = kind == Message::Request || has_come;
+        let then = match (is_shown, self.session.client.revision().era()) {
+            (false, _) => ". A notification has no response.",
+            (true, Era::Modern) => ". What came back:",
+            (true, Era::Legacy) => ", where questions are declined. What came back:",
+        };
+        page.note(Style::Dim, words!("{}{}", beside, then));
+        if let Some(status) = seen.reply.status {
+            page.say(Style::Plain, words!("HTTP status {}", status));
+        }
+        self.session.host.print(page.take().trimmed())?;
+        if is_shown {
+            let mut shown = Shown::new(came(&seen.reply), None, None);
+            self.show_result(&mut shown)?;
+            self.known.shown = Some(shown);
+        }
+        let answer = seen.reply.answer.as_ref();
+        if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
+            self.session.host.page().say(Style::Dim, OTHER_PROCESS);
+        }
+        Ok(answer.is_some())
+    }
+
+    /// Sends a message, a request with an id of its own, and over HTTP with the headers that belong to it.
+    async fn exchange(&mut self, message: String, kind: Message) -> Result<Exchange, Error> {
+        let bounds = self
+            .session
+            .beside(ProbeArgs::default().bounds(PATIENCE, WHOLE));
+        let way = self.session.way(&bounds)?;
+        let revision = self.session.client.revision();
+        let opened = way.open(&bounds, revision);
+        let mut probe = opened.map_err(|error| {
+            Error::new(Kind::Connection, "the server cannot be started:").quoting(error.to_string())
+        })?;
+        let exchanging = async {
+            let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
+            probe.set_capabilities(capabilities);
+            let opens = Members::read(&message).is_ok_and(|members| members.opens());
+            if revision.era() == Era::Legacy && !opens {
+                greet(&mut probe).await;
+                probe.initialized().await;
+            }
+            let id = probe.request("ping", json!({}))["id"].clone();
+            let sent = match kind {
+                Message::Request => {
+                    let request = with_id(&message, &id).unwrap_or(message);
+                    Sent::bytes(request.into_bytes(), Wait::For(id))
+                }
+                Message::Notification => Sent::bytes(message.into_bytes(), Wait::Nothing),
+            };
+            let seen = probe.send(sent).await;
+            probe.close().await;
+            seen
+        };
+        Ok(self.session.host.attend(exchanging).await?)
+    }
+}
+
+/// Everything that came back, indented and otherwise as it came; in the words of the exchange where no message did.
+fn came(reply: &Came) -> PeerText {
+    let messages = reply.came.iter();
+    let messages: Vec<_> = messages
+        .map(|message| text::json(&indented(message)))
+        .collect();
+    match messages.is_empty() {
+        true => reply.shown().into(),
+        false => messages.join("\n").into(),
+    }
+}
+
+/// The members of an object of JSON, each the text that it is.
+pub(super) struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    pub(super) fn read(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Whether they are those of a request with the state of a round before.
+    pub(super) fn has_state(&self) -> bool {
+        let params = self.0.get("params").map(|params| Self::read(params.get()));
+        params.is_some_and(|params| params.is_ok_and(|params| params.has("requestState")))
+    }
+
+    /// Whether they are those of the request that opens a session.
+    pub(super) fn opens(&self) -> bool {
+        let method = self.0.get("method");
+        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
+        method.is_some_and(|method| method == "initialize")
+    }
+}
+
+/// Returns a message with this method and these parameters.
+pub(super) fn message(method: &str, params: Option<&str>) -> String {
+    let method = Value::from(method);
+    match params {
+        Some(params) => format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#),
+        None => format!(r#"{{"jsonrpc":"2.0","method":{method}}}"#),
+    }
+}
+
+/// Returns a request with this id. Everything else stays as it is written: the order of members, and
+/// numbers that no type holds.
+pub(super) fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
+    let request = request.trim();
+    Ok(match Members::read(request)?.0.get("id") {
+        Some(old) => replaced(request, old, &id.to_string()),
+        None => with_member(request, "id", id)?,
+    })
+}
+
+/// Returns parameters with the members of this `_meta` that theirs lacks. Everything else stays as it is written.
+pub(super) fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
+    let params = params.trim();
+    let members = Members::read(params)?;
+    let Some(old) = members.0.get("_meta") else {
+        return with_member(params, "_meta", meta);
+    };
+    // What is no object is to be sent as that.
+    let Ok(there) = Members::read(old.get()) else {
+        return Ok(params.to_owned());
+    };
+    let mut whole = old.get().to_owned();
+    for (name, value) in meta.as_object().into_iter().flatten() {
+        if !there.has(name) {
+            whole = with_member(&whole, name, value)?;
+        }
+    }
+    Ok(replaced(params, old, &whole))
+}
+
+/// Returns an object with another member behind those that are written.
+fn with_member(object: &str, name: &str, value: &Value) -> Result<String, serde_json::Error> {
+    let name = Value::from(name);
+    let rest = object.strip_suffix('}').unwrap_or(object);
+    Ok(match Members::read(object)?.0.is_empty() {
+        true => format!("{{{name}:{value}}}"),
+        false => format!("{rest},{name}:{value}}}"),
+    })
+}
+
+/// Returns a text with another in place of a part that was read from it.
+fn replaced(text: &str, part: &RawValue, other: &str) -> String {
+    let start = part.get().as_ptr().addr();
+    let (before, rest) = text.split_at(start.saturating_sub(text.as_ptr().addr()));
+    let after = rest.get(part.get().len()..).unwrap_or_default();
+    format!("{before}{other}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use askback_host::wire::indented;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_parameters_the_meta_alone_changes() {
+        #[track_caller]
+        fn check(params: &str, expected: &str) {
+            let meta = json!({"a": 1, "b": {}});
+            let params = with_meta(params, &meta).expect("it is an object of JSON");
+            assert_eq!(params, expected);
+        }
+        check("{}", r#"{"_meta":{"a":1,"b":{}}}"#);
+        check(
+            r#" { "z": 1e400, "c": [1.50] } "#,
+            r#"{ "z": 1e400, "c": [1.50] ,"_meta":{"a":1,"b":{}}}"#,
+        );
+        check(
+            r#"{"_meta":{"b":7},"z":1e400}"#,
+            r#"{"_meta":{"b":7,"a":1},"z":1e400}"#,
+        );
+        check(r#"{"_meta":{}}"#, r#"{"_meta":{"a":1,"b":{}}}"#);
+        check(r#"{"_meta":null}"#, r#"{"_meta":null}"#);
+    }
+
+    #[test]
+    fn of_a_request_the_id_alone_changes() {
+        #[track_caller]
+        fn check(request: &str, expected: &str) {
+            let sent = with_id(request, &json!(7)).expect("it is an object of JSON");
+            assert_eq!(sent, expected);
+        }
+        check(r#"{"id":3,"method":"a"}"#, r#"{"id":7,"method":"a"}"#);
+        check(
+            r#"{"method":"a","id":"long","jsonrpc":"2.0"}"#,
+            r#"{"method":"a","id":7,"jsonrpc":"2.0"}"#,
+        );
+        check(
+            r#"{"params":{"id":3},"id":3}"#,
+            r#"{"params":{"id":3},"id":7}"#,
+        );
+        // One that was taken out.
+        check(r#"{"params":{"id":3}}"#, r#"{"params":{"id":3},"id":7}"#);
+        check("{}", r#"{"id":7}"#);
+        // What a number or an object of a program would lose.
+        for written in [
+            "123456789012345678901234567890",
+            "0.10000000000000000001",
+            "1e400",
+            "1.50",
+            r#"{"z":1,"a":2,"z":3}"#,
+            r#""\u0041 \\\" \t  é""#,
+        ] {
+            let line = |id: &str| format!(r#"{{"z":{written},"id":{id},"a":[{written}]}}"#);
+            check(&line("3"), &line("7"));
+            // What is shown of it is the same.
+            check(&indented(&line("3")), &indented(&line("7")));
+        }
+    }
+}

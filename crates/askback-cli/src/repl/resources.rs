@@ -1,0 +1,255 @@
+//! Resources that are read, and those whose changes are shown. The URI of one may hold a secret, in the place of a variable
+//! of its template.
+
+use std::{collections::BTreeMap, future::poll_fn, task::Poll};
+
+use askback::client::{ClientError, Subscription};
+use askback_core::{protocol::SubscriptionFilter, uri_template::UriTemplate};
+use askback_host::{model::Presence, page::Style};
+
+use super::{Repl, attend, calls::Call};
+use crate::{
+    error::{Error, Kind},
+    missing, secret,
+    session::{Session, failed},
+};
+
+/// A resource that is read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Resource {
+    /// Its URI.
+    pub(super) uri: String,
+    /// The variables in the URI that seem to be secrets.
+    pub(super) secrets: BTreeMap<String, String>,
+    /// The template of the URI, where there are any.
+    template: Option<String>,
+}
+
+impl Resource {
+    /// One whose URI holds no secret.
+    pub(super) fn plain(uri: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The one with these values in the place of the variables of its template.
+    fn filled(template: &str, uri: String, mut values: BTreeMap<String, String>) -> Self {
+        values.retain(|name, value| secret::is_name(name) || secret::is_in(value, secret::is_name));
+        Self {
+            uri,
+            template: (!values.is_empty()).then(|| template.to_owned()),
+            secrets: values,
+        }
+    }
+
+    /// One whose URI was written by the person, of a server with these templates.
+    fn written<'a>(uri: String, mut templates: impl Iterator<Item = &'a str>) -> Self {
+        let resource = templates.find_map(|template| {
+            let values = UriTemplate::parse(template)?.matches(&uri)?;
+            let resource = Self::filled(template, uri.clone(), values);
+            resource.template.is_some().then_some(resource)
+        });
+        resource.unwrap_or_else(|| Self::plain(uri))
+    }
+
+    /// Its URI, or the template where that holds a secret.
+    pub(super) fn shown(&self) -> &str {
+        self.template.as_deref().unwrap_or(&self.uri)
+    }
+}
+
+impl Repl<'_> {
+    /// Reads a resource; the variables of a template are asked for.
+    pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
+        let Some(resource) = self.resource(&written).await? else {
+            return Ok(());
+        };
+        let is_filled = resource.uri != written;
+        self.keep_typed(is_filled || resource.secrets.is_empty());
+        let call = Call::Read(resource);
+        if is_filled {
+            self.write(&call, "/call");
+        }
+        self.make(call, false).await
+    }
+
+    /// The resource of a URI, or of a template that the person fills in; none if they cancel.
+    pub(super) async fn resource(&mut self, written: &str) -> Result<Option<Resource>, Error> {
+        let Session { client, host, .. } = &mut *self.session;
+        let Some((uri, values)) = missing::for_uri(client, host, written).await else {
+            return Ok(None);
+        };
+        if uri != written {
+            return Ok(Some(Resource::filled(written, uri, values)));
+        }
+        Ok(Some(self.written(uri).await?))
+    }
+
+    /// Whether a URI that the person wrote holds a secret.
+    pub(super) async fn has_secret(&mut self, uri: &str) -> Result<bool, Error> {
+        let resource = self.written(uri.to_owned()).await?;
+        Ok(!resource.secrets.is_empty())
+    }
+
+    /// The resource of a URI that the person wrote.
+    async fn written(&mut self, uri: String) -> Result<Resource, Error> {
+        let Session { client, host, .. } = &mut *self.session;
+        let is_kept = host.is_person() || self.recorder.is_some();
+        let templates = match host.server().catalog() {
+            Some(lists) => lists.templates.clone(),
+            None if is_kept && client.capabilities().resources.is_some() => {
+                // Without them there is only less that is known to be a secret.
+                host.attend(client.resource_templates())
+                    .await?
+                    .unwrap_or_default()
+                    .items
+            }
+            None => Vec::new(),
+        };
+        let templates = templates.iter().map(|one| one.uri_template.as_str());
+        Ok(Resource::written(uri, templates))
+    }
+}
+
+/// The end of a subscription.
+pub(super) struct Silent {
+    /// The resource; without one, the lists.
+    uri: Option<String>,
+    /// Why it ended, where that was not the server's wish.
+    ended: Result<(), ClientError>,
+}
+
+/// Waits until one of these subscriptions has ended. It is not to be waited for again.
+pub(super) async fn silent(
+    changes: &mut Option<Subscription>,
+    watched: &mut BTreeMap<String, Subscription>,
+) -> Silent {
+    async fn ended(uri: Option<&String>, subscription: &mut Subscription) -> Silent {
+        let ended = subscription.ended().await;
+        let uri = uri.cloned();
+        Silent { uri, ended }
+    }
+    let lists = changes.iter_mut().map(|lists| (None, lists));
+    let resources = watched.iter_mut().map(|(uri, it)| (Some(uri), it));
+    let all = lists.chain(resources);
+    let mut all: Vec<_> = all.map(|(uri, it)| Box::pin(ended(uri, it))).collect();
+    poll_fn(|context| {
+        let mut ended = all.iter_mut().map(|ended| ended.as_mut().poll(context));
+        ended.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    })
+    .await
+}
+
+impl Repl<'_> {
+    /// Has the server tell of changes of a resource.
+    pub(super) async fn subscribe(&mut self, uri: String) -> Result<(), Error> {
+        let can = self.session.client.capabilities().resources;
+        if can.and_then(|resources| resources.subscribe) != Some(true) {
+            return Err(Error::usage(
+                "the server does not tell of changes of resources",
+            ));
+        }
+        let has_secret = self.has_secret(&uri).await?;
+        self.keep_typed(!has_secret);
+        let Session { client, host, .. } = &mut *self.session;
+        let filter = SubscriptionFilter {
+            resource_subscriptions: Some(vec![uri.clone()]),
+            ..SubscriptionFilter::default()
+        };
+        let subscription = attend(host, client.listen(filter)).await?;
+        host.page().quote_line("Changes are told of ", &uri);
+        self.known.watched.insert(uri, subscription);
+        Ok(())
+    }
+
+    /// Has the server no longer tell of changes of a resource, or of any.
+    pub(super) async fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
+        match uri {
+            None => self.known.watched.clear(),
+            Some(uri) if self.known.watched.remove(uri).is_some() => {
+                let has_secret = self.has_secret(uri).await?;
+                self.keep_typed(!has_secret);
+            }
+            Some(uri) => {
+                let error = Error::usage("there is no subscription to this resource:");
+                return Err(error.quoting(uri));
+            }
+        }
+        let page = self.session.host.page();
+        page.say(
+            Style::Plain,
+            match uri {
+                Some(_) => "Its changes are told of no more.",
+                None => "Changes of resources are told of no more.",
+            },
+        );
+        Ok(())
+    }
+
+    /// Says that the server tells of changes no more. Where it is gone, that is told already.
+    pub(super) fn fell_silent(&mut self, silent: Silent) {
+        match &silent.uri {
+            Some(uri) => drop(self.known.watched.remove(uri)),
+            None => self.known.changes = None,
+        }
+        if self.session.host.server().presence() == Presence::Down {
+            return;
+        }
+        let error = match silent.ended {
+            Ok(()) => Error::new(Kind::Connection, "the server ended a subscription"),
+            Err(error) => failed(error),
+        };
+        let page = self.session.host.page();
+        error.put_below(page);
+        match silent.uri {
+            Some(uri) => {
+                page.quote_line("Changes are told of no more of ", uri);
+                page.note(Style::Dim, "/subscribe asks for them again.");
+            }
+            None => {
+                let words = "Changes of its lists are told of no more; /restart connects again.";
+                page.note(Style::Dim, words);
+            }
+        }
+    }
+
+    /// Subscribes again, for the server was started again.
+    pub(super) async fn subscribe_again(&mut self) -> Result<(), Error> {
+        for uri in std::mem::take(&mut self.known.watched).into_keys() {
+            self.subscribe(uri).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_a_uri_is_found_by_its_variable() {
+        #[track_caller]
+        fn check(uri: &str, shown: &str, secrets: &[(&str, &str)]) {
+            let templates = [
+                "a://{user}/{password}",
+                "a://{+path}",
+                "no {template",
+                "b://{key}",
+            ];
+            let resource = Resource::written(uri.to_owned(), templates.into_iter());
+            assert_eq!(resource.uri, uri);
+            assert_eq!(resource.shown(), shown);
+            let found = resource.secrets.iter();
+            let found: Vec<_> = found.map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(found, secrets);
+        }
+        let hush = [("password", "hu sh")];
+        check("a://ada/hu%20sh", "a://{user}/{password}", &hush);
+        check("a://ada/x/y", "a://ada/x/y", &[]);
+        check("a://ghp_x", "a://{+path}", &[("path", "ghp_x")]);
+        check("b://x", "b://x", &[]);
+        check("c://x", "c://x", &[]);
+    }
+}
