@@ -130,7 +130,7 @@ impl Repl<'_> {
         let filled =
             missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
         let Some(arguments) = filled else {
-            self.session.host.page().say(Style::Plain, "Not called.");
+            self.page().say(Style::Plain, "Not called.");
             return Ok(None);
         };
         let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
@@ -270,7 +270,7 @@ impl Repl<'_> {
         };
         if received.failed {
             self.tool_error = true;
-            let page = self.session.host.page();
+            let page = self.page();
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
@@ -282,7 +282,7 @@ impl Repl<'_> {
             let files = content::files(&result.json);
             if !files.is_empty() {
                 let words = "/save FILE writes it to a file.";
-                self.session.host.page().note(Style::Dim, words);
+                self.page().note(Style::Dim, words);
             }
         }
         match before {
@@ -309,8 +309,7 @@ impl Repl<'_> {
             return Err(Error::usage("there was no call that could be made again"));
         };
         let (call, had_secrets) = (last.call.clone(), last.had_secrets);
-        let page = self.session.host.page();
-        page.quote_line("Again: ", call.name());
+        self.page().quote_line("Again: ", call.name());
         let Session { client, host, .. } = &mut *self.session;
         let call = match call {
             Call::Tool(before, given) if had_secrets => {
@@ -535,10 +534,6 @@ impl Repl<'_> {
 
 /// The arguments that the words behind a prompt give; those without the name of one are given to
 /// the arguments in their order. Where one is given by its name, `name=value` names one, whether the prompt has it or not.
-///
-/// # Errors
-///
-/// A usage error for what a person wrote twice, and for a word too many.
 fn named(
     words: &[String],
     arguments: &[PromptArgument],

@@ -59,49 +59,39 @@ impl Repl<'_> {
     /// The lines that can be typed for what a server has.
     fn offers(&self, server: &str, lists: &Catalog) -> Vec<Offer> {
         let addresses = self.addresses();
-        let address = |name: &str| addresses.write(server, name);
-        let about = |title: Option<&String>, description: Option<&String>| {
-            let about = title.or(description).map(String::as_str);
-            About::Peer(about.unwrap_or_default().into())
+        let offer = |write: fn(&str) -> Option<String>, name: &str, about: [Option<&String>; 2]| {
+            let about = about.into_iter().flatten().next().map(String::as_str);
+            Some(Offer {
+                line: write(&addresses.write(server, name)?)?,
+                about: About::Peer(about.unwrap_or_default().into()),
+                ..Offer::default()
+            })
         };
         let tools = lists.tools.iter().filter_map(|tool| {
+            let about = [tool.title.as_ref(), tool.description.as_ref()];
             Some(Offer {
-                line: line::tool(&address(&tool.name)?)?,
                 goes_on: true,
                 arguments: arguments(tool),
                 hints: plain::catalog::hints(tool),
-                about: about(tool.title.as_ref(), tool.description.as_ref()),
-                last: None,
+                ..offer(line::tool, &tool.name, about)?
             })
         });
         let prompts = lists.prompts.iter().filter_map(|prompt| {
+            let about = [prompt.title.as_ref(), prompt.description.as_ref()];
             let arguments = prompt.arguments.iter().flatten();
             Some(Offer {
-                line: line::prompt(&address(&prompt.name)?)?,
                 goes_on: true,
-                arguments: names(
-                    arguments
-                        .map(|argument| (argument.name.as_str(), argument.required == Some(true))),
-                ),
-                about: about(prompt.title.as_ref(), prompt.description.as_ref()),
-                ..Offer::default()
+                arguments: names(arguments.map(|it| (it.name.as_str(), it.required == Some(true)))),
+                ..offer(line::prompt, &prompt.name, about)?
             })
         });
         let resources = lists.resources.iter().filter_map(|resource| {
-            let title = resource.title.as_ref().or(Some(&resource.name));
-            Some(Offer {
-                line: line::resource(&address(&resource.uri)?)?,
-                about: about(title, resource.description.as_ref()),
-                ..Offer::default()
-            })
+            let about = [resource.title.as_ref(), Some(&resource.name)];
+            offer(line::resource, &resource.uri, about)
         });
         let templates = lists.templates.iter().filter_map(|template| {
-            let title = template.title.as_ref().or(Some(&template.name));
-            Some(Offer {
-                line: line::resource(&address(&template.uri_template)?)?,
-                about: about(title, template.description.as_ref()),
-                ..Offer::default()
-            })
+            let about = [template.title.as_ref(), Some(&template.name)];
+            offer(line::resource, &template.uri_template, about)
         });
         let all = tools.chain(prompts).chain(resources).chain(templates);
         all.collect()
@@ -169,10 +159,6 @@ impl Repl<'_> {
 
     /// Puts on the page what all servers have of what is wanted, the one that the person talks to
     /// first. Of the others each is named, and so is what is written before its names.
-    ///
-    /// # Errors
-    ///
-    /// If the server that the person talks to does not list it. One of the others is told of.
     pub(super) async fn list_all(&mut self, wanted: Wanted) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
@@ -200,10 +186,6 @@ impl Repl<'_> {
 
     /// Puts on the page the lines that can be typed for what has a text in its name or in the words
     /// on it, of all servers.
-    ///
-    /// # Errors
-    ///
-    /// If the server that the person talks to does not list what it has.
     pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
         let others = self.ask_others(Wanted::All);
         let Session { client, host, .. } = &mut *self.session;
@@ -278,7 +260,7 @@ impl Repl<'_> {
 
     fn tell_failed(&mut self, server: &str, error: ClientError) {
         let name = given(server).short();
-        of_server(name, &failed(error)).put_below(self.session.host.page());
+        of_server(name, &failed(error)).put_below(self.page());
     }
 
     /// Says which servers are not in a list.
@@ -295,7 +277,7 @@ impl Repl<'_> {
                 "Not asked, as they are not there: {}. /servers says why.",
                 given(names).short()
             );
-            self.session.host.page().note(Style::Dim, words);
+            self.page().note(Style::Dim, words);
         }
     }
 
@@ -307,13 +289,13 @@ impl Repl<'_> {
                 *name = address;
             }
         };
-        lists.tools.iter_mut().for_each(|tool| name(&mut tool.name));
-        let prompts = lists.prompts.iter_mut();
-        prompts.for_each(|prompt| name(&mut prompt.name));
-        let resources = lists.resources.iter_mut();
-        resources.for_each(|resource| name(&mut resource.uri));
-        let templates = lists.templates.iter_mut();
-        templates.for_each(|template| name(&mut template.uri_template));
+        lists.tools.iter_mut().for_each(|it| name(&mut it.name));
+        lists.prompts.iter_mut().for_each(|it| name(&mut it.name));
+        lists.resources.iter_mut().for_each(|it| name(&mut it.uri));
+        lists
+            .templates
+            .iter_mut()
+            .for_each(|it| name(&mut it.uri_template));
         lists
     }
 
@@ -403,10 +385,6 @@ pub(super) enum Wanted {
 const NAMES: usize = 20;
 
 /// Lists what a server has of what is wanted; the other lists are empty.
-///
-/// # Errors
-///
-/// As all calls: see [`ClientError`].
 pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
     let mut catalog = Catalog::default();
     if matches!(wanted, Wanted::All | Wanted::Tools) {
@@ -428,41 +406,42 @@ pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, Cli
 
 /// Puts on the page what is new, gone or another since.
 pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
-    let mut same = true;
-    let mut kind = |noun: &'static str, before: Vec<(&str, Value)>, now: Vec<(&str, Value)>| {
-        same &= !changed(page, noun, &before, &now);
-    };
-    kind(
-        "tool",
-        named(&before.tools, |tool| &tool.name),
-        named(&now.tools, |tool| &tool.name),
-    );
-    kind(
-        "prompt",
-        named(&before.prompts, |prompt| &prompt.name),
-        named(&now.prompts, |prompt| &prompt.name),
-    );
-    kind(
-        "resource",
-        named(&before.resources, |resource| &resource.uri),
-        named(&now.resources, |resource| &resource.uri),
-    );
-    kind(
-        "template",
-        named(&before.templates, |template| &template.uri_template),
-        named(&now.templates, |template| &template.uri_template),
-    );
-    if same {
+    fn kind<T: Serialize>(
+        page: &mut Page,
+        noun: &'static str,
+        lists: [&[T]; 2],
+        name: impl Fn(&T) -> &str,
+    ) -> bool {
+        let [before, now] = lists.map(|all| {
+            // Writing fails only for maps whose keys are no text.
+            let value = |one| serde_json::to_value(one).unwrap_or_default();
+            all.iter()
+                .map(|one| (name(one), value(one)))
+                .collect::<Vec<_>>()
+        });
+        changed(page, noun, &before, &now)
+    }
+    let have_changed = [
+        kind(page, "tool", [&before.tools, &now.tools], |it| &it.name),
+        kind(page, "prompt", [&before.prompts, &now.prompts], |it| {
+            &it.name
+        }),
+        kind(
+            page,
+            "resource",
+            [&before.resources, &now.resources],
+            |it| &it.uri,
+        ),
+        kind(
+            page,
+            "template",
+            [&before.templates, &now.templates],
+            |it| &it.uri_template,
+        ),
+    ];
+    if have_changed == [false; 4] {
         page.note(Style::Dim, "It has the same as before.");
     }
-}
-
-fn named<T: Serialize>(all: &[T], name: impl Fn(&T) -> &str) -> Vec<(&str, Value)> {
-    let named = all.iter().map(|one| {
-        // Writing fails only for maps whose keys are no text.
-        (name(one), serde_json::to_value(one).unwrap_or_default())
-    });
-    named.collect()
 }
 
 /// Puts on the page what changed of one kind. Returns whether anything did.

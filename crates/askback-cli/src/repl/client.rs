@@ -26,10 +26,6 @@ use crate::{error::Error, role::Role};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Changes the choice: to these folders, or by an action.
-///
-/// # Errors
-///
-/// Says which folder is none, or is not shared.
 fn choose(
     folders: &mut Folders,
     set: &[String],
@@ -98,7 +94,7 @@ impl Repl<'_> {
     /// Tells the server that its list of folders is another one, for some are gone or there again.
     pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
         self.session.client.roots_changed();
-        let page = self.session.host.page();
+        let page = self.page();
         for (root, is_there) in changed {
             let shown = folder::shown(&root.uri);
             page.note(
@@ -134,7 +130,7 @@ impl Repl<'_> {
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-        let page = self.session.host.page();
+        let page = self.page();
         match shared.as_deref() {
             None => page.say(
                 Style::Plain,
@@ -169,21 +165,21 @@ impl Repl<'_> {
     pub(super) fn tell_role(&mut self) {
         self.tell_played();
         let answered = self.session.host.desk().stance().words();
-        let page = self.session.host.page();
+        let page = self.page();
         match answered {
             Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
             None => page.note(Style::Plain, "You are asked."),
         }
         self.tell_undeclared();
         let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
-        self.session.host.page().note(Style::Dim, words);
+        self.page().note(Style::Dim, words);
     }
 
     /// Says which client is played, in which revision, and what a server can ask it for.
     fn tell_played(&mut self) {
         let role = self.session.role();
         let revision = self.session.client.revision();
-        let page = self.session.host.page();
+        let page = self.page();
         let Some(played) = role.played() else {
             page.note(Style::Plain, "No other client is played.");
             return;
@@ -207,7 +203,7 @@ impl Repl<'_> {
             true => words!("No question comes: {}.", undeclared),
             false => words!("Some questions do not come: {}.", undeclared),
         };
-        self.session.host.page().note(Style::Plain, words);
+        self.page().note(Style::Plain, words);
     }
 
     /// Has every question answered so from now on, or connects again as another client.
@@ -247,7 +243,7 @@ impl Repl<'_> {
             }
         };
         self.session.host.answer_as(stance);
-        self.session.host.page().note(Style::Plain, told);
+        self.page().note(Style::Plain, told);
         if stance != Stance::Person {
             self.tell_undeclared();
         }
@@ -255,7 +251,7 @@ impl Repl<'_> {
             if self.recorder.is_some() {
                 self.tell_played();
                 let words = "A recording has one client, so that one stays.";
-                self.session.host.page().note(Style::Dim, words);
+                self.page().note(Style::Dim, words);
                 return Ok(());
             }
             self.session.play(Role::default())?;

@@ -306,10 +306,6 @@ impl Command {
 }
 
 /// Reads a line; none if it is empty.
-///
-/// # Errors
-///
-/// A usage error that says how the command is written.
 pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
     let words = line::words(line);
     let Some((first, rest)) = words.split_first() else {

@@ -27,10 +27,6 @@ impl History {
     }
 
     /// The lines that are kept, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file, among them that others can read it.
     pub(super) fn read(&self) -> io::Result<Vec<String>> {
         let Some(path) = &self.0 else {
             return Ok(Vec::new());
@@ -41,10 +37,6 @@ impl History {
     }
 
     /// Keeps a line, unless it seems to hold a secret.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file.
     pub(super) fn keep(&self, line: &str) -> io::Result<()> {
         let Some(path) = &self.0 else {
             return Ok(());

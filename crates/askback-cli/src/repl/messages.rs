@@ -178,8 +178,7 @@ impl Repl<'_> {
                 Ok(_) => return Some(text),
                 Err(error) => {
                     let words = words!("that is no object of JSON: {}", given(error));
-                    let page = self.session.host.page();
-                    page.item("× ", Style::Warning, words);
+                    self.page().item("× ", Style::Warning, words);
                 }
             }
         }
@@ -245,7 +244,7 @@ impl Repl<'_> {
         let Session { client, host, .. } = &mut *self.session;
         attend(host, client.ping()).await?;
         let took = began.elapsed();
-        let name = given(&self.session.host.desk().asker().name).short();
+        let name = self.name();
         self.tell(words!(
             "{} answered a ping after {} s.",
             name,
@@ -287,7 +286,7 @@ impl Repl<'_> {
         }
         let answer = seen.reply.answer.as_ref();
         if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
-            self.session.host.page().say(Style::Dim, OTHER_PROCESS);
+            self.page().say(Style::Dim, OTHER_PROCESS);
         }
         Ok(answer.is_some())
     }

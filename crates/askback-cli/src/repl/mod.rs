@@ -27,10 +27,10 @@ use askback_core::{
 use askback_host::{
     host::{Host, Input},
     model::{Permission, Presence},
-    page::{Style, out},
+    page::{Page, Style, out},
     relay::ServerId,
     remarks,
-    text::{PeerText, Words, given},
+    text::{Given, PeerText, Words, given},
     words,
 };
 use tokio::task::{JoinError, JoinSet};
@@ -183,7 +183,7 @@ impl<'a> Repl<'a> {
         let mut leaves_tasks = false;
         self.meet().await?;
         loop {
-            self.session.host.page().blank();
+            self.page().blank();
             let command = match self.next_line().await {
                 Ok(Input::Line(line)) => {
                     leaving = None;
@@ -203,7 +203,7 @@ impl<'a> Repl<'a> {
                 Ok(Input::Interrupt) if self.session.host.is_person() && !self.leaves(leaving) => {
                     leaving = Some(self.session.host.answering());
                     let words = "Ctrl-C again leaves; so do Ctrl-D and /quit.";
-                    self.session.host.page().say(Style::Dim, words);
+                    self.page().say(Style::Dim, words);
                     continue;
                 }
                 Ok(Input::End | Input::Interrupt) => Command::Quit,
@@ -243,7 +243,7 @@ impl<'a> Repl<'a> {
                 self.offer();
             }
             self.describe();
-            let prompt = given(&self.session.host.desk().asker().name).short().into();
+            let prompt = self.name().into();
             let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
@@ -390,7 +390,7 @@ impl<'a> Repl<'a> {
 
     /// Shows the commands, or one of them and the words behind it.
     fn help(&mut self, name: Option<&str>) -> Result<(), Error> {
-        let page = self.session.host.page();
+        let page = self.page();
         let Some(name) = name.map(|name| name.trim_start_matches('/')) else {
             for (command, does) in HELP.iter() {
                 page.entry(command.as_str(), COMMAND, does.as_str());
@@ -425,9 +425,22 @@ impl<'a> Repl<'a> {
         self.addresses().write(server, name)
     }
 
+    fn page(&mut self) -> &mut Page {
+        self.session.host.page()
+    }
+
+    /// The name of the current server.
+    fn name(&self) -> Given {
+        self.name_of(self.session.server())
+    }
+
+    fn name_of(&self, server: ServerId) -> Given {
+        given(&self.session.host.asker(server).name).short()
+    }
+
     /// Puts a line of ours on the page.
     pub fn tell(&mut self, words: impl Into<Words>) {
-        let page = self.session.host.page();
+        let page = self.page();
         page.blank();
         page.say(Style::Plain, words);
     }
@@ -454,7 +467,7 @@ impl<'a> Repl<'a> {
             Err(error) if self.session.host.is_person() => error,
             ran => return ran,
         };
-        error.put_below(self.session.host.page());
+        error.put_below(self.page());
         Ok(())
     }
 }

@@ -177,8 +177,7 @@ impl Repl<'_> {
                 return Err(error.quoting(uri));
             }
         }
-        let page = self.session.host.page();
-        page.say(
+        self.page().say(
             Style::Plain,
             match uri {
                 Some(_) => "Its changes are told of no more.",
@@ -201,7 +200,7 @@ impl Repl<'_> {
             Ok(()) => Error::new(Kind::Connection, "the server ended a subscription"),
             Err(error) => failed(error),
         };
-        let page = self.session.host.page();
+        let page = self.page();
         error.put_below(page);
         match silent.uri {
             Some(uri) => {

@@ -111,8 +111,8 @@ impl Repl<'_> {
                 _ => self.session.host.print(seen)?,
             }
             if more > 0 {
-                let page = self.session.host.page();
-                page.note(Style::Dim, words!("{} more rows; /more shows them", more));
+                self.page()
+                    .note(Style::Dim, words!("{} more rows; /more shows them", more));
             }
         }
         self.known.shown = Some(shown);
@@ -161,7 +161,7 @@ impl Repl<'_> {
         new.and_then(|mut file| file.write_all(&bytes))
             .map_err(|error| private_file::unwritten(path, &error))?;
         let words = words!("{} bytes are in {} now.", bytes.len(), given(file));
-        self.session.host.page().say(Style::Plain, words);
+        self.page().say(Style::Plain, words);
         Ok(())
     }
 

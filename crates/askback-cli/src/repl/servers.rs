@@ -141,9 +141,9 @@ impl Repl<'_> {
             self.meet().await?;
         }
         self.called = None;
-        let name = given(&self.session.host.desk().asker().name).short();
-        let page = self.session.host.page();
-        page.say(Style::Plain, words!("You talk to {}.", name));
+        let name = self.name();
+        self.page()
+            .say(Style::Plain, words!("You talk to {}.", name));
         Ok(())
     }
 
@@ -179,8 +179,7 @@ impl Repl<'_> {
             return Ok(());
         }
         self.session.connect(&mut other.connection).await?;
-        let page = self.session.host.page();
-        page.note(Style::Plain, "It is there now.");
+        self.page().note(Style::Plain, "It is there now.");
         Ok(())
     }
 
@@ -494,8 +493,8 @@ impl Repl<'_> {
     /// Starts the server again, or reaches it again, and says what is another.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
         self.end_tasks(Some(self.session.server()));
-        let name = given(&self.session.host.desk().asker().name).short();
-        let page = self.session.host.page();
+        let name = self.name();
+        let page = self.page();
         page.note(Style::Dim, words!("Starting {} again.", name));
         self.known.changes = None;
         self.known.tools = None;
@@ -529,7 +528,7 @@ impl Repl<'_> {
 
     /// Starts the server again after files have changed, and makes the last call again.
     pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
-        let page = self.session.host.page();
+        let page = self.page();
         page.blank();
         if changed.is_aside {
             let words = words!(
@@ -552,7 +551,7 @@ impl Repl<'_> {
             restarted = self.again().await;
         } else if has_called {
             let words = "The last call was made again several times by itself, so it waits for you: /again makes it.";
-            self.session.host.page().note(Style::Plain, words);
+            self.page().note(Style::Plain, words);
         }
         if let Some(files) = &mut self.files {
             files.started();
@@ -577,7 +576,7 @@ impl Repl<'_> {
         let bounds = self.session.beside(bounds);
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
-        let name = given(&self.session.host.desk().asker().name).short();
+        let name = self.name();
         self.tell(words!("Checking {} in {}…", name, given(revision)));
         let scope = Scope {
             only: Some(revision),

@@ -8,7 +8,6 @@ use askback_host::{
     page::Style,
     relay::ServerId,
     tasks::{Standing, Task},
-    text::given,
     words,
 };
 use serde_json::Map;
@@ -82,7 +81,7 @@ impl Repl<'_> {
         if is_filled {
             self.write(&call, "/begin");
         }
-        let page = self.session.host.page();
+        let page = self.page();
         page.quote_line(words!("Task {} began: ", number), &name);
         page.note(Style::Dim, "/tasks shows how it stands.");
         let begun = Begun {
@@ -146,7 +145,7 @@ impl Repl<'_> {
                 }
                 self.cancel_task(number);
                 let words = "The server is told to stop, and may have done a part of it.";
-                self.session.host.page().note(Style::Dim, words);
+                self.page().note(Style::Dim, words);
                 Ok(())
             }
             (Some(number), None) => self.show_task(number),
@@ -175,7 +174,7 @@ impl Repl<'_> {
                 "Tasks at work: {}. They are cancelled when you leave; /quit again leaves.",
                 count
             );
-            self.session.host.page().say(Style::Warning, words);
+            self.page().say(Style::Warning, words);
         }
         count > 0
     }
@@ -213,7 +212,7 @@ impl Repl<'_> {
             .map(|(number, task)| {
                 let words = match are_several {
                     true => {
-                        let server = given(&self.session.host.asker(task.server).name).short();
+                        let server = self.name_of(task.server);
                         words!("{}  {}, {} ", number, server, task.words())
                     }
                     false => words!("{}  {} ", number, task.words()),
@@ -230,7 +229,7 @@ impl Repl<'_> {
             }
         })?;
         let words = "/tasks N shows one, or its result; wait N and cancel N are the others.";
-        self.session.host.page().note(Style::Dim, words);
+        self.page().note(Style::Dim, words);
         Ok(())
     }
 
@@ -245,7 +244,7 @@ impl Repl<'_> {
             }
             Some((_, Err(error))) => Err(error),
             None => {
-                let page = self.session.host.page();
+                let page = self.page();
                 page.quote_line(words!("{} ", task.words()), &task.tool);
                 if let Some(message) = task.message.clone() {
                     page.quote_line("     ", message);
@@ -270,8 +269,8 @@ impl Repl<'_> {
                 Ok(ended) => self.ended(ended),
                 Err(stopped) if !self.session.host.is_person() => return Err(stopped.into()),
                 Err(_) => {
-                    let page = self.session.host.page();
-                    page.say(Style::Plain, words!("Task {} goes on.", number));
+                    self.page()
+                        .say(Style::Plain, words!("Task {} goes on.", number));
                     return Ok(());
                 }
             }
