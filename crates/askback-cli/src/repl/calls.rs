@@ -12,7 +12,8 @@ use askback_host::{
     content, diff,
     model::{self, Ask, How, Question},
     page::Style,
-    text::PeerText,
+    text::{PeerText, given},
+    words,
 };
 use serde_json::{Map, Value};
 
@@ -28,11 +29,8 @@ use crate::{
 /// A call that the person makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
-    /// A call of a tool, with its arguments.
     Tool(Box<Tool>, Map<String, Value>),
-    /// A request for a prompt, with its arguments.
     Prompt(String, BTreeMap<String, String>),
-    /// A request for a resource.
     Read(Resource),
 }
 
@@ -44,19 +42,15 @@ pub(super) struct LastCall {
     had_secrets: bool,
     /// Whether the server may have acted on its answers. They are not given again then.
     is_outcome_unknown: bool,
-    /// The result, if there was one.
     result: Option<KeptResult>,
 }
 
-/// The result of the last call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct KeptResult {
     json: Arc<Value>,
-    /// The revision in which it came.
     revision: Revision,
 }
 
-/// The result of a call.
 #[derive(Clone)]
 pub(super) struct Received {
     text: PeerText,
@@ -163,7 +157,6 @@ impl Repl<'_> {
         }
     }
 
-    /// Whether the server is known to have a tool of this name.
     fn has_tool(&self, name: &str) -> bool {
         let lists = self.session.host.server().catalog().into_iter();
         lists
@@ -347,7 +340,6 @@ fn is_about_unknown_tool(said: &str) -> bool {
 }
 
 impl Call {
-    /// Sends the call, and records it where that is wanted.
     async fn send(
         &self,
         session: &mut Session,
@@ -378,7 +370,6 @@ impl Call {
         }
     }
 
-    /// The call, as the host knows it.
     fn asked(&self) -> model::Call {
         match self {
             Self::Tool(tool, _) => model::Call::Tool(tool.name.clone()),
@@ -407,7 +398,6 @@ impl Call {
 }
 
 impl LastCall {
-    /// The call, as far as it is kept.
     pub(super) fn call(&self) -> &Call {
         &self.call
     }
@@ -477,7 +467,6 @@ pub(super) fn of_tool(
     })
 }
 
-/// The result of a request, which is recorded where that is wanted.
 fn received<T>(
     end: Result<client::Received<T>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
@@ -502,12 +491,17 @@ impl Repl<'_> {
     /// Gets a prompt; arguments that are not given are asked for.
     pub(super) async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
-        let prompt = lookup::prompt(&prompts, name).map_err(|error| match self.has_tool(name) {
-            true => error.hint("It is a tool: /call calls it."),
-            false => match grammar::near(name) {
-                Some(near) => error.hint(near),
+        let prompt = lookup::prompt(&prompts, name).map_err(|error| {
+            if self.has_tool(name) {
+                return error.hint("It is a tool: /call calls it.");
+            }
+            match grammar::near(name) {
+                Some(near) => {
+                    let words = words!("there is no command or prompt `{}`", given(name));
+                    Error::usage(words).hint(near)
+                }
                 None => error.hint("/help lists the commands."),
-            },
+            }
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known);

@@ -6,7 +6,7 @@ use askback::client::{Client, ClientError};
 use askback_core::{forms::FormSchema, limits::Limits, protocol::Tool};
 use askback_host::{
     diff,
-    model::{About, Catalog, Offer, Presence},
+    model::{About, Catalog, Offer},
     page::{Page, Style, out},
     plain, remarks,
     text::{PeerText, Words, given},
@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::{Repl, attend, grammar::HELP, line, servers::Other};
+use super::{Repl, attend, grammar::HELP, line};
 use crate::{
     error::Error,
     session::{Session, State, failed, of_server},
@@ -48,8 +48,7 @@ impl Repl<'_> {
     /// The lists that are known, with the server that each is of.
     fn listed(&self) -> Vec<(String, &Catalog)> {
         let talk = self.session.host.conversation();
-        let others = self.others.iter().map(|other| other.connection.server);
-        let servers = [self.session.server()].into_iter().chain(others);
+        let servers = self.servers();
         let listed = servers
             .map(|server| talk.server(server))
             .filter_map(|server| Some((server.desk().asker().name.clone(), server.catalog()?)));
@@ -231,10 +230,8 @@ impl Repl<'_> {
         wanted: Wanted,
     ) -> impl Future<Output = Vec<(String, Result<Catalog, ClientError>)>> + use<> {
         let mut asking = JoinSet::new();
-        for other in &self.others {
-            let server = other.connection.server;
-            if let Some(client) = self.there(other) {
-                let client = client.clone();
+        for server in self.servers().skip(1) {
+            if let Some(client) = self.there(server).cloned() {
                 let name = self.session.host.asker(server).name.clone();
                 asking.spawn(async move { (server, name, read(&client, wanted).await) });
             }
@@ -247,17 +244,6 @@ impl Repl<'_> {
         }
     }
 
-    /// The client of another server that is there.
-    pub(super) fn there<'a>(&self, other: &'a Other) -> Option<&'a Client> {
-        match (
-            &other.connection.state,
-            self.session.host.presence(other.connection.server),
-        ) {
-            (State::Open(client), Presence::There) => Some(client),
-            _ => None,
-        }
-    }
-
     fn tell_failed(&mut self, server: &str, error: ClientError) {
         let name = given(server).short();
         of_server(name, &failed(error)).put_below(self.page());
@@ -265,12 +251,11 @@ impl Repl<'_> {
 
     /// Says which servers are not in a list.
     fn tell_absent(&mut self) {
-        let absent = self.others.iter();
-        let absent = absent.filter(|other| self.there(other).is_none());
-        let names = absent.map(|other| {
-            let server = other.connection.server;
-            self.session.host.asker(server).name.as_str()
-        });
+        let absent = self
+            .servers()
+            .skip(1)
+            .filter(|&server| self.there(server).is_none());
+        let names = absent.map(|server| self.session.host.asker(server).name.as_str());
         let names = names.collect::<Vec<_>>().join(", ");
         if !names.is_empty() {
             let words = words!(
@@ -355,7 +340,6 @@ fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// Puts lists on the page.
 fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
     if matches!(wanted, Wanted::All | Wanted::Tools) {
         plain::catalog::tools(page, &lists.tools);
@@ -371,13 +355,9 @@ fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
 /// The lists of a server that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of them.
     All,
-    /// The tools.
     Tools,
-    /// The prompts.
     Prompts,
-    /// The resources, and their templates.
     Resources,
 }
 

@@ -79,7 +79,6 @@ pub(super) async fn folders_changed(
     }
 }
 
-/// The folders where they really are.
 fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
     let roots = paths.iter().map(|path| folder::root(Path::new(path)));
     let roots = roots.collect::<Result<Vec<Root>, _>>()?;

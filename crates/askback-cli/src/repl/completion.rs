@@ -33,7 +33,6 @@ use crate::{role::Role, secret};
 
 /// The servers of a conversation, from which lines are completed.
 pub(super) struct Source {
-    /// Their names.
     pub(super) addresses: Addresses,
     /// Those that are there, by their names.
     pub(super) clients: BTreeMap<String, (ServerId, Client)>,
@@ -41,7 +40,6 @@ pub(super) struct Source {
 
 /// A line that is begun: the words before the last, and that, which may be empty.
 struct Begun<'a> {
-    /// The line up to the last word.
     head: &'a str,
     words: Vec<String>,
     last: &'a str,
@@ -57,7 +55,6 @@ enum Wanted {
     Values(Box<Asked>),
 }
 
-/// Values that a server is asked for.
 struct Asked {
     client: Client,
     reference: Reference,
@@ -65,21 +62,9 @@ struct Asked {
     about: (String, String),
     others: BTreeMap<String, String>,
     /// How a value becomes the last word.
-    word: Word,
+    word: Box<dyn Fn(String) -> String + Send + Sync>,
     /// The words that it may become beside those.
     also: Vec<String>,
-}
-
-/// How a value becomes a word.
-enum Word {
-    /// Behind the name of the argument.
-    Argument(String),
-    /// As that variable of a template, behind the name of a server.
-    Uri {
-        before: String,
-        template: UriTemplate,
-        variable: String,
-    },
 }
 
 /// How long a server is waited for: what is known without it is shown then.
@@ -287,7 +272,7 @@ impl Source {
             reference: Reference::prompt(prompt.name.clone()),
             about: (argument.clone(), text),
             others: others.collect(),
-            word: Word::Argument(argument),
+            word: Box::new(move |value| format!("{argument}={value}")),
             also,
         })))
     }
@@ -304,16 +289,19 @@ impl Source {
         if secret::is_name(&variable) {
             return None;
         }
+        let reference = Reference::resource(of);
+        let about = (variable.clone(), text);
+        let others = values.clone();
         Some(Wanted::Values(Box::new(Asked {
             client: client.clone(),
-            reference: Reference::resource(of),
-            about: (variable.clone(), text),
-            others: values,
-            word: Word::Uri {
-                before,
-                template,
-                variable,
-            },
+            reference,
+            about,
+            others,
+            word: Box::new(move |value| {
+                let mut values = values.clone();
+                values.insert(variable.clone(), value);
+                format!("{before}{}", template.expand(&values))
+            }),
             also: Vec::new(),
         })))
     }
@@ -331,18 +319,7 @@ impl Asked {
         let Ok(Ok(found)) = timeout(PATIENCE, completing).await else {
             return (Vec::new(), false);
         };
-        let words = found.values.into_iter().map(|value| match &self.word {
-            Word::Argument(name) => format!("{name}={value}"),
-            Word::Uri {
-                before,
-                template,
-                variable,
-            } => {
-                let mut values = self.others.clone();
-                values.insert(variable.clone(), value);
-                format!("{before}{}", template.expand(&values))
-            }
-        });
+        let words = found.values.into_iter().map(&self.word);
         (words.collect(), found.has_more == Some(true))
     }
 }
@@ -386,7 +363,6 @@ fn lines(head: &str, words: Vec<String>) -> Vec<String> {
     words.filter_map(line).collect()
 }
 
-/// Whether the words give an argument.
 fn is_given(words: &[String], name: &str) -> bool {
     let mut words = words.iter();
     words.any(|word| {

@@ -35,17 +35,17 @@ pub(super) enum Command {
     Tools,
     /// call one; what is missing is asked
     Call {
-        /// Its name; SERVER/NAME for another server
+        /// its name, or SERVER/NAME of another server
         tool: String,
-        /// An argument, read as the tool declares it; KEY:=JSON gives any value
+        /// an argument, read as the tool declares it; KEY:=JSON gives any value
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
     /// call one, and go on meanwhile
     Begin {
-        /// Its name; SERVER/NAME for another server
+        /// its name, or SERVER/NAME of another server
         tool: String,
-        /// An argument, read as the tool declares it; KEY:=JSON gives any value
+        /// an argument, read as the tool declares it; KEY:=JSON gives any value
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
@@ -61,10 +61,10 @@ pub(super) enum Command {
     Prompts,
     /// get one, as /NAME does; what is missing is asked
     Prompt {
-        /// Its name; SERVER/NAME for another server
+        /// its name, or SERVER/NAME of another server
         #[arg(value_name = "NAME")]
         prompt: String,
-        /// The arguments in their order, or KEY=VALUE
+        /// the arguments in their order, or KEY=VALUE
         #[arg(value_name = "VALUE")]
         arguments: Vec<String>,
     },
@@ -76,7 +76,7 @@ pub(super) enum Command {
     /// show or choose the folders it may work in
     #[command(args_conflicts_with_subcommands = true)]
     Roots {
-        /// Share these folders and no others; a folder called add is ./add
+        /// share these folders and no others; a folder called add is ./add
         #[arg(value_name = "DIR", allow_hyphen_values = true)]
         folders: Vec<String>,
         #[command(subcommand)]
@@ -95,15 +95,15 @@ pub(super) enum Command {
     More,
     /// write what was received last, or a file in it
     Save {
-        /// A new file, which only you can read
+        /// a new file, which only you can read
         file: String,
-        /// The number of the file in the result, from 1
+        /// the number of the file in the result, from 1
         #[arg(value_name = "N")]
         number: Option<usize>,
     },
     /// ask for log lines: debug, info, … emergency
     Log {
-        /// The least grave level
+        /// from this level on: debug, info, notice, warning, error, critical, alert or emergency
         #[arg(value_parser = level())]
         level: Option<LoggingLevel>,
     },
@@ -111,7 +111,7 @@ pub(super) enum Command {
     Again,
     /// find what the server does wrong
     Check {
-        /// A tool that may be called, and its arguments
+        /// a tool that may be called, and its arguments
         #[arg(value_name = "TOOL KEY=VALUE")]
         tools: Vec<String>,
     },
@@ -126,7 +126,7 @@ pub(super) enum Command {
     },
     /// answer every question so, or play another client
     As {
-        /// A CLIENT such as codex, 2025-06-18 or no-url, with commas between several
+        /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
         #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
         who: Option<String>,
     },
@@ -144,17 +144,17 @@ pub(super) enum Command {
     },
     /// show what differs between two messages
     Diff {
-        /// Its number, as /wire has it
+        /// its number, as /wire has it
         #[arg(value_name = "N")]
         before: u64,
-        /// The number of the other
+        /// the number of the other
         #[arg(value_name = "M")]
         after: u64,
     },
     /// send any request with these parameters, and show what comes back
     Send {
         method: String,
-        /// Parameters, sent as they are written
+        /// parameters, sent as they are written
         #[arg(value_name = "JSON")]
         params: Option<String>,
     },
@@ -201,7 +201,7 @@ pub(super) enum RootsAction {
     Clear,
 }
 
-/// What `/wire` does beside showing the newest messages.
+/// What `/wire` does other than showing the newest messages.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(super) enum WireAction {
     /// show all that are kept
@@ -245,7 +245,7 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// Whether one of its words may be a secret, which at most the names that the server gives its arguments tell.
+    /// Whether one of its words may be a secret. If a word has no name, only the server's lists can tell.
     pub(super) fn may_hold_secret(&self) -> bool {
         match self {
             Self::Call { arguments, .. } | Self::Begin { arguments, .. } => {
@@ -283,7 +283,7 @@ impl Command {
         }
     }
 
-    /// The name of what a server has, which may stand behind the name of the server.
+    /// The tool, prompt or resource it names, maybe after the name of a server: `SERVER/NAME`.
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }
@@ -316,7 +316,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
             "commands begin with a slash: /call TOOL calls a tool, /help lists the others",
         ));
     };
-    // Behind `--` no word is an option. A command of ours has none.
+    // After `--` clap reads no word as an option: no command has any.
     let command = find(name);
     let mut read = match command {
         None => vec!["prompt", "--", name],
@@ -337,13 +337,13 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
     command.map(Some).map_err(|error| misread(name, &error))
 }
 
-/// What stands behind the first word of a text.
+/// The rest of a text after its first word.
 fn behind_word(text: &str) -> &str {
     let behind = text.trim().split_once(char::is_whitespace);
     behind.map_or("", |(_, rest)| rest.trim())
 }
 
-/// The command of this name, if there is one.
+/// Finds a command by its name or alias.
 pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
     GRAMMAR.find_subcommand(name)
 }
@@ -410,7 +410,7 @@ fn usage(command: &clap::Command) -> String {
     )
 }
 
-/// What a command does, in a line.
+/// The one line that explains a command.
 fn about(command: &clap::Command) -> String {
     command
         .get_about()
@@ -449,7 +449,7 @@ fn misread(name: &str, error: &clap::Error) -> Error {
     }
 }
 
-/// What an error says of itself in one text. Of several suggestions the best is the last.
+/// A part of an error's context. clap puts the best of several suggestions last.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text),

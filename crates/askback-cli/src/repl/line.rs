@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use super::{calls::Call, grammar};
 use crate::args::{self, Place};
 
-/// The words of a line: quotes hold one together, as in a shell, and a backslash takes the next
-/// character as it is. A list, an object or a string of JSON behind `:=` is one word with whatever is in it.
+/// Splits a line into words, with quotes and backslashes as in a shell. A list, an object or a string of JSON after `:=` is
+/// one word with its own quotes and blanks; shlex and shell-words would remove its quotes.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -90,7 +90,7 @@ fn is_read(line: &str, expected: &[&str]) -> bool {
     !line.chars().any(acts_or_hides) && words(line) == expected
 }
 
-/// The line that makes this call of what has this address; none where no line is read as just that.
+/// The line that makes a call of the tool, prompt or resource with this address, if a line can be read as exactly that.
 pub(super) fn call(call: &Call, address: &str) -> Option<String> {
     let mut line = call.offered(address)?;
     match call {

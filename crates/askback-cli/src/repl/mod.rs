@@ -88,17 +88,12 @@ pub struct Repl<'a> {
 
 /// Something that comes while a line is wanted.
 enum News {
-    /// A server has answered or failed.
     Opened(Opened),
-    /// The lists of these servers have changed.
     Changed(BTreeSet<ServerId>),
     /// The lists of a server are there, or what read them panicked.
     Learned(Result<Learned, JoinError>),
-    /// A task has ended.
     Ended(Ended),
-    /// These files have changed.
     Files(Changed),
-    /// These shared folders are gone, or there again.
     Folders(Vec<(Root, bool)>),
     /// The server tells of some changes no more.
     Silent(Silent),

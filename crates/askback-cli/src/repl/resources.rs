@@ -14,10 +14,8 @@ use crate::{
     session::{Session, failed},
 };
 
-/// A resource that is read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Resource {
-    /// Its URI.
     pub(super) uri: String,
     /// The variables in the URI that seem to be secrets.
     pub(super) secrets: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What was received last: its beginning on the screen, the rest of it, and files of it.
+//! The last result or response: its beginning on the screen, the rest of it, and its files.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -23,20 +23,17 @@ const COUNTED: usize = 1 << 20;
 /// The fewest rows of a result that are shown.
 const FEWEST: usize = 5;
 
-/// A result, as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
     text: PeerText,
-    /// The structured content, where it says more than the text.
     structured: Option<String>,
-    /// The result of a call; none of any other response, of which the text is all.
+    /// The result of a call. The response to `/send` has only its text.
     result: Option<Arc<Value>>,
     /// The rows of it that were shown in lines.
     rows: usize,
 }
 
 impl Shown {
-    /// A result of which nothing is shown yet.
     pub(super) fn new(
         text: PeerText,
         structured: Option<String>,

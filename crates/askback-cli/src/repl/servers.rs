@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::pending,
-    mem,
+    iter, mem,
 };
 
 use askback::client::{Client, ClientError, Subscription};
@@ -56,8 +56,8 @@ impl Repl<'_> {
                 known: Known::default(),
             })
             .collect();
-        for at in 0..self.others.len() {
-            self.learn(at);
+        for server in self.servers().skip(1).collect::<Vec<_>>() {
+            self.read_lists(server);
         }
         self
     }
@@ -201,25 +201,38 @@ impl Repl<'_> {
         if let Some(other) = self.others.get_mut(at) {
             other.connection.settle(host, opened);
         }
-        self.learn(at);
+        self.read_lists(server);
     }
 
-    /// Has the lists of another server read, where they are shown, while nobody waits for them.
-    fn learn(&mut self, at: usize) {
+    /// All servers, the current one first.
+    pub(super) fn servers(&self) -> impl Iterator<Item = ServerId> {
+        let others = self.others.iter().map(|other| other.connection.server);
+        iter::once(self.session.server()).chain(others)
+    }
+
+    /// The client of a server that is there.
+    pub(super) fn there(&self, server: ServerId) -> Option<&Client> {
+        if self.session.host.presence(server) != Presence::There {
+            return None;
+        }
+        let mut others = self.others.iter().map(|other| &other.connection);
+        match others.find(|other| other.server == server) {
+            None => Some(&self.session.client),
+            Some(other) => match &other.state {
+                State::Open(client) => Some(client),
+                State::Connecting | State::Failed(_) => None,
+            },
+        }
+    }
+
+    /// Reads the lists of a server in the background, if they are shown. The end of an earlier reading is ignored then.
+    fn read_lists(&mut self, server: ServerId) {
         if !self.session.host.shows_offers() {
             return;
         }
-        let Some(other) = self.others.get(at) else {
+        let Some(client) = self.there(server).cloned() else {
             return;
         };
-        if let State::Open(client) = &other.connection.state {
-            let (server, client) = (other.connection.server, client.clone());
-            self.read(server, client);
-        }
-    }
-
-    /// Has the lists of a server read; those of a reading that goes on are of before.
-    fn read(&mut self, server: ServerId, client: Client) {
         self.last_reading = self.last_reading.saturating_add(1);
         let number = self.last_reading;
         self.reading.insert(server, number);
@@ -229,33 +242,15 @@ impl Repl<'_> {
         });
     }
 
-    /// Has lists that have changed read again, where they are shown, while nobody waits for them.
+    /// Reads lists again that have changed. A server that went away is started by a command only.
     pub(super) fn read_again(&mut self, servers: BTreeSet<ServerId>) {
         if servers.contains(&self.session.server()) {
             self.known.tools = None;
         }
-        if !self.session.host.shows_offers() {
-            return;
-        }
         for server in servers {
-            let client = match server == self.session.server() {
-                // One that went away is started by a command alone.
-                true => {
-                    let is_gone = self.session.host.presence(server) == Presence::Gone;
-                    (!is_gone).then_some(&self.session.client)
-                }
-                false => {
-                    let mut others = self.others.iter();
-                    let other = others.find(|other| other.connection.server == server);
-                    other.and_then(|other| self.there(other))
-                }
-            };
-            let Some(client) = client.cloned() else {
-                continue;
-            };
             match self.reading.contains_key(&server) {
                 true => self.session.host.changed().note(server),
-                false => self.read(server, client),
+                false => self.read_lists(server),
             }
         }
     }
@@ -291,38 +286,25 @@ impl Repl<'_> {
 
     /// The names of the servers, as they stand before the names of what they have.
     pub(super) fn addresses(&self) -> Addresses {
-        let host = &self.session.host;
-        let others = self.others.iter();
-        let servers = others.map(|other| other.connection.server);
-        let servers = servers.chain([self.session.server()]);
-        let others = servers.filter(|&server| server != self.home);
-        let name = |server| host.asker(server).name.clone();
+        let name = |server| self.session.host.asker(server).name.clone();
+        let others = self.servers().filter(|&server| server != self.home);
         Addresses {
             home: name(self.home),
             others: others.map(name).collect(),
         }
     }
 
-    /// The name of the server that the person talks to, where there are others.
+    /// The name of the current server, if there are others.
     pub(super) fn one_of_several(&self) -> Option<Given> {
-        let name = &self.session.host.desk().asker().name;
-        (!self.others.is_empty()).then(|| given(name).short())
+        (!self.others.is_empty()).then(|| self.name())
     }
 
     /// The servers from which lines are completed: those that are there.
     pub(super) fn completion(&self) -> Source {
-        let host = &self.session.host;
-        let own = (self.session.server(), Some(&self.session.client));
-        let others = self.others.iter();
-        let others = others.map(|other| (other.connection.server, self.there(other)));
-        let clients = [own]
-            .into_iter()
-            .chain(others)
-            .filter_map(|(server, client)| {
-                let is_there = host.presence(server) == Presence::There;
-                let client = client.filter(|_| is_there)?.clone();
-                Some((host.asker(server).name.clone(), (server, client)))
-            });
+        let clients = self.servers().filter_map(|server| {
+            let name = self.session.host.asker(server).name.clone();
+            Some((name, (server, self.there(server)?.clone())))
+        });
         Source {
             addresses: self.addresses(),
             clients: clients.collect(),
@@ -432,7 +414,6 @@ impl Repl<'_> {
     }
 }
 
-/// The servers of a conversation, by their names.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     /// The server that the person talks to.
@@ -469,7 +450,6 @@ impl Addresses {
 /// The part of a conversation that belongs to one server, beside what the host knows of it.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The last call.
     pub(super) last: Option<LastCall>,
     /// The tools, since a call needed the list.
     pub(super) tools: Option<Vec<Tool>>,

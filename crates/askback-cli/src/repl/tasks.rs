@@ -26,7 +26,6 @@ pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
 /// A call that was begun.
 pub(super) struct Begun {
     pub(super) call: LastCall,
-    /// The name of its tool.
     pub(super) tool: String,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
@@ -127,7 +126,6 @@ impl Repl<'_> {
         begun.end = Some(end);
     }
 
-    /// Shows tasks, waits for one, or cancels one.
     pub(super) async fn tasks(
         &mut self,
         number: Option<u32>,
@@ -159,7 +157,6 @@ impl Repl<'_> {
         Some(self.session.host.asker(task.server).name.clone())
     }
 
-    /// How many tasks have not ended.
     pub(super) fn at_work(&self) -> usize {
         let all = self.background.0.values();
         all.filter(|begun| begun.calling.is_some()).count()

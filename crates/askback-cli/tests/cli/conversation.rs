@@ -253,6 +253,16 @@ fn a_call_shows_log_lines_in_2026_07_28() {
 }
 
 #[test]
+fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
+    let ran = Run::new("explained", &["open"]).input("/help /tasks\n/tols\n");
+    ran.on_travel()
+        .expect(2)
+        .says("  /tasks [N | wait N | cancel N]\n")
+        .says("  wait N                     wait until it has ended\n")
+        .says("there is no command or prompt `tols`\n  Did you mean /tools?\n");
+}
+
+#[test]
 fn what_commands_do_stands_in_one_column() {
     let ran = Run::new("help", &["open"]).input("/help\n").on_travel();
     let beside = |command, does| format!("  {command:25}  {does}\n");
