@@ -403,25 +403,17 @@ impl LastCall {
     }
 
     pub(super) fn new(mut call: Call) -> Self {
-        let had_secrets = match &mut call {
+        let whole = call.clone();
+        match &mut call {
             Call::Tool(_, arguments) => {
-                let before = arguments.len();
                 arguments.retain(|name, value| !secret::is_argument(name, value));
-                arguments.len() < before
             }
-            Call::Prompt(_, arguments) => {
-                let before = arguments.len();
-                arguments.retain(|name, text| {
-                    !secret::is_name(name) && !secret::is_in(text, secret::is_name)
-                });
-                arguments.len() < before
-            }
-            Call::Read(resource) => {
-                let had_secrets = !resource.secrets.is_empty();
-                *resource = Resource::plain(resource.shown());
-                had_secrets
-            }
-        };
+            Call::Prompt(_, arguments) => arguments.retain(|name, text| {
+                !secret::is_name(name) && !secret::is_in(text, secret::is_name)
+            }),
+            Call::Read(resource) => *resource = Resource::plain(resource.shown()),
+        }
+        let had_secrets = call != whole;
         Self {
             call,
             had_secrets,

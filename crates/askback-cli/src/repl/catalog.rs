@@ -98,24 +98,18 @@ impl Repl<'_> {
 
     /// Says of the servers what is good to know where nothing is typed.
     pub(super) fn describe(&mut self) {
-        let mut said = Words::default();
-        let mut say = |words: Words| {
-            said = match said.as_str().is_empty() {
-                true => words,
-                false => words!("{}  {}", said.clone(), words),
-            };
-        };
+        let mut said = Vec::new();
         match self.at_work() {
             0 => {}
-            count => say(words!("Tasks at work: {}", count)),
+            count => said.push(words!("Tasks at work: {}", count)),
         }
         let connecting = self.named(|state| matches!(state, State::Connecting));
         if !connecting.is_empty() {
-            say(words!("Connecting: {}", given(connecting).short()));
+            said.push(words!("Connecting: {}", given(connecting).short()));
         }
         let failed = self.named(|state| matches!(state, State::Failed(_)));
         if !failed.is_empty() {
-            say(words!("Not there: {}", given(failed).short()));
+            said.push(words!("Not there: {}", given(failed).short()));
         }
         if let Some(lists) = self.session.host.server().catalog() {
             let shared = self.session.host.desk().shared().map_or(0, <[_]>::len);
@@ -123,7 +117,7 @@ impl Repl<'_> {
                 0 => "none".into(),
                 many => words!("{}", many),
             };
-            say(words!(
+            said.push(words!(
                 "Tools {}  Prompts {}  Resources {}  Templates {}  Folders shared: {}",
                 lists.tools.len(),
                 lists.prompts.len(),
@@ -133,19 +127,19 @@ impl Repl<'_> {
             ));
         }
         if let Some(level) = self.session.host.server().log() {
-            say(words!("Log: {}", remarks::level(level)));
+            said.push(words!("Log: {}", remarks::level(level)));
         }
         if let Some(took) = self.session.host.server().took() {
             let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
-            say(words!("Connected in {}.{} s", seconds, tenths));
+            said.push(words!("Connected in {}.{} s", seconds, tenths));
         }
         if let Some(played) = self.session.role().played() {
-            say(words!("Played: {}", played));
+            said.push(words!("Played: {}", played));
         }
         if let Some(answered) = self.session.host.desk().stance().words() {
-            say(words!("Questions: {}", answered));
+            said.push(words!("Questions: {}", answered));
         }
-        self.session.host.describe(said);
+        self.session.host.describe(Words::join(said, "  "));
     }
 
     /// The names of the other servers in such a state.

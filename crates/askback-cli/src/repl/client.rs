@@ -1,4 +1,4 @@
-//! The client as the server sees it: the folders it shares, the client it plays, and how it answers.
+//! The client as the server sees it: its folders, models and log level, and which client it plays.
 
 use std::{
     collections::BTreeMap,
@@ -8,19 +8,20 @@ use std::{
     time::Duration,
 };
 
-use askback_core::protocol::Root;
+use askback_core::protocol::{LoggingLevel, Root};
 use askback_host::{
     folder,
-    model::{Folders, Stance},
+    model::{Folders, Permission, Stance},
     page::Style,
+    remarks,
     text::{Words, given},
     words,
 };
 use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
-use super::{Repl, grammar::RootsAction};
-use crate::{error::Error, role::Role};
+use super::{Repl, attend, grammar::RootsAction};
+use crate::{error::Error, role::Role, session::Session};
 
 /// How often it is looked whether the shared folders are there.
 const EVERY: Duration = Duration::from_secs(1);
@@ -156,12 +157,49 @@ fn paths(roots: &[Root]) -> Vec<PathBuf> {
     roots.iter().filter_map(path_of).collect()
 }
 
+/// The words on how far a model may reply to the server.
+fn permitted(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Ask => "Each of its requests to a model is shown to you first.",
+        Permission::Session => {
+            "Its requests to a model run without asking, until the conversation ends."
+        }
+        Permission::Always => {
+            "Its requests to a model run without asking, also in later conversations."
+        }
+        Permission::Never => "Its requests to a model are declined, also in later conversations.",
+    }
+}
+
 /// The words of `/as` that say how questions are answered.
 pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
 
 impl Repl<'_> {
+    /// Chooses whether models may reply to the server without asking, and says what holds.
+    pub(super) fn sampling(&mut self, permission: Option<Permission>) -> Result<(), Error> {
+        if let Some(permission) = permission {
+            self.session.host.permit(permission).map_err(Error::usage)?;
+        }
+        self.tell(permitted(self.session.host.desk().permission()));
+        Ok(())
+    }
+
+    /// Asks for log lines from a level on, and says from which.
+    pub(super) async fn log(&mut self, level: Option<LoggingLevel>) -> Result<(), Error> {
+        if let Some(level) = level {
+            let Session { client, host, .. } = &mut *self.session;
+            attend(host, client.set_log_level(level)).await?;
+            host.log(level);
+        }
+        self.tell(match self.session.host.server().log() {
+            Some(level) => words!("Log lines from {} on are asked for.", remarks::level(level)),
+            None => "No level of log lines was asked for; /log LEVEL does.".into(),
+        });
+        Ok(())
+    }
+
     /// Says which client is played, and how questions are answered.
-    pub(super) fn tell_role(&mut self) {
+    fn tell_role(&mut self) {
         self.tell_played();
         let answered = self.session.host.desk().stance().words();
         let page = self.page();
@@ -206,7 +244,11 @@ impl Repl<'_> {
     }
 
     /// Has every question answered so from now on, or connects again as another client.
-    pub(super) async fn play(&mut self, who: &str) -> Result<(), Error> {
+    pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
+        let Some(who) = who else {
+            self.tell_role();
+            return Ok(());
+        };
         let (stance, told) = match who {
             "decline" => (
                 Stance::Decline,

@@ -3,8 +3,6 @@
 //! A name is the server's, and a line is read as a command: what is offered is read back as that very
 //! command, and as no other.
 
-use std::collections::BTreeMap;
-
 use askback_host::text::{self, acts_or_hides};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -92,36 +90,38 @@ fn is_read(line: &str, expected: &[&str]) -> bool {
 
 /// The line that makes a call of the tool, prompt or resource with this address, if a line can be read as exactly that.
 pub(super) fn call(call: &Call, address: &str) -> Option<String> {
-    let mut line = call.offered(address)?;
-    match call {
-        Call::Tool(tool, arguments) => {
-            let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-            for (name, value) in arguments {
-                let is_it = |word: String| {
-                    let given =
-                        args::for_tool(args::parse(&[word]).ok()?, &schema, Place::Line).ok()?;
-                    (given == Map::from_iter([(name.clone(), value.clone())])).then_some(())
-                };
-                line = format!("{line} {}", argument(name, value, is_it)?);
-            }
-            Some(line)
-        }
+    let (schema, arguments) = match call {
+        Call::Tool(tool, arguments) => (tool.input_schema.decode().ok(), arguments.clone()),
         Call::Prompt(_, arguments) => {
-            for (name, text) in arguments {
-                let is_it = |word: String| {
-                    let given = args::for_prompt(args::parse(&[word]).ok()?);
-                    (given == BTreeMap::from([(name.clone(), text.clone())])).then_some(())
-                };
-                line = format!("{line} {}", argument(name, &text.as_str().into(), is_it)?);
-            }
-            Some(line)
+            let arguments = arguments.iter();
+            let arguments = arguments.map(|(name, text)| (name.clone(), text.as_str().into()));
+            (None, arguments.collect())
         }
-        Call::Read(_) => Some(line),
-    }
+        Call::Read(_) => (None, Map::new()),
+    };
+    let read = |word: String| {
+        let words = args::parse(&[word]).ok()?;
+        match call {
+            Call::Tool(..) => {
+                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null), Place::Line).ok()
+            }
+            _ => {
+                let arguments = args::for_prompt(words).into_iter();
+                Some(arguments.map(|(name, text)| (name, text.into())).collect())
+            }
+        }
+    };
+    arguments
+        .iter()
+        .try_fold(call.offered(address)?, |line, (name, value)| {
+            let whole = Some(Map::from_iter([(name.clone(), value.clone())]));
+            let argument = argument(name, value, |word| read(word) == whole)?;
+            Some(format!("{line} {argument}"))
+        })
 }
 
 /// The first way to write an argument that is read as that very value.
-fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> Option<String> {
+fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> bool) -> Option<String> {
     let json = text::json(&value.to_string());
     let text = match value {
         Value::String(text) => text.clone(),
@@ -139,7 +139,7 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> 
         match &words(&format!("a {way} b"))[..] {
             [before, word, after] => {
                 let is_seen = !way.chars().any(acts_or_hides);
-                is_seen && before == "a" && after == "b" && is_it(word.clone()).is_some()
+                is_seen && before == "a" && after == "b" && is_it(word.clone())
             }
             _ => false,
         }
@@ -148,6 +148,8 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> Option<()>) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use askback_core::protocol::{Schema, Tool};
     use serde_json::json;
 

@@ -26,10 +26,9 @@ use askback_core::{
 };
 use askback_host::{
     host::{Host, Input},
-    model::{Permission, Presence},
+    model::Presence,
     page::{Page, Style, out},
     relay::ServerId,
-    remarks,
     text::{Given, PeerText, Words, given},
     words,
 };
@@ -326,61 +325,49 @@ impl<'a> Repl<'a> {
             return Err(error.hint("/restart starts it."));
         }
         match command {
-            Command::Quit => {}
-            Command::Help { command } => return self.help(command.as_deref()),
-            Command::Tools => return self.list_all(Wanted::Tools).await,
-            Command::Prompts => return self.list_all(Wanted::Prompts).await,
-            Command::Resources => return self.list_all(Wanted::Resources).await,
-            Command::Find { text } => return self.find(&text.join(" ")).await,
-            Command::Call { tool, arguments } => {
-                return self.call(&tool, &arguments, Content::new()).await;
+            Command::Find { text } => self.find(&text.join(" ")).await,
+            Command::Tools => self.list_all(Wanted::Tools).await,
+            Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
+            Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
+            Command::Tasks { number, action } => self.tasks(number, action).await,
+            Command::Prompts => self.list_all(Wanted::Prompts).await,
+            Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
+            Command::Resources => self.list_all(Wanted::Resources).await,
+            Command::Read { uri } => self.read_resource(uri).await,
+            Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
+            Command::Sampling { permission } => self.sampling(permission),
+            Command::Subscribe { uri } => self.subscribe(uri).await,
+            Command::Unsubscribe { uri } => self.unsubscribe(uri.as_deref()).await,
+            Command::More => self.more(),
+            Command::Save { file, number } => self.save(&file, number),
+            Command::Log { level } => self.log(level).await,
+            Command::Again => self.again().await,
+            Command::Check { tools } => self.check(&tools).await,
+            Command::Restart { server } => self.restart_named(server.as_deref()).await,
+            Command::Servers => {
+                self.list_servers();
+                Ok(())
             }
-            Command::Begin { tool, arguments } => return self.begin(&tool, &arguments).await,
-            Command::Tasks { number, action } => return self.tasks(number, action).await,
-            Command::Prompt { prompt, arguments } => return self.prompt(&prompt, &arguments).await,
-            Command::Read { uri } => return self.read_resource(uri).await,
-            Command::Roots { folders, action } => return self.roots(&folders, action.as_ref()),
-            Command::Sampling { permission } => {
-                if let Some(permission) = permission {
-                    self.session.host.permit(permission).map_err(Error::usage)?;
-                }
-                self.tell(permitted(self.session.host.desk().permission()));
-            }
-            Command::Wire { text, action } => return self.wire(&text, action).await,
-            Command::Diff { before, after } => return self.diff(before, after),
-            Command::Send { method, params } => return self.send(&method, params.as_deref()).await,
-            Command::Ping => return self.ping().await,
-            Command::More => return self.more(),
-            Command::Save { file, number } => return self.save(&file, number),
-            Command::Subscribe { uri } => return self.subscribe(uri).await,
-            Command::Unsubscribe { uri } => return self.unsubscribe(uri.as_deref()).await,
-            Command::Log { level } => {
-                if let Some(level) = level {
-                    let Session { client, host, .. } = &mut *self.session;
-                    attend(host, client.set_log_level(level)).await?;
-                    host.log(level);
-                }
-                self.tell(match self.session.host.server().log() {
-                    Some(level) => {
-                        words!("Log lines from {} on are asked for.", remarks::level(level))
-                    }
-                    None => "No level of log lines was asked for; /log LEVEL does.".into(),
-                });
-            }
-            Command::Again => return self.again().await,
-            Command::Stderr => self.session.host.put_stderr(),
-            Command::Check { tools } => return self.check(&tools).await,
-            Command::Restart { server } => return self.restart_named(server.as_deref()).await,
-            Command::Servers => self.list_servers(),
-            Command::Server { server } => return self.talk_to(&server).await,
-            Command::As { who: Some(who) } => return self.play(&who).await,
-            Command::As { who: None } => self.tell_role(),
+            Command::Server { server } => self.talk_to(&server).await,
+            Command::As { who } => self.play(who.as_deref()).await,
             Command::Instructions => match self.session.client.instructions() {
-                Some(instructions) => self.show(PeerText::from(instructions))?,
-                None => self.tell("The server has none."),
+                Some(instructions) => self.show(PeerText::from(instructions)),
+                None => {
+                    self.tell("The server has none.");
+                    Ok(())
+                }
             },
+            Command::Stderr => {
+                self.session.host.put_stderr();
+                Ok(())
+            }
+            Command::Wire { text, action } => self.wire(&text, action).await,
+            Command::Diff { before, after } => self.diff(before, after),
+            Command::Send { method, params } => self.send(&method, params.as_deref()).await,
+            Command::Ping => self.ping().await,
+            Command::Help { command } => self.help(command.as_deref()),
+            Command::Quit => Ok(()),
         }
-        Ok(())
     }
 
     /// Shows the commands, or one of them and the words behind it.
@@ -464,20 +451,6 @@ impl<'a> Repl<'a> {
         };
         error.put_below(self.page());
         Ok(())
-    }
-}
-
-/// The words on how far a model may reply to the server.
-fn permitted(permission: Permission) -> &'static str {
-    match permission {
-        Permission::Ask => "Each of its requests to a model is shown to you first.",
-        Permission::Session => {
-            "Its requests to a model run without asking, until the conversation ends."
-        }
-        Permission::Always => {
-            "Its requests to a model run without asking, also in later conversations."
-        }
-        Permission::Never => "Its requests to a model are declined, also in later conversations.",
     }
 }
 

@@ -26,7 +26,6 @@ pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
 /// A call that was begun.
 pub(super) struct Begun {
     pub(super) call: LastCall,
-    pub(super) tool: String,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
     pub(super) end: Option<Result<calls::Received, Error>>,
@@ -73,7 +72,6 @@ impl Repl<'_> {
         let mut calling = self.session.client.call_as_task(&tool, &arguments);
         let tasks = self.session.tasks();
         let number = tasks.begin(self.session.server(), calling.id(), &tool.name);
-        let name = tool.name.clone();
         // It is sent now, whatever the person does next.
         let sent = poll_fn(|context| Poll::Ready(Pin::new(&mut calling).poll(context))).await;
         let call = Call::Tool(Box::new(tool), arguments);
@@ -81,11 +79,10 @@ impl Repl<'_> {
             self.write(&call, "/begin");
         }
         let page = self.page();
-        page.quote_line(words!("Task {} began: ", number), &name);
+        page.quote_line(words!("Task {} began: ", number), call.name());
         page.note(Style::Dim, "/tasks shows how it stands.");
         let begun = Begun {
             call: LastCall::new(call),
-            tool: name,
             calling: sent.is_pending().then_some(calling),
             end: None,
         };
@@ -118,7 +115,10 @@ impl Repl<'_> {
         self.session.tasks().end(number, standing);
         self.tool_error |= standing == Standing::Error;
         let page = self.session.host.page();
-        page.quote_line(words!("Task {} {}: ", number, ended), &begun.tool);
+        page.quote_line(
+            words!("Task {} {}: ", number, ended),
+            begun.call.call().name(),
+        );
         match &end {
             Ok(_) => page.note(Style::Dim, words!("/tasks {} shows its result.", number)),
             Err(error) => error.put_below(page),
@@ -193,7 +193,10 @@ impl Repl<'_> {
         {
             self.session.tasks().end(number, Standing::Cancelled);
             let page = self.session.host.page();
-            page.quote_line(words!("Task {} is cancelled: ", number), &begun.tool);
+            page.quote_line(
+                words!("Task {} is cancelled: ", number),
+                begun.call.call().name(),
+            );
         }
     }
 
