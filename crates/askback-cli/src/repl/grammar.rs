@@ -660,4 +660,14 @@ mod tests {
         check(r#"/send x {"a": ["Bearer X1"]}"#, true);
         check("/send x {hush", true);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_read(line in "/(wire|roots|tasks|send|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
+            if let Err(error) = parse(&line) {
+                proptest::prop_assert!(!error.message.as_str().is_empty());
+            }
+            let _ = line.strip_prefix('/').and_then(near);
+        }
+    }
 }
