@@ -487,13 +487,11 @@ impl Repl<'_> {
             if self.has_tool(name) {
                 return error.hint("It is a tool: /call calls it.");
             }
-            match grammar::near(name) {
-                Some(near) => {
-                    let words = words!("there is no command or prompt `{}`", given(name));
-                    Error::usage(words).hint(near)
-                }
-                None => error.hint("/help lists the commands."),
-            }
+            let error = Error {
+                message: words!("there is no prompt and no command `{}`", given(name)),
+                ..error
+            };
+            error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known);

@@ -377,11 +377,12 @@ pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
     Some([whole].into_iter().chain(behind).collect())
 }
 
-/// The command that a name was meant for, if it is like one.
+/// A hint at the command that a name was meant for, if it is like one and begins with the same letter.
 pub(super) fn near(name: &str) -> Option<Words> {
     let error = GRAMMAR.clone().try_get_matches_from_mut([name]).err()?;
     let near = text(&error, ContextKind::SuggestedSubcommand)?;
-    Some(words!("Did you mean /{}?", given(near)))
+    let is_near = near.chars().next() == name.chars().next();
+    is_near.then(|| words!("Did you mean /{}?", given(near)))
 }
 
 /// How a command is written.
@@ -628,6 +629,7 @@ mod tests {
             near("subscrib").as_deref(),
             Some("Did you mean /subscribe?")
         );
+        assert_eq!(near("entre"), None);
         assert_eq!(near("plan_vacation"), None);
         assert_eq!(near("-x"), None);
     }

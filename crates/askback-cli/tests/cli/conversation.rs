@@ -259,7 +259,8 @@ fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
         .expect(2)
         .says("  /tasks [N | wait N | cancel N]\n")
         .says("  wait N                     wait until it has ended\n")
-        .says("there is no command or prompt `tols`\n  Did you mean /tools?\n");
+        .says("there is no prompt and no command `tols`\n")
+        .says("  Did you mean /tools?\n");
 }
 
 #[test]
