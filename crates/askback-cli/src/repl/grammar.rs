@@ -381,7 +381,7 @@ pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
 pub(super) fn near(name: &str) -> Option<Words> {
     let error = GRAMMAR.clone().try_get_matches_from_mut([name]).err()?;
     let near = text(&error, ContextKind::SuggestedSubcommand)?;
-    let is_near = near.chars().next() == name.chars().next();
+    let is_near = near.get(..1)?.eq_ignore_ascii_case(name.get(..1)?);
     is_near.then(|| words!("Did you mean /{}?", given(near)))
 }
 
@@ -430,6 +430,7 @@ fn misread(name: &str, error: &clap::Error) -> Error {
         InvalidArg, InvalidSubcommand, InvalidValue, SuggestedSubcommand, SuggestedValue,
         ValidValue,
     };
+    let takes_words = find(name).is_none_or(|it| it.get_positionals().next().is_some());
     let mut expected = expected(name);
     let kinds = [InvalidValue, InvalidSubcommand, InvalidArg];
     if let Some(got) = kinds.into_iter().find_map(|kind| text(error, kind)) {
@@ -440,7 +441,7 @@ fn misread(name: &str, error: &clap::Error) -> Error {
         return expected.hint(words!("Did you mean {}?", given(near)));
     }
     match (error.kind(), error.get(ValidValue)) {
-        (clap::error::ErrorKind::UnknownArgument, _) => {
+        (clap::error::ErrorKind::UnknownArgument, _) if takes_words => {
             expected.hint("Quotes hold a word with blanks together.")
         }
         (_, Some(ContextValue::Strings(all))) => {
@@ -586,7 +587,7 @@ mod tests {
         check("/call", "expected /call TOOL [KEY=VALUE]…", None);
         check("/find", "expected /find TEXT…", None);
         check("/read a b", "expected /read URI, got `b`", quotes);
-        check("/tools x", "expected /tools, got `x`", quotes);
+        check("/tools x", "expected /tools, got `x`", None);
         check("/save a two", "expected /save FILE [N], got `two`", None);
         let levels = "It may be debug, info, notice, warning, error, critical, alert, emergency.";
         check(
@@ -629,7 +630,9 @@ mod tests {
             near("subscrib").as_deref(),
             Some("Did you mean /subscribe?")
         );
+        assert_eq!(near("Tools").as_deref(), Some("Did you mean /tools?"));
         assert_eq!(near("entre"), None);
+        assert_eq!(near("é"), None);
         assert_eq!(near("plan_vacation"), None);
         assert_eq!(near("-x"), None);
     }
