@@ -20,6 +20,10 @@ const CLIENT: &str = env!("CARGO_BIN_EXE_conformance-client");
 /// Where results are left for whoever looks into a failure.
 const RESULTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 
+/// How long the suite waits for the client of a scenario, in milliseconds. Its own 30 seconds are short for a machine that does
+/// other work.
+const PATIENCE: &str = "180000";
+
 /// A server that lasts as long as this value.
 struct Server {
     child: Child,
@@ -39,11 +43,12 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
         }
         // The suite hands it to a shell.
         Side::Client => {
-            command.args(["--command", &format!("'{CLIENT}'")]);
+            command.args(["--command", &format!("'{CLIENT}'"), "--timeout", PATIENCE]);
             None
         }
         Side::FindingClient => {
-            command.args(["--command", &format!("'{CLIENT}' --find")]);
+            let client = format!("'{CLIENT}' --find");
+            command.args(["--command", &client, "--timeout", PATIENCE]);
             None
         }
     };
