@@ -305,20 +305,23 @@ async fn an_error_of_a_database_in_use_names_its_file() {
 #[test]
 fn a_file_of_another_version_is_refused() {
     for (version, remedy) in [
-        (1, "move them away"),
-        (8, "move them away"),
-        (10, "update the program"),
-        (-1, "update the program"),
+        (-1, "move them away"),
+        (9, "move them away"),
+        (11, "update the program"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vault.db");
         drop(SqliteVault::open(&path).unwrap());
         let connection = rusqlite::Connection::open(&path).unwrap();
+        let made: i64 = connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(made, 10);
         let set = connection.pragma_update(None, "user_version", version);
         set.unwrap();
         drop(connection);
         let refused = SqliteVault::open(&path).unwrap_err().to_string();
-        let told = [&format!("version {version}"), remedy];
+        let told = [&format!("have version {version},"), remedy];
         assert!(told.iter().all(|it| refused.contains(*it)), "{refused}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tables, and how those of older versions become these.
+//! The tables.
 
 use crate::vault::error::VaultError;
 
@@ -16,12 +16,10 @@ pub(super) struct Dialect {
     pub(super) table: &'static str,
 }
 
-/// The version of the oldest tables that are still read: those of [`STEPS`]`[0]`.
-const OLDEST: i64 = 9;
+/// The version of [`TABLES`].
+pub(super) const VERSION: i64 = 10;
 
-/// The steps from an empty database to the newest version: the first makes version [`OLDEST`], and each other one the next
-/// version. What has been published never changes.
-const STEPS: &[&str] = &["
+const TABLES: &str = "
     CREATE TABLE askback_vault_keys (
         tenant TEXT NOT NULL,
         number NUMBER NOT NULL,
@@ -60,7 +58,6 @@ const STEPS: &[&str] = &["
     )TABLE;
     CREATE INDEX askback_vault_records_key ON askback_vault_records (tenant, key_id);
     CREATE INDEX askback_vault_records_account ON askback_vault_records (provider, account);
-    CREATE INDEX askback_vault_records_name ON askback_vault_records (provider, name);
 
     CREATE TABLE askback_vault_revocations (
         id BYTES NOT NULL PRIMARY KEY,
@@ -119,39 +116,29 @@ const STEPS: &[&str] = &["
         expires NUMBER NOT NULL
     )TABLE;
     CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
-"];
+";
 
-/// The version of the newest tables.
-pub(super) const NEWEST: i64 = OLDEST + STEPS.len() as i64 - 1;
-
-/// Returns the statements that make tables of a version those of the newest.
+/// Returns the statements that make the tables; none if they are there. An empty database has version 0.
 ///
 /// # Errors
 ///
-/// When they are newer than this program, or older than [`OLDEST`].
-pub(super) fn from(version: i64, dialect: &Dialect) -> Result<String, VaultError> {
-    let done = match version {
-        0 => 0,
-        1..OLDEST => {
-            return Err(VaultError::store(format!(
-                "its tables are of version {version}, and the oldest that this program reads is version {OLDEST}: move \
-                 them away to begin with an empty vault, in which accounts are connected again"
-            )));
+/// If the tables are of another version.
+pub(super) fn missing(version: i64, dialect: &Dialect) -> Result<Option<String>, VaultError> {
+    let remedy = match version {
+        0 => {
+            let tables = TABLES.replace("TEXT", dialect.text);
+            let tables = tables.replace("BYTES", dialect.bytes);
+            let tables = tables.replace("NUMBER", dialect.number);
+            let tables = tables.replace("COUNTER", dialect.counter);
+            return Ok(Some(tables.replace(")TABLE", dialect.table)));
         }
-        _ => version - OLDEST + 1,
+        VERSION => return Ok(None),
+        ..VERSION => {
+            "move them away to begin with an empty vault, in which users connect their accounts again"
+        }
+        _ => "update the program",
     };
-    let steps = usize::try_from(done)
-        .ok()
-        .and_then(|done| STEPS.get(done..));
-    let steps = steps.ok_or_else(|| {
-        VaultError::store(format!(
-            "its tables are of version {version}, and this program knows version {NEWEST}: update the program"
-        ))
-    })?;
-    let steps = steps.concat();
-    let steps = steps.replace("TEXT", dialect.text);
-    let steps = steps.replace("BYTES", dialect.bytes);
-    let steps = steps.replace("NUMBER", dialect.number);
-    let steps = steps.replace("COUNTER", dialect.counter);
-    Ok(steps.replace(")TABLE", dialect.table))
+    Err(VaultError::store(format!(
+        "its tables have version {version}, and this program needs version {VERSION}: {remedy}"
+    )))
 }

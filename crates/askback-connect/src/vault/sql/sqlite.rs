@@ -15,7 +15,7 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use super::schema::{self, Dialect, NEWEST};
+use super::schema::{self, Dialect, VERSION};
 use super::{Batch, Changed, Database, Statement, Value};
 use crate::vault::error::VaultError;
 use crate::vault::store::VaultFuture;
@@ -65,7 +65,7 @@ impl SqliteVault {
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened, is no database, is open to other users, or is of a newer version.
+    /// When the file cannot be opened, is no database, is open to other users, or has tables of another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         let path = path.as_ref();
         let opened = make(path).and_then(|()| connect(path));
@@ -224,13 +224,19 @@ fn connect(path: &Path) -> Result<Connection, VaultError> {
     // A refresh token that is lost to a power failure cannot be had again.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
+    make_tables(&mut connection)?;
+    Ok(connection)
+}
+
+fn make_tables(connection: &mut Connection) -> Result<(), VaultError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let steps = schema::from(version, &DIALECT)?;
-    transaction.execute_batch(&steps)?;
-    transaction.pragma_update(None, "user_version", NEWEST)?;
-    transaction.commit()?;
-    Ok(connection)
+    if let Some(tables) = schema::missing(version, &DIALECT)? {
+        transaction.execute_batch(&tables)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.commit()?;
+    }
+    Ok(())
 }
 
 /// SQLite lets one connection at a time do this, and has no other wait for it.

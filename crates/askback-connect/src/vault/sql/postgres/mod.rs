@@ -12,7 +12,7 @@ use tokio_postgres::{Error, IsolationLevel, error::SqlState};
 
 pub use settings::PostgresSettings;
 
-use super::schema::{self, Dialect, NEWEST};
+use super::schema::{self, Dialect, VERSION};
 use super::{Batch, Changed, Database, Statement, Value};
 use crate::vault::error::VaultError;
 use crate::vault::store::VaultFuture;
@@ -47,9 +47,9 @@ use crate::vault::store::VaultFuture;
 /// # Tables
 ///
 /// [`connect`](Self::connect) makes the tables, in the first schema of the search path; their names begin with
-/// `askback_vault_`. The user needs the right to create tables there for the first start and after an update alone, so
-/// that a deployment may connect once as their owner and serve as a user who has no more than `SELECT`, `INSERT`,
-/// `UPDATE` and `DELETE`. All dumps and backups hold the records as they are kept: sealed. A deleted row stays in
+/// `askback_vault_`. The user needs the right to create tables there for the first start alone, so that a
+/// deployment may connect once as their owner and serve as a user who has no more than `SELECT`, `INSERT`, `UPDATE` and
+/// `DELETE`. All dumps and backups hold the records as they are kept: sealed. A deleted row stays in
 /// PostgreSQL's files until it is vacuumed, and in backups.
 ///
 /// The lines of one tenant's audit are written one after the other, so that a reader who goes on after a number misses
@@ -79,16 +79,13 @@ const SCHEMA_LOCK: i64 = 0x61_73_6b_62_61_63_6b;
 /// How often a transaction that got in the way of another is done again.
 const TRIES: usize = 16;
 
-/// The longest that tables of before are brought to the newest version: a change may be of each row.
-const MIGRATION: Duration = Duration::from_secs(600);
-
 impl PostgresVault {
-    /// Connects to a database, and makes the tables or brings them to the newest version.
+    /// Connects to a database, and makes the tables if they are missing.
     ///
     /// # Errors
     ///
-    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables are
-    /// of a newer version. None of them shows the connection string.
+    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables
+    /// are of another version. None of them shows the connection string.
     pub async fn connect(settings: PostgresSettings) -> Result<Self, VaultError> {
         let config = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
@@ -106,8 +103,8 @@ impl PostgresVault {
             wait: settings.wait,
         };
         let mut client = vault.client().await?;
-        let migrated = timeout(vault.wait.max(MIGRATION), migrate(&mut client)).await;
-        vault.ended(client, migrated)??;
+        let made = timeout(vault.wait, make_tables(&mut client)).await;
+        vault.ended(client, made)??;
         Ok(vault)
     }
 
@@ -155,8 +152,8 @@ impl Database for PostgresVault {
     }
 }
 
-/// Brings the tables to the newest version, while all others wait who do the same.
-async fn migrate(client: &mut Object) -> Result<Result<(), VaultError>, Error> {
+/// Makes the tables if they are missing. One process does it at a time.
+async fn make_tables(client: &mut Object) -> Result<Result<(), VaultError>, Error> {
     let transaction = client.transaction().await?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
@@ -168,14 +165,14 @@ async fn migrate(client: &mut Object) -> Result<Result<(), VaultError>, Error> {
     }
     let select = "SELECT coalesce(max(version), 0) FROM askback_vault_schema";
     let version: i64 = transaction.query_one(select, &[]).await?.try_get(0)?;
-    let steps = match schema::from(version, &DIALECT) {
-        Ok(steps) => steps,
+    let tables = match schema::missing(version, &DIALECT) {
+        Ok(tables) => tables,
         Err(error) => return Ok(Err(error)),
     };
-    if version < NEWEST {
-        transaction.batch_execute(&steps).await?;
+    if let Some(tables) = tables {
+        transaction.batch_execute(&tables).await?;
         let insert = "INSERT INTO askback_vault_schema (version) VALUES ($1)";
-        transaction.execute(insert, &[&NEWEST]).await?;
+        transaction.execute(insert, &[&VERSION]).await?;
     }
     transaction.commit().await?;
     Ok(Ok(()))
