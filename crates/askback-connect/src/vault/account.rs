@@ -26,8 +26,7 @@ pub struct AccountKey {
     pub holder: Holder,
     /// The provider, by the name that the server gives it, such as `github`.
     pub provider: String,
-    /// The account, by what never changes of it: the provider's own id, where it is known. Otherwise, and in records of
-    /// before ids were known, it is the name.
+    /// The account, by what never changes of it: the provider's own id, or the name if the provider has no ids.
     pub account: String,
 }
 
@@ -102,6 +101,11 @@ impl AccountKey {
         self.holder.account(&self.provider, Self::UNNAMED)
     }
 
+    /// Whether it may be this account: an account without a name may be any that the person has at the provider.
+    pub(super) fn may_be(&self, other: &Self) -> bool {
+        self == other || *self == other.unnamed()
+    }
+
     /// Whether each name in it can be kept everywhere, and so can the one for persons.
     pub(super) fn is_fit(&self, name: &str) -> bool {
         let Holder {
@@ -116,38 +120,6 @@ impl AccountKey {
             .flatten();
         // A database that keeps text takes no NUL.
         names.all(|name| name.len() <= Self::NAME_BYTES && !name.contains('\0'))
-    }
-}
-
-/// An account by its key, and by its name for persons.
-#[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
-    pub(super) key: &'a AccountKey,
-    pub(super) name: &'a str,
-}
-
-impl Known<'_> {
-    /// Whether it is this account of the same person. Of an account of before ids were known, the name is the id; of no
-    /// other does a name count, since persons choose theirs.
-    pub(super) fn is(self, other: Self) -> bool {
-        let (id, its) = (&*self.key.account, &*other.key.account);
-        let is_named = |older: Self, newer: Self| older.has_no_id() && *older.name == *newer.name;
-        self.is_near(other) && (id == its || is_named(self, other) || is_named(other, self))
-    }
-
-    /// Whether the name is all that is known of it.
-    fn has_no_id(self) -> bool {
-        *self.key.account == *self.name
-    }
-
-    /// Whether it may be this account of the same person: each one may that has no name.
-    pub(super) fn may_be(self, other: Self) -> bool {
-        self.is(other) || self.is_near(other) && self.key.account == AccountKey::UNNAMED
-    }
-
-    /// Whether it is of the same person, and at the same provider.
-    fn is_near(self, other: Self) -> bool {
-        self.key.holder == other.key.holder && self.key.provider == other.key.provider
     }
 }
 

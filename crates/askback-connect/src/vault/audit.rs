@@ -54,8 +54,6 @@ pub enum AuditEvent {
     RefusedUnavailable,
     /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
     RefusedNotAuthentic,
-    /// The record of an account under its name gave way to a new one under its id.
-    Superseded,
     /// Secrets were not sealed under a new key, as they do not open: they were altered, or belong to another account.
     NotResealed,
     /// A person disconnected an account.
@@ -99,7 +97,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 29] = [
+    const NAMES: [(Self, &'static str); 28] = [
         (Self::Granted, "granted"),
         (Self::Used, "used"),
         (Self::Renewed, "renewed"),
@@ -109,7 +107,6 @@ impl AuditEvent {
         (Self::RefusedStale, "refused: stale"),
         (Self::RefusedUnavailable, "refused: unavailable"),
         (Self::RefusedNotAuthentic, "refused: not authentic"),
-        (Self::Superseded, "superseded"),
         (Self::NotResealed, "not resealed"),
         (Self::Disconnected, "disconnected"),
         (Self::Revoked, "revoked"),

@@ -17,7 +17,7 @@ use askback_oauth::Secret;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::account::{AccountKey, AccountName, AccountState, Holder, Known};
+use super::account::{AccountKey, AccountName, AccountState, Holder};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::credential::{Credential, Granted, GrantedKind};
 use super::error::{VaultError, entropy};
@@ -70,13 +70,6 @@ const PURGE_INTERVAL: Millis = 3_600_000;
 
 /// The most records or keys that are sealed anew at a time.
 pub(super) const BATCH: usize = 128;
-
-impl ConnectedAccount {
-    fn known(&self) -> Known<'_> {
-        let (key, name) = (&self.key, &*self.name);
-        Known { key, name }
-    }
-}
 
 impl Vault {
     /// Opens the vault whose records are in `store`, and whose keys are wrapped by `keys`.
@@ -217,10 +210,7 @@ impl Vault {
         });
         let connected: Vec<_> = connected.collect();
         let revocations = self.inner.store.revocations(&holder).await?;
-        let is_gone = |it: &Revocation| {
-            let is_it = |there: &ConnectedAccount| it.known().is(there.known());
-            !connected.iter().any(is_it)
-        };
+        let is_gone = |it: &Revocation| !connected.iter().any(|there| it.account == there.key);
         let gone = revocations.into_iter().filter(is_gone);
         let revoking: Vec<_> = gone
             .map(|revocation| ConnectedAccount {
@@ -310,14 +300,7 @@ impl Inner {
         for attempt in 1..=TRIES {
             let records = self.store.records(&account.holder, None).await?;
             let kept = records.iter().find(|record| record.account == account);
-            // The same account, from before ids were known.
-            let is_older = |it: &&VaultRecord| {
-                let is_there = it.account.provider == account.provider && it.account != account;
-                is_there && *it.account.account == *name && it.name == name
-            };
-            let older = records.iter().find(is_older);
-            let before = kept.or(older).map(|before| before.state);
-            if before.is_none() && records.len() >= self.settings.accounts {
+            if kept.is_none() && records.len() >= self.settings.accounts {
                 self.owe(&account, &granted).await?;
                 return Err(VaultError::Refused {
                     what: "the person",
@@ -325,7 +308,7 @@ impl Inner {
                 });
             }
             let expected = kept.map(|record| record.version);
-            let was_stale = before == Some(AccountState::NeedsReconnect);
+            let was_stale = kept.is_some_and(|it| it.state == AccountState::NeedsReconnect);
             let mut record = VaultRecord {
                 account: account.clone(),
                 name: name.clone(),
@@ -360,9 +343,6 @@ impl Inner {
                 }
                 Err(error) => return Err(error),
                 Ok(Written::Kept) => {
-                    if let Some(older) = older {
-                        self.supersede(older).await;
-                    }
                     self.give_up(&account.holder).await;
                     return Ok(());
                 }
@@ -372,24 +352,6 @@ impl Inner {
         }
         self.owe(&account, &granted).await?;
         Err(VaultError::Conflict)
-    }
-
-    /// Removes the record of an account that is kept under its id from now on. Where that fails, the next connection does it.
-    async fn supersede(&self, older: &VaultRecord) {
-        if let Err(error) = self.tried_to_supersede(older).await {
-            tracing::warn!(%error, "a record that gave way to a new one is removed later");
-        }
-    }
-
-    async fn tried_to_supersede(&self, older: &VaultRecord) -> Result<(), VaultError> {
-        let now = self.now();
-        let owed = match older.is_api_key {
-            true => None,
-            false => Some((entropy()?, now)),
-        };
-        let audit = AuditRecord::of(&older.account, AuditEvent::Superseded, now);
-        let removed = self.store.remove(&older.account, owed, &audit).await;
-        removed.map(drop)
     }
 
     /// Checks that names and secrets may be kept.

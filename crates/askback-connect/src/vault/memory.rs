@@ -105,17 +105,13 @@ impl VaultStore for MemoryVault {
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        id: &'a str,
-        name: &'a str,
+        account: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         self.with(move |tables| {
             let records = tables.records.values();
-            let of = records.filter(|it| {
-                let its = &*it.account.account;
-                let is_named = *it.name == *name && (its == name || id == name);
-                it.account.provider == provider && (its == id || is_named)
-            });
+            let is_it = |it: &AccountKey| it.provider == provider && it.account == account;
+            let of = records.filter(|it| is_it(&it.account));
             of.take(most).cloned().collect()
         })
     }

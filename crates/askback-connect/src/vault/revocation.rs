@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use askback_core::{ask::Principal, future::BoxFuture};
 use askback_oauth::Secret;
 
-use super::account::{AccountKey, Holder, Known};
+use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
 use super::credential::{Granted, GrantedKind};
 use super::error::{VaultError, entropy};
@@ -113,7 +113,7 @@ impl Vault {
             false => Some((entropy()?, now)),
         };
         let removed = inner.store.remove(&account, revocation, &audit).await?;
-        inner.hasten(record.known()).await?;
+        inner.hasten(&account).await?;
         inner.give_up(&account.holder).await;
         Ok(removed)
     }
@@ -234,13 +234,13 @@ impl Inner {
     }
 
     /// Has what a person is owed for an account looked at now, where it was spared.
-    async fn hasten(&self, account: Known<'_>) -> Result<(), VaultError> {
+    async fn hasten(&self, account: &AccountKey) -> Result<(), VaultError> {
         let now = self.now();
         // One that is due so soon may be looked at just now.
         let leased = after(now, self.settings.lease);
-        for waiting in self.store.revocations(&account.key.holder).await? {
+        for waiting in self.store.revocations(&account.holder).await? {
             let is_spared = waiting.is_spared && waiting.due > leased;
-            if is_spared && waiting.known().may_be(account) {
+            if is_spared && waiting.account.may_be(account) {
                 let settled = Settled::Again(now);
                 let store = &self.store;
                 store.settle_revocation(waiting.id, settled, None).await?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
 
-use super::account::{AccountKey, AccountName, AccountState, Holder, Known};
+use super::account::{AccountKey, AccountName, AccountState, Holder};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::error::VaultError;
 
@@ -27,14 +27,12 @@ pub trait VaultStore: Send + Sync + 'static {
         provider: Option<&'a str>,
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
-    /// Returns the records of an account at a provider, whoever has connected it, of all tenants; at most so many. They are
-    /// those of this id; and those of this name where one of the two has the name as its id, as records of before ids were
-    /// known have. Persons choose their names, so that no other name counts.
+    /// Returns the records of an account at a provider, from all users and tenants; at most so many. Names do not count,
+    /// because users choose them.
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        id: &'a str,
-        name: &'a str,
+        account: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>>;
 
@@ -262,13 +260,6 @@ pub struct VaultRecord {
     pub lease: Option<Lease>,
 }
 
-impl VaultRecord {
-    pub(super) fn known(&self) -> Known<'_> {
-        let (key, name) = (&self.account, &*self.name);
-        Known { key, name }
-    }
-}
-
 /// The secrets of a record, sealed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed {
@@ -328,13 +319,6 @@ pub struct Revocation {
     pub attempts: u32,
     /// Whether it waits until nobody has connected the account any more.
     pub is_spared: bool,
-}
-
-impl Revocation {
-    pub(super) fn known(&self) -> Known<'_> {
-        let (key, name) = (&self.account, &*self.name);
-        Known { key, name }
-    }
 }
 
 /// The outcome of a revocation that was taken.

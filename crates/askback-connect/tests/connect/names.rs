@@ -1,6 +1,6 @@
 //! Names of accounts: they change, and two accounts may have the same one. The id stays.
 
-use askback_connect::vault::{AuditEvent, Granted, Holder, Vault, VaultError};
+use askback_connect::vault::{Granted, Holder, Vault, VaultError};
 use askback_core::auth::Scopes;
 
 use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, wanted};
@@ -93,50 +93,13 @@ async fn an_account_that_is_renamed_stays_the_same() {
 }
 
 #[tokio::test]
-async fn a_record_of_before_gives_way_to_the_account_under_its_id() {
-    // Whether the provider takes tokens back one by one.
-    for is_single in [false, true] {
-        for stage in Stage::all().await {
-            let vault = stage.vault().await;
-            let provider = Provider::new(&stage);
-            *provider.is_single.lock().unwrap() = is_single;
-            put(&vault, "octocat", "octocat", tokens(0)).await;
-            put(&vault, "other", "other", tokens(1)).await;
-            let elsewhere = tokens(2).name("octocat");
-            let elsewhere = vault.put(&ada(), "gitlab", "octocat", elsewhere).await;
-            elsewhere.unwrap();
-            put(&vault, "1", "octocat", tokens(3)).await;
-            let left = named(&[("1", "octocat"), ("other", "other"), ("octocat", "octocat")]);
-            let mut found = names(&vault).await;
-            found.sort_by_key(|(id, _)| id.len());
-            assert_eq!(found, left, "the last is at another provider");
-            // The tokens of before are of the account that is connected.
-            let done = vault.revoke_due(&*provider).await.unwrap();
-            assert_eq!(done, usize::from(is_single));
-            let lines = vault.audit(Some("acme"), 0, 99).await.unwrap();
-            let lines = lines.iter().map(|line| line.record.event);
-            let events: Vec<_> = lines.filter(|it| *it != AuditEvent::Granted).collect();
-            let told = match is_single {
-                true => AuditEvent::Revoked,
-                false => AuditEvent::RevocationSpared,
-            };
-            assert_eq!(events, [AuditEvent::Superseded, told]);
-            vault.disconnect(&ada(), "github", "1").await.unwrap();
-            let left = vault.revoke_due(&*provider).await.unwrap();
-            assert_eq!(left, 2 - usize::from(is_single));
-        }
-    }
-}
-
-#[tokio::test]
-async fn tokens_are_spared_while_another_person_has_the_account_from_before() {
+async fn tokens_are_spared_while_another_user_has_the_account_of_that_id() {
     for (mine, theirs, is_spared) in [
-        (("octocat", "octocat"), ("1", "octocat"), true),
-        (("1", "octocat"), ("octocat", "octocat"), true),
-        // Theirs had another name when it was connected.
+        // The other account had another name when it was connected.
         (("1", "octocat"), ("1", "octodog"), true),
-        // Two accounts of one name are two.
         (("1", "octocat"), ("2", "octocat"), false),
+        // A name that is the id of another account.
+        (("1", "octocat"), ("octocat", "octocat"), false),
     ] {
         for stage in Stage::all().await {
             let (vault, provider) = (stage.vault().await, Provider::new(&stage));
@@ -150,17 +113,6 @@ async fn tokens_are_spared_while_another_person_has_the_account_from_before() {
             assert_eq!(done, usize::from(!is_spared), "{mine:?} {theirs:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn the_place_of_an_account_of_before_counts_once() {
-    let stage = Stage::in_memory();
-    let full = |settings: &mut askback_connect::vault::VaultSettings| settings.accounts = 1;
-    let keys = std::sync::Arc::new(crate::stage::keys(7));
-    let vault = stage.vault_within(keys, full).await;
-    put(&vault, "octocat", "octocat", tokens(0)).await;
-    put(&vault, "1", "octocat", tokens(1)).await;
-    assert_eq!(names(&vault).await, named(&[("1", "octocat")]));
 }
 
 #[tokio::test]

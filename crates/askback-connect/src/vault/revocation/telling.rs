@@ -159,12 +159,11 @@ impl Inner {
             account,
         } = &revocation.account;
         let mut kept = self.store.records(holder, Some(provider)).await?;
-        kept.retain(|record| revocation.known().may_be(record.known()));
+        kept.retain(|record| revocation.account.may_be(&record.account));
         if revoker.names_accounts(provider) {
-            let (store, name) = (&self.store, &revocation.name);
-            let others = store.records_of(provider, account, name, BATCH + 1).await?;
-            let is_others = |it: &VaultRecord| it.account.holder != *holder;
-            kept.extend(others.into_iter().filter(is_others));
+            let all = self.store.records_of(provider, account, BATCH + 1).await?;
+            let others = all.into_iter().filter(|it| it.account.holder != *holder);
+            kept.extend(others);
         }
         Ok(kept)
     }

@@ -58,17 +58,15 @@ impl<D: Database> VaultStore for D {
     fn records_of<'a>(
         &'a self,
         provider: &'a str,
-        id: &'a str,
-        name: &'a str,
+        account: &'a str,
         most: usize,
     ) -> VaultFuture<'a, Vec<VaultRecord>> {
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
              FROM askback_vault_records
-             WHERE provider = $1
-                 AND (account = $2 OR name = $3 AND (account = $3 OR $2 = $3)) LIMIT $4",
-            vec![text(provider), text(id), text(name), count(most)],
+             WHERE provider = $1 AND account = $2 LIMIT $3",
+            vec![text(provider), text(account), count(most)],
         );
         Box::pin(read(self, select, Row::record))
     }
