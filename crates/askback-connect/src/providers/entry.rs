@@ -58,17 +58,14 @@ pub(super) struct Entry {
 
 /// Where a secret is. Never the secret itself, although a text could be one by mistake: so it is not printed.
 #[derive(Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "another value, expected \"${NAME}\" for a variable, or { file = \"…\" }"
+)]
 pub(super) enum SecretPlace {
     Text(String),
-    File(BTreeMap<FileKey, String>),
-}
-
-/// The one key of a table that says where a secret is.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum FileKey {
-    File,
+    File { file: String },
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -89,10 +86,18 @@ struct CheckEntry {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "by", deny_unknown_fields)]
-enum RevocationEntry {
-    Bearer { url: String },
-    Client { url: String },
+#[serde(deny_unknown_fields)]
+struct RevocationEntry {
+    by: Authentication,
+    url: String,
+}
+
+/// How a request that revokes a token is authenticated.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Authentication {
+    Bearer,
+    Client,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -262,10 +267,10 @@ impl Entry {
         if self.revokes_singly {
             party = party.revokes_singly();
         }
-        if let Some(entry) = &self.revocation {
-            let way = match entry {
-                RevocationEntry::Bearer { url } => RevocationWay::bearer(url),
-                RevocationEntry::Client { url } => RevocationWay::by_client(url),
+        if let Some(RevocationEntry { by, url }) = &self.revocation {
+            let way = match by {
+                Authentication::Bearer => RevocationWay::bearer(url),
+                Authentication::Client => RevocationWay::by_client(url),
             };
             party = party.revocation(way.map_err(of("revocation.url"))?);
         }

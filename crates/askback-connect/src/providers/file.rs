@@ -1,19 +1,19 @@
 //! The file in which an operator describes third parties.
 
-mod keys;
-
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
 };
 
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
-use serde::Deserialize as _;
-use toml::{Table, Value, de::DeTable};
+use serde::{Deserialize, de::IntoDeserializer as _};
+use toml::{
+    Spanned, Table, Value,
+    de::{DeTable, DeValue},
+};
 
-use super::entry::{Entry, Fault, FileKey, SecretPlace};
+use super::entry::{Entry, Fault, SecretPlace};
 use super::error::ConnectError;
 use super::presets::PRESETS;
 use super::set::Providers;
@@ -151,10 +151,12 @@ impl Providers {
         let read = ReadFile::new(path, text)?;
         let presets: Table = toml::from_str(PRESETS).map_err(|error| read.unread(&error))?;
         let mut providers = Self::new(fetcher);
-        for (name, own) in &read.entries {
+        for (name, table) in &read.placed {
+            let name = name.get_ref();
+            let own: Entry = read.table(name, table)?;
             let entry = match &own.preset {
-                Some(preset) => read.filled(name, preset, &presets)?,
-                None => own.clone(),
+                Some(preset) => read.filled(name, read.table(name, table)?, preset, &presets)?,
+                None => own,
             };
             let party = read
                 .party(providers.fetcher(), name, &entry, variables)
@@ -166,15 +168,12 @@ impl Providers {
     }
 }
 
-/// A file whose keys are known, and whose values are of the types that they must be.
+/// A file that is TOML.
 struct ReadFile<'a> {
     path: &'a Path,
     text: &'a str,
     /// Its tables, with their places.
     placed: DeTable<'a>,
-    /// The same, to be filled in by presets.
-    tables: Table,
-    entries: BTreeMap<String, Entry>,
 }
 
 impl<'a> ReadFile<'a> {
@@ -183,36 +182,45 @@ impl<'a> ReadFile<'a> {
             path,
             text,
             placed: DeTable::new(),
-            tables: Table::new(),
-            entries: BTreeMap::new(),
         };
         let placed = DeTable::parse(text).map_err(|error| read.unread(&error))?;
         read.placed = placed.into_inner();
-        for (name, value) in &read.placed {
-            let at = name.span().start;
-            let name = name.get_ref();
-            let table = value.get_ref().as_table();
-            let table = table.ok_or_else(|| BadProvidersFile::Line {
-                path: read.path(),
-                line: read.line(at),
-                why: format!("`{name}` must be a table, which begins with [{name}]"),
-            })?;
-            let checked = keys::check(table, value.span());
-            checked.map_err(|bad| BadProvidersFile::Provider {
-                path: read.path(),
-                line: read.line(bad.at),
-                provider: name.to_string(),
-                key: bad.key,
-                why: bad.why,
-            })?;
-        }
-        read.tables = toml::from_str(text).map_err(|error| read.unread(&error))?;
-        read.entries = toml::from_str(text).map_err(|error| read.unfit(&error))?;
         Ok(read)
     }
 
+    /// Reads the table of a provider.
+    fn table<T: Deserialize<'a>>(
+        &self,
+        name: &str,
+        table: &Spanned<DeValue<'a>>,
+    ) -> Result<T, BadProvidersFile> {
+        let Some(keys) = table.get_ref().as_table() else {
+            return Err(BadProvidersFile::Line {
+                path: self.path(),
+                line: self.line_of(name, None),
+                why: format!("`{name}` must be a table, which begins with [{name}]"),
+            });
+        };
+        T::deserialize(table.clone().into_deserializer()).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            BadProvidersFile::Provider {
+                path: self.path(),
+                line: self.line(at),
+                provider: name.to_owned(),
+                key: key_at(keys, at),
+                why: fault(error.message()),
+            }
+        })
+    }
+
     /// Returns a table with what its preset fills in.
-    fn filled(&self, name: &str, preset: &str, presets: &Table) -> Result<Entry, BadProvidersFile> {
+    fn filled(
+        &self,
+        name: &str,
+        mut own: Table,
+        preset: &str,
+        presets: &Table,
+    ) -> Result<Entry, BadProvidersFile> {
         let wrong = |why: String| self.wrong(name, Some("preset"), why);
         let known = presets.get(preset).and_then(|it| it.as_table()).cloned();
         let mut table = known.ok_or_else(|| {
@@ -222,8 +230,6 @@ impl<'a> ReadFile<'a> {
                 names.join(", ")
             ))
         })?;
-        let own = self.tables.get(name).and_then(|it| it.as_table()).cloned();
-        let mut own = own.unwrap_or_default();
         // Words for more scopes are beside those of the preset.
         if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
             && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
@@ -272,9 +278,7 @@ impl<'a> ReadFile<'a> {
     ) -> Result<Secret, BadProvidersFile> {
         let wrong = |why: String| self.wrong(provider, Some("client_secret"), why);
         let secret = match place {
-            SecretPlace::File(place) => {
-                let file = place.get(&FileKey::File);
-                let file = file.ok_or_else(|| wrong("it names no file".to_owned()))?;
+            SecretPlace::File { file } => {
                 let folder = self.path.parent().unwrap_or(Path::new("."));
                 let file = folder.join(file);
                 let text = read(&file, true);
@@ -327,15 +331,6 @@ impl<'a> ReadFile<'a> {
         }
     }
 
-    /// The error of a table that fits its keys, and cannot be read all the same. What the reader says may quote a value.
-    fn unfit(&self, error: &toml::de::Error) -> BadProvidersFile {
-        BadProvidersFile::Line {
-            path: self.path(),
-            line: self.line(error.span().map_or(0, |span| span.start)),
-            why: "a value cannot be used: see the keys of the file in the guide".to_owned(),
-        }
-    }
-
     /// The error of a text that is no TOML. What the parser says has no value in it.
     fn unread(&self, error: &toml::de::Error) -> BadProvidersFile {
         BadProvidersFile::Line {
@@ -350,7 +345,7 @@ impl<'a> ReadFile<'a> {
         let found = self.placed.get_key_value(provider);
         let at = found.map_or(0, |(name, value)| {
             let table = value.get_ref().as_table();
-            let key = key.and_then(|key| keys::place(table?, key));
+            let key = key.and_then(|key| place_of(table?, key));
             key.unwrap_or(name.span().start)
         });
         self.line(at)
@@ -363,6 +358,71 @@ impl<'a> ReadFile<'a> {
 
     fn path(&self) -> String {
         self.path.display().to_string()
+    }
+}
+
+/// Returns where a key of a provider is, such as `account.url`, or the innermost of its tables that is there.
+fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(a, b)| (a, Some(b)));
+    let (key, value) = table.get_key_value(first)?;
+    let inner = rest.and_then(|rest| place_of(value.get_ref().as_table()?, rest));
+    Some(inner.unwrap_or(key.span().start))
+}
+
+/// Returns the innermost key, such as `account.url`, that is at a place or has its value there.
+fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let inner = value.get_ref().as_table().and_then(|it| key_at(it, at));
+        let is_here = key.span().contains(&at) || value.span().contains(&at);
+        match inner {
+            Some(inner) => Some(format!("{}.{inner}", key.get_ref())),
+            None => is_here.then(|| key.get_ref().to_string()),
+        }
+    })
+}
+
+/// Returns what an error of serde says, without the value, which may be a secret.
+fn fault(message: &str) -> String {
+    if let Some(unknown) = message.strip_prefix("unknown field `") {
+        let mut words = unknown.split('`').step_by(2);
+        let name = words.next().unwrap_or_default();
+        return unknown_key(name, &words.collect::<Vec<_>>());
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("it has no {key}");
+    }
+    let Some((found, expected)) = message.rsplit_once(", expected ") else {
+        return "the value cannot be used".to_owned();
+    };
+    let expected = in_words(expected);
+    let found = found.strip_prefix("invalid type: ");
+    match found.and_then(|it| it.split(' ').next()) {
+        Some(found) => format!("expected {expected}, found {}", in_words(found)),
+        None => format!("expected {expected}"),
+    }
+}
+
+/// The words of the guide for a type of serde.
+fn in_words(kind: &str) -> &str {
+    match kind.trim_start_matches("a ") {
+        "string" => "a text",
+        "sequence" => "a list",
+        "boolean" => "true or false",
+        "character" => "one character",
+        "integer" | "floating" => "a number",
+        table if table == "map" || table.starts_with("struct ") => "a table",
+        _ => kind,
+    }
+}
+
+fn unknown_key(name: &str, known: &[&str]) -> String {
+    let distance = |known: &&&str| strsim::levenshtein(name, known);
+    let most = 1 + name.chars().count() / 4;
+    match known.iter().min_by_key(distance) {
+        Some(near) if distance(&near) <= most => format!("unknown key: did you mean `{near}`?"),
+        _ => format!("unknown key; the keys here are {}", known.join(", ")),
     }
 }
 
