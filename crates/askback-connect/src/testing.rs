@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::connections::{BadConnections, Connections, ConnectionsBuilder, Door};
 use crate::providers::Providers;
 use crate::script::{Deed, Script};
-use crate::vault::{LocalKeys, MemoryVault, Vault, VaultError, VaultSettings, entropy};
+use crate::vault::{LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, entropy};
 
 /// Connections for the tests of handlers: what the person does on the pages is said beforehand, and nothing is served or
 /// fetched for it.
@@ -108,7 +108,7 @@ impl ScriptedPages {
     pub fn build(self) -> Result<ScriptedConnections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
-        let store = Arc::new(MemoryVault::new());
+        let store = Arc::new(SqliteVault::in_memory()?);
         let opening = pin!(Vault::open(store, Arc::new(keys), VaultSettings::default()));
         // A vault in memory waits for nothing, so that a test can build it in a closure.
         let vault = match opening.poll(&mut Context::from_waker(Waker::noop())) {

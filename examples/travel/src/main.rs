@@ -5,7 +5,7 @@
 use std::{io, sync::Arc};
 
 use askback::keys::{Key, KeyRing};
-use askback_connect::vault::{LocalKeys, MemoryVault, Vault, VaultSettings};
+use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
 use askback_travel::{Accounts, Itineraries, Result};
 
 #[tokio::main(flavor = "current_thread")]
@@ -16,7 +16,7 @@ async fn main() -> Result<()> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
-    let store = Arc::new(MemoryVault::new());
+    let store = Arc::new(SqliteVault::in_memory()?);
     let vault = Vault::open(store, Arc::new(keys), VaultSettings::default()).await?;
     let accounts = Accounts::on_this_machine(vault).await?;
     let agency = askback_travel::builder(None, Itineraries::SharedFolders)?;

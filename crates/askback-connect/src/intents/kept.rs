@@ -222,7 +222,7 @@ fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use std::sync::Arc;
 
@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::intents::EXCHANGE;
-    use crate::vault::{LocalKeys, MemoryVault, VaultSettings, VaultStore};
+    use crate::vault::{LocalKeys, SqliteVault, VaultSettings, VaultStore};
 
     /// A page that the person has not paid on, as somebody who can write the database and has no key would have it.
     #[tokio::test]
@@ -241,7 +241,7 @@ mod tests {
             path: "/pay".to_owned(),
         };
         let (store, keys) = (
-            Arc::new(MemoryVault::new()),
+            Arc::new(SqliteVault::in_memory().expect("a store")),
             KeyRing::new(Key::new(&[7; 32])),
         );
         let keys = Arc::new(LocalKeys::new(keys));
@@ -356,7 +356,7 @@ mod tests {
         };
         for (purpose, is_busy) in [(account, true), (secret, false)] {
             let (store, keys) = (
-                Arc::new(MemoryVault::new()),
+                Arc::new(SqliteVault::in_memory().expect("a store")),
                 KeyRing::new(Key::new(&[7; 32])),
             );
             let keys = Arc::new(LocalKeys::new(keys));
@@ -398,7 +398,7 @@ mod tests {
                 closed_intents: closed,
                 ..VaultSettings::default()
             };
-            let store = Arc::new(MemoryVault::new());
+            let store = Arc::new(SqliteVault::in_memory().expect("a store"));
             let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&[7; 32]))));
             let opened = Vault::open(Arc::clone(&store) as _, keys, settings).await;
             let vault = opened.expect("a vault");

@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use askback_connect::vault::{
-//!     Granted, LocalKeys, MemoryVault, RenewalError, Renewer, Vault, VaultError, VaultSettings, Wanted,
+//!     Granted, LocalKeys, RenewalError, Renewer, SqliteVault, Vault, VaultError, VaultSettings, Wanted,
 //! };
 //! # use askback_connect::vault::AccountKey;
 //! # use askback_core::{ask::{Principal, keys::{Key, KeyRing}}, auth::Scopes, future::BoxFuture};
@@ -27,7 +27,7 @@
 //! # let ring = KeyRing::new(Key::new(&[7; 32]));
 //! // In a server: SqliteVault::open("vault.db")? or PostgresVault::connect(..).await?, and
 //! // LocalKeys::file("vault.keys")?
-//! let (store, keys) = (MemoryVault::new(), LocalKeys::new(ring));
+//! let (store, keys) = (SqliteVault::in_memory()?, LocalKeys::new(ring));
 //! let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
 //!
 //! let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
@@ -77,8 +77,7 @@ mod credential;
 mod error;
 mod handle;
 mod keys;
-mod memory;
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod pause;
 mod rejection;
 mod renewal;
@@ -100,7 +99,6 @@ pub use error::VaultError;
 pub(crate) use error::entropy;
 pub use handle::{ConnectedAccount, Vault};
 pub use keys::{KeyWrapper, LocalKeys};
-pub use memory::MemoryVault;
 pub use renewal::{RenewalError, Renewer, SecondLook};
 pub use revocation::{Heard, RevocationFailed, Revoker, TokenKind};
 pub use settings::VaultSettings;

@@ -267,5 +267,5 @@ fn failures(record: &VaultRecord) -> u32 {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests;

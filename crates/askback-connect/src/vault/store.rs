@@ -366,14 +366,6 @@ pub struct IntentRoom {
     pub before: Millis,
 }
 
-impl IntentRow {
-    /// Whether something can still happen to it at that moment: it has not ended, and its process is not gone.
-    pub(crate) fn is_open_at(&self, now: Millis) -> bool {
-        let is_cut_off = (1..=now).contains(&self.busy_until);
-        self.is_open && self.expires > now && !is_cut_off
-    }
-}
-
 /// A tenant's data key, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantKey {

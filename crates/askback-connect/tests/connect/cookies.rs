@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use askback_connect::vault::{
-    KeyWrapper, LocalKeys, MemoryVault, Vault, VaultError, VaultSettings, VaultStore, Wrapped,
+    KeyWrapper, LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, VaultStore, Wrapped,
 };
 use askback_core::{ask::keys::KeyId, future::BoxFuture};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -89,7 +89,7 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
     let scene = Scene::web().await;
     scene.signed_in("acme", "ada").await;
     let stolen = scene.stage.store.tenant_keys(None).await.unwrap().remove(0);
-    let elsewhere = MemoryVault::new();
+    let elsewhere = SqliteVault::in_memory().unwrap();
     assert!(elsewhere.add_tenant_key(None, &stolen, None).await.unwrap());
     let clock = Arc::clone(&scene.stage.clock);
     let (elsewhere, own) = (Arc::new(elsewhere), Arc::new(keys(7)));

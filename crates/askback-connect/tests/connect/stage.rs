@@ -11,8 +11,8 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AccountKey, Granted, Heard, KeyWrapper, LocalKeys, MemoryVault, RenewalError, Renewer,
-    RevocationFailed, Revoker, SqliteVault, TokenKind, Vault, VaultSettings, VaultStore, Wanted,
+    AccountKey, Granted, Heard, KeyWrapper, LocalKeys, RenewalError, Renewer, RevocationFailed,
+    Revoker, SqliteVault, TokenKind, Vault, VaultSettings, VaultStore, Wanted,
 };
 use askback_core::{
     ask::{
@@ -61,7 +61,7 @@ pub(crate) type Opening = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn VaultStore>
 
 impl Stage {
     pub(crate) fn in_memory() -> Self {
-        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().unwrap());
         let same = Arc::clone(&store);
         let open: Opening = Box::new(move || Box::pin(ready(Arc::clone(&same))));
         Self::with(store, open, tempfile::tempdir().unwrap())
@@ -96,9 +96,9 @@ impl Stage {
         None
     }
 
-    /// One of each.
+    /// One of each database.
     pub(crate) async fn all() -> Vec<Self> {
-        let own = [Self::in_memory(), Self::in_sqlite()];
+        let own = [Self::in_sqlite()];
         own.into_iter().chain(Self::in_postgres().await).collect()
     }
 

@@ -12,7 +12,7 @@ use askback::{
     protocol::ElicitResult,
     transport,
 };
-use askback_connect::vault::{LocalKeys, MemoryVault, Vault, VaultSettings};
+use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
 use askback_travel::{Accounts, Itineraries};
 use serde_json::{Value, json};
 use tokio::{
@@ -27,7 +27,7 @@ const LINKS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 async fn accounts() -> Accounts {
     let keys = LocalKeys::new(KeyRing::new(Key::new(&[7; 32])));
     let vault = Vault::open(
-        Arc::new(MemoryVault::new()),
+        Arc::new(SqliteVault::in_memory().unwrap()),
         Arc::new(keys),
         VaultSettings::default(),
     );

@@ -28,10 +28,10 @@ use super::super::credential::Granted;
 use super::super::error::VaultError;
 use super::super::handle::Vault;
 use super::super::keys::LocalKeys;
-use super::super::memory::MemoryVault;
 use super::super::pause::pause_once;
 use super::super::renewal::{RenewalError, Renewer, Step, decide};
 use super::super::settings::VaultSettings;
+use super::super::sql::SqliteVault;
 use super::super::store::{Lease, Sealed, VaultRecord, VaultStore};
 use super::super::wanted::Wanted;
 
@@ -118,7 +118,7 @@ fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().unwrap());
         let clock = Arc::new(TestClock::new());
         let mut vaults = Vec::new();
         for _ in 0..machines {

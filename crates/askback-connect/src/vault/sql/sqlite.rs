@@ -5,7 +5,7 @@ use std::{
     fs::OpenOptions,
     io,
     path::Path,
-    sync::{Arc, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -20,7 +20,7 @@ use super::{Batch, Changed, Database, Statement, Value};
 use crate::vault::error::VaultError;
 use crate::vault::store::VaultFuture;
 
-/// Keeps the vault's records in an SQLite file, which the processes of one machine share.
+/// Keeps the vault's records in an SQLite file, which the processes of one machine share, or in memory.
 ///
 /// The file is its owner's alone (0600), and is refused otherwise. Sealed secrets and keys that are deleted or replaced, and
 /// lines of the audit that are purged, are overwritten in the file at once, and its log is emptied: the disk may hold what
@@ -28,11 +28,17 @@ use crate::vault::store::VaultFuture;
 /// next change. Lines of the audit that give way to newer lines are overwritten in the file, and leave its log with the next
 /// such change. One thread does the work; what was begun is done even if its future is dropped, and dropping the vault
 /// waits for it.
-pub struct SqliteVault {
-    path: Arc<Path>,
-    /// Taken when the vault is dropped, which ends the thread.
-    jobs: Option<mpsc::Sender<Job>>,
-    worker: Option<JoinHandle<()>>,
+pub struct SqliteVault(Place);
+
+enum Place {
+    File {
+        path: Arc<Path>,
+        /// Taken when the vault is dropped, which ends the thread.
+        jobs: Option<mpsc::Sender<Job>>,
+        worker: Option<JoinHandle<()>>,
+    },
+    /// It waits for no disk, so the caller does the work.
+    Memory(Mutex<File>),
 }
 
 type Job = Box<dyn FnOnce(&mut File) + Send>;
@@ -79,28 +85,49 @@ impl SqliteVault {
             .name("askback-vault".to_owned())
             .spawn(move || queue.into_iter().for_each(|job| job(&mut file)))
             .map_err(VaultError::store)?;
-        Ok(Self {
+        Ok(Self(Place::File {
             path: path.into(),
             jobs: Some(jobs),
             worker: Some(worker),
-        })
+        }))
+    }
+
+    /// Opens an empty vault in memory, which ends with the process: for tests, and for servers whose users may connect
+    /// their accounts again after each start.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite has no memory.
+    pub fn in_memory() -> Result<Self, VaultError> {
+        let file = File {
+            connection: with_tables(Connection::open_in_memory()?)?,
+            is_log_due: false,
+        };
+        Ok(Self(Place::Memory(Mutex::new(file))))
     }
 
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut File) -> Result<T, VaultError> + Send + 'static,
     ) -> VaultFuture<'_, T> {
+        let (path, jobs) = match &self.0 {
+            Place::File { path, jobs, .. } => (Arc::clone(path), jobs),
+            Place::Memory(file) => {
+                return Box::pin(async move {
+                    // Tests let other tasks run in between.
+                    #[cfg(test)]
+                    crate::vault::pause::pause_once().await;
+                    work(&mut file.lock().unwrap_or_else(PoisonError::into_inner))
+                });
+            }
+        };
         let (reply, result) = oneshot::channel();
-        let path = Arc::clone(&self.path);
         let job: Job = Box::new(move |file| {
             // Nobody may be waiting any more.
             let _ = reply.send(work(file).map_err(|error| about(&path, error)));
         });
         let stopped = || VaultError::store("its thread has stopped");
-        let sent = self
-            .jobs
-            .as_ref()
-            .is_some_and(|jobs| jobs.send(job).is_ok());
+        let sent = jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
         Box::pin(async move {
             match sent {
                 true => result.await.map_err(|_| stopped())?,
@@ -139,8 +166,11 @@ impl Database for SqliteVault {
 
 impl Drop for SqliteVault {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(worker) = self.worker.take() {
+        let Place::File { jobs, worker, .. } = &mut self.0 else {
+            return;
+        };
+        *jobs = None;
+        if let Some(worker) = worker.take() {
             // A panic of the thread has been reported where it happened.
             let _ = worker.join();
         }
@@ -216,27 +246,26 @@ fn make(path: &Path) -> Result<(), VaultError> {
 }
 
 fn connect(path: &Path) -> Result<Connection, VaultError> {
-    let mut connection = Connection::open(path)?;
+    let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Deleted records leave nothing in the pages of the file.
-    connection.pragma_update(None, "secure_delete", "ON")?;
     turn_to_wal(&connection)?;
     // A refresh token that is lost to a power failure cannot be had again.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", "ON")?;
-    make_tables(&mut connection)?;
-    Ok(connection)
+    with_tables(connection)
 }
 
-fn make_tables(connection: &mut Connection) -> Result<(), VaultError> {
+fn with_tables(mut connection: Connection) -> Result<Connection, VaultError> {
+    // Deleted records leave nothing in the pages of the file.
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if let Some(tables) = schema::missing(version, &DIALECT)? {
         transaction.execute_batch(&tables)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
-        transaction.commit()?;
     }
-    Ok(())
+    transaction.commit()?;
+    Ok(connection)
 }
 
 /// SQLite lets one connection at a time do this, and has no other wait for it.

@@ -9,8 +9,8 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use askback_connect::vault::{
     AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRoom, IntentRow, Lease,
-    MemoryVault, Revocation, Sealed, Settled, SqliteVault, TenantKey, VaultError, VaultRecord,
-    VaultStore, Wrapped, Written,
+    Revocation, Sealed, Settled, SqliteVault, TenantKey, VaultError, VaultRecord, VaultStore,
+    Wrapped, Written,
 };
 use askback_core::{
     ask::{Millis, keys::KeyId},
@@ -42,7 +42,7 @@ where
 #[tokio::test(flavor = "multi_thread")]
 async fn records_in_memory_keep_the_contract() {
     check(async || {
-        let store: Arc<dyn VaultStore> = Arc::new(MemoryVault::new());
+        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().unwrap());
         async move || Arc::clone(&store)
     })
     .await;
