@@ -240,12 +240,10 @@ mod tests {
             name: "deposit".to_owned(),
             path: "/pay".to_owned(),
         };
-        let (store, keys) = (
-            Arc::new(SqliteVault::in_memory().expect("a store")),
-            KeyRing::new(Key::new(&[7; 32])),
-        );
+        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
+        let keys = KeyRing::new(Key::new(&[7; 32]));
         let keys = Arc::new(LocalKeys::new(keys));
-        let opened = Vault::open(Arc::clone(&store) as _, keys, VaultSettings::default());
+        let opened = Vault::open(Arc::clone(&store), keys, VaultSettings::default());
         let vault = opened.await.expect("a vault");
         let holder = |subject: &str| Holder {
             tenant: Some("t".to_owned()),
@@ -355,12 +353,10 @@ mod tests {
             title: "GitHub".to_owned(),
         };
         for (purpose, is_busy) in [(account, true), (secret, false)] {
-            let (store, keys) = (
-                Arc::new(SqliteVault::in_memory().expect("a store")),
-                KeyRing::new(Key::new(&[7; 32])),
-            );
+            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
+            let keys = KeyRing::new(Key::new(&[7; 32]));
             let keys = Arc::new(LocalKeys::new(keys));
-            let opened = Vault::open(Arc::clone(&store) as _, keys, VaultSettings::default());
+            let opened = Vault::open(Arc::clone(&store), keys, VaultSettings::default());
             let vault = opened.await.expect("a vault");
             let holder = Holder {
                 tenant: None,
@@ -398,9 +394,9 @@ mod tests {
                 closed_intents: closed,
                 ..VaultSettings::default()
             };
-            let store = Arc::new(SqliteVault::in_memory().expect("a store"));
+            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
             let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&[7; 32]))));
-            let opened = Vault::open(Arc::clone(&store) as _, keys, settings).await;
+            let opened = Vault::open(Arc::clone(&store), keys, settings).await;
             let vault = opened.expect("a vault");
             let holder = Holder {
                 tenant: None,

@@ -86,7 +86,6 @@ mod revocation;
 mod rotation;
 mod seal;
 mod settings;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod store;
 mod wanted;

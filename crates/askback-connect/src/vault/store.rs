@@ -1,17 +1,18 @@
-//! The contract of whatever keeps the vault's records.
+//! The rows of the vault's records, and the database that has them.
 
 use std::fmt;
 
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
 
 use super::account::{AccountKey, AccountName, AccountState, Holder};
-use super::audit::{AuditEntry, AuditEvent, AuditRecord};
 use super::error::VaultError;
+use super::sql::{Batch, Changed, Statement, Value};
 
 /// The future of a store's method.
 pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 
-/// Keeps the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come here.
+/// A database with the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come
+/// here. Only the stores of this crate implement it.
 ///
 /// - **A store reads no clock.** Leases and retries are compared with the `now` of the call.
 /// - **Each method is one transaction**, together with the line of the audit that it is given. The line is written if
@@ -19,217 +20,19 @@ pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 /// - **Nothing is sealed under a key that the tenant does not have**: [`Written::UnknownKey`] otherwise. A tenant's key
 ///   is dropped only when nothing is sealed under it.
 pub trait VaultStore: Send + Sync + 'static {
-    /// Returns the records of a person, at one provider or at all of them, in the order of the bytes of providers and
-    /// accounts.
-    fn records<'a>(
-        &'a self,
-        holder: &'a Holder,
-        provider: Option<&'a str>,
-    ) -> VaultFuture<'a, Vec<VaultRecord>>;
+    /// Returns the statement that takes the turn to write to the audit of a tenant (`$1`) until the end of the
+    /// transaction. A database with concurrent writers needs it: readers would otherwise see lines in another order than
+    /// their numbers.
+    #[doc(hidden)]
+    fn turn(&self) -> Option<&'static str>;
 
-    /// Returns the records of an account at a provider, from all users and tenants; at most so many. Names do not count,
-    /// because users choose them.
-    fn records_of<'a>(
-        &'a self,
-        provider: &'a str,
-        account: &'a str,
-        most: usize,
-    ) -> VaultFuture<'a, Vec<VaultRecord>>;
+    /// Does a batch in one transaction.
+    #[doc(hidden)]
+    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed>;
 
-    /// Puts a record in place of the one that has the version `expected`, or where there is none. The record's version
-    /// must differ from that. What was leased is so no longer. With a revocation, the tokens that it takes the place of
-    /// become one of that id, which is due `at` once, as with [`VaultStore::remove`].
-    fn put<'a>(
-        &'a self,
-        record: &'a VaultRecord,
-        expected: Option<u64>,
-        revocation: Option<([u8; 16], Millis)>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, Written>;
-
-    /// Leases a record that has this version, unless a lease of it lasts beyond `now`. Returns whether it did.
-    fn lease<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        version: u64,
-        lease: Lease,
-        now: Millis,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Puts a record in place of the one that has the version and the lease of `fence`, and ends the lease.
-    /// [`Written::Conflict`] where that is no longer so. A lease that has run out and that nobody else has taken is
-    /// still one.
-    fn renew<'a>(
-        &'a self,
-        record: &'a VaultRecord,
-        fence: Fence,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, Written>;
-
-    /// Writes the secrets and the proof of a record, sealed under another key, if the kept record has the same version and
-    /// is sealed under `from`; [`Written::Conflict`] otherwise. The lease stays: a renewal at the same time goes on.
-    fn reseal<'a>(&'a self, record: &'a VaultRecord, from: KeyId) -> VaultFuture<'a, Written>;
-
-    /// Returns records of a tenant that are sealed under other keys than this one, at most so many.
-    fn sealed_otherwise<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        key: KeyId,
-        most: usize,
-    ) -> VaultFuture<'a, Vec<VaultRecord>>;
-
-    /// Removes a record. With a revocation, its tokens become one of that id, which is due `at` once. Returns whether
-    /// there was a record.
-    fn remove<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        revocation: Option<([u8; 16], Millis)>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Adds tokens that the provider is to be told to revoke.
-    fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
-
-    /// Returns the revocations of a person that are not done.
-    fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>>;
-
-    /// Returns revocations, of anybody, that are too many where the secrets of all others take at most so many bytes: those
-    /// that were tried most often first, and of these those that have been due for the longest; at most so many.
-    fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>>;
-
-    /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
-    /// Of many who take at the same time, no two are given the same one.
-    fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>>;
-
-    /// Puts the tokens of a revocation, and their end, in place of those that it had. [`Written::Conflict`] where it was taken
-    /// since: its number of attempts is another one.
-    fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written>;
-
-    /// Returns revocations of a tenant whose tokens are sealed under other keys than this one, at most so many.
-    fn revocations_sealed_otherwise<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        key: KeyId,
-        most: usize,
-    ) -> VaultFuture<'a, Vec<Revocation>>;
-
-    /// Puts the same tokens, sealed under another key, into a revocation that has them sealed as in `from` still.
-    /// [`Written::Conflict`] where it does not, or is done.
-    fn reseal_revocation<'a>(
-        &'a self,
-        id: [u8; 16],
-        from: &'a Sealed,
-        sealed: &'a Sealed,
-    ) -> VaultFuture<'a, Written>;
-
-    /// Removes a revocation that is done, or puts it off until a moment. Returns whether it was there.
-    fn settle_revocation<'a>(
-        &'a self,
-        id: [u8; 16],
-        settled: Settled,
-        audit: Option<&'a AuditRecord>,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Returns the keys of a tenant, the newest first.
-    fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>>;
-
-    /// Adds a key to a tenant whose newest key is `newest`. Returns whether it still was.
-    fn add_tenant_key<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        key: &'a TenantKey,
-        newest: Option<KeyId>,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Returns keys of any tenants that are wrapped by another key than this one, at most so many.
-    fn wrapped_otherwise<'a>(
-        &'a self,
-        kek_id: &'a str,
-        most: usize,
-    ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>>;
-
-    /// Returns one key, of any tenant, for each key-encryption key that some are wrapped by, in the order of its names.
-    fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>>;
-
-    /// Puts another wrapping in place of `from`. Returns whether the key still was wrapped so.
-    fn rewrap<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        key: KeyId,
-        from: &'a Wrapped,
-        to: &'a Wrapped,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Drops a tenant's key, unless it is the newest or something is sealed under it. Returns whether it did.
-    fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool>;
-
-    /// Deletes the keys, the records, the intents and the revocations of a tenant. Its audit stays. Returns whether there was a key.
-    fn delete_tenant<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Adds an intent whose id is not there, if the person has fewer than `room.open` that are open and end after `now`.
-    /// Returns whether it did. One that was busy and is not done is not counted: its process is gone.
-    ///
-    /// Then it removes what [`IntentRoom`] has no room for.
-    fn add_intent<'a>(
-        &'a self,
-        intent: &'a IntentRow,
-        room: IntentRoom,
-        now: Millis,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Whether an intent of a person is busy at a provider at this time.
-    fn is_busy<'a>(
-        &'a self,
-        holder: &'a Holder,
-        provider: &'a str,
-        now: Millis,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Returns the intent of this id, ended or not.
-    fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>>;
-
-    /// Puts an intent in place of the one that has its id and the version `expected`. Its person, its provider and its end
-    /// stay.
-    /// Returns whether there was one.
-    fn advance_intent<'a>(
-        &'a self,
-        intent: &'a IntentRow,
-        expected: u64,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool>;
-
-    /// Notes a visit of the pages that ended before its time, until the moment `expires`, and forgets those whose moment had
-    /// come at `now`.
-    fn end_visit(&self, visit: [u8; 16], expires: Millis, now: Millis) -> VaultFuture<'_, ()>;
-
-    /// Whether a visit is noted as ended.
-    fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool>;
-
-    /// Adds a line to the audit. Of the lines about the same person, it keeps the newest `most` of each event.
-    fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()>;
-
-    /// Returns the lines of a tenant's audit after a number, at most so many. Lines appear in the order of their
-    /// numbers: no line is added before one that was returned.
-    fn audit<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        after: u64,
-        most: usize,
-    ) -> VaultFuture<'a, Vec<AuditEntry>>;
-
-    /// Returns the last line of the audit about each account of a person with this event.
-    fn latest<'a>(
-        &'a self,
-        holder: &'a Holder,
-        event: AuditEvent,
-    ) -> VaultFuture<'a, Vec<AuditRecord>>;
-
-    /// Removes the lines of all audits before a moment, and returns how many there were.
-    fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64>;
+    /// Returns the rows of a statement, which may change them.
+    #[doc(hidden)]
+    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>>;
 }
 
 /// A record of the vault.

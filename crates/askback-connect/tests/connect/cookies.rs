@@ -89,10 +89,10 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
     let scene = Scene::web().await;
     scene.signed_in("acme", "ada").await;
     let stolen = scene.stage.store.tenant_keys(None).await.unwrap().remove(0);
-    let elsewhere = SqliteVault::in_memory().unwrap();
+    let elsewhere: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().unwrap());
     assert!(elsewhere.add_tenant_key(None, &stolen, None).await.unwrap());
     let clock = Arc::clone(&scene.stage.clock);
-    let (elsewhere, own) = (Arc::new(elsewhere), Arc::new(keys(7)));
+    let own = Arc::new(keys(7));
     let thief = Vault::open_with(elsewhere, own, VaultSettings::default(), clock);
     let thief = scene.process_of(thief.await.unwrap()).await;
 

@@ -132,7 +132,7 @@ async fn a_database_that_does_not_answer_is_not_waited_for_for_ever() {
     settings.connections = 1;
     drop(place.store().await);
     settings.wait = Duration::from_secs(2);
-    let store = PostgresVault::connect(settings).await.unwrap();
+    let store: Arc<dyn VaultStore> = Arc::new(PostgresVault::connect(settings).await.unwrap());
     place
         .admin
         .batch_execute("BEGIN; LOCK askback_vault_records")
@@ -152,7 +152,7 @@ async fn connections_are_bounded() {
     };
     let mut settings = place.settings();
     settings.connections = 2;
-    let store = Arc::new(PostgresVault::connect(settings).await.unwrap());
+    let store: Arc<dyn VaultStore> = Arc::new(PostgresVault::connect(settings).await.unwrap());
     place
         .admin
         .batch_execute("BEGIN; LOCK askback_vault_records")

@@ -1,7 +1,7 @@
 //! Statements, and what is done in one transaction.
 
 use super::rows::{self, name, number};
-use super::{Batch, Database, Statement, Value};
+use super::{Batch, Statement, Value};
 use crate::vault::account::AccountKey;
 use crate::vault::audit::AuditRecord;
 
@@ -56,15 +56,16 @@ impl Batch {
         all.into_iter().any(|statement| statement.erases)
     }
 
-    pub(super) fn audited<D: Database>(mut self, audit: &AuditRecord) -> Self {
-        self.then.extend(turn::<D>(audit));
+    /// Adds a line to the audit, after `turn`.
+    pub(super) fn audited(mut self, turn: Option<&'static str>, audit: &AuditRecord) -> Self {
+        self.then.extend(turn_of(turn, audit));
         self.then(appended(audit))
     }
 }
 
 /// Has the lines of a tenant's audit come one after the other, where the database needs to be told.
-pub(super) fn turn<D: Database>(audit: &AuditRecord) -> Option<Statement> {
-    D::TURN.map(|text| statement(text, vec![name(audit.tenant.as_deref())]))
+pub(super) fn turn_of(turn: Option<&'static str>, audit: &AuditRecord) -> Option<Statement> {
+    turn.map(|text| statement(text, vec![name(audit.tenant.as_deref())]))
 }
 
 pub(super) fn appended(audit: &AuditRecord) -> Statement {

@@ -4,7 +4,7 @@ use askback_core::ask::Millis;
 
 use super::batch::{batch, count, statement};
 use super::rows::{self, bytes, number, text};
-use super::{Batch, Database, Statement};
+use super::{Batch, Statement};
 use crate::vault::account::Holder;
 use crate::vault::audit::AuditRecord;
 use crate::vault::store::{IntentRoom, IntentRow};
@@ -67,9 +67,10 @@ pub(super) fn busy(holder: &Holder, provider: &str, now: Millis) -> Statement {
 }
 
 /// Puts one in place of its version before.
-pub(super) fn advanced<D: Database>(
+pub(super) fn advanced(
     intent: &IntentRow,
     expected: u64,
+    turn: Option<&'static str>,
     audit: &AuditRecord,
 ) -> Batch {
     let update = statement(
@@ -85,7 +86,7 @@ pub(super) fn advanced<D: Database>(
             number(intent.busy_until),
         ],
     );
-    batch(update).audited::<D>(audit)
+    batch(update).audited(turn, audit)
 }
 
 /// Notes a visit that has ended, and removes those that are noted no longer.

@@ -9,6 +9,7 @@ mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rows;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -19,11 +20,9 @@ pub use postgres::{PostgresSettings, PostgresVault};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteVault;
 
-use super::store::VaultFuture;
-
 /// A value of a column.
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub enum Value {
     Text(String),
     Bytes(Vec<u8>),
     Number(i64),
@@ -31,7 +30,7 @@ pub(super) enum Value {
 }
 
 /// A statement whose parameters are `$1`, `$2` and so on.
-pub(super) struct Statement {
+pub struct Statement {
     text: &'static str,
     values: Vec<Value>,
     /// Whether it takes something out that nobody is to read any more.
@@ -39,7 +38,7 @@ pub(super) struct Statement {
 }
 
 /// The statements of one transaction.
-pub(super) struct Batch {
+pub struct Batch {
     /// Those that come first.
     before: Vec<Statement>,
     /// The statement that must change a row; otherwise nothing is done.
@@ -50,23 +49,9 @@ pub(super) struct Batch {
 
 /// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Changed {
+pub enum Changed {
     /// So many rows, by its deciding statement.
     Rows(u64),
     /// A foreign key stood against it, and nothing was changed.
     ForeignKey,
-}
-
-/// A connection to a database, which knows nothing of the vault.
-pub(super) trait Database: Send + Sync + 'static {
-    /// The statement that waits for its turn to write to the audit of a tenant (`$1`), and has it until the end of the
-    /// transaction: where transactions are done at the same time, their lines would be seen in another order than that
-    /// of their numbers.
-    const TURN: Option<&'static str>;
-
-    /// Does a batch in one transaction.
-    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed>;
-
-    /// Returns the rows of a statement, which may change them.
-    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>>;
 }

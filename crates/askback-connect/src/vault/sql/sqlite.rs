@@ -16,9 +16,9 @@ use rusqlite::{
 use tokio::sync::oneshot;
 
 use super::schema::{self, Dialect, VERSION};
-use super::{Batch, Changed, Database, Statement, Value};
+use super::{Batch, Changed, Statement, Value};
 use crate::vault::error::VaultError;
-use crate::vault::store::VaultFuture;
+use crate::vault::store::{VaultFuture, VaultStore};
 
 /// Keeps the vault's records in an SQLite file, which the processes of one machine share, or in memory.
 ///
@@ -137,8 +137,10 @@ impl SqliteVault {
     }
 }
 
-impl Database for SqliteVault {
-    const TURN: Option<&'static str> = None;
+impl VaultStore for SqliteVault {
+    fn turn(&self) -> Option<&'static str> {
+        None
+    }
 
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
         self.run(move |file| match file.change(&batch) {

@@ -2,19 +2,19 @@
 
 use askback_core::ask::{Millis, keys::KeyId};
 
-use super::batch::{appended, batch, count, erasing, of_account, statement, turn};
+use super::batch::{appended, batch, count, erasing, of_account, statement, turn_of};
 use super::rows::{self, Row, bytes, name, number, text};
-use super::{Batch, Changed, Database, Statement};
+use super::{Batch, Changed, Statement};
 use super::{intents, outbox};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
-    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture,
-    VaultRecord, VaultStore, Wrapped, Written,
+    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultRecord,
+    VaultStore, Wrapped, Written,
 };
 
-async fn written(database: &impl Database, batch: Batch) -> Result<Written, VaultError> {
+async fn written(database: &(dyn VaultStore + '_), batch: Batch) -> Result<Written, VaultError> {
     Ok(match database.change(batch).await? {
         Changed::Rows(0) => Written::Conflict,
         Changed::Rows(_) => Written::Kept,
@@ -22,12 +22,12 @@ async fn written(database: &impl Database, batch: Batch) -> Result<Written, Vaul
     })
 }
 
-async fn changed(database: &impl Database, batch: Batch) -> Result<bool, VaultError> {
+async fn changed(database: &(dyn VaultStore + '_), batch: Batch) -> Result<bool, VaultError> {
     Ok(matches!(database.change(batch).await?, Changed::Rows(1..)))
 }
 
 async fn read<T>(
-    database: &impl Database,
+    database: &(dyn VaultStore + '_),
     statement: Statement,
     read: impl Fn(Row) -> Result<T, VaultError>,
 ) -> Result<Vec<T>, VaultError> {
@@ -35,12 +35,14 @@ async fn read<T>(
     rows.into_iter().map(|row| read(Row::new(row))).collect()
 }
 
-impl<D: Database> VaultStore for D {
-    fn records<'a>(
-        &'a self,
-        holder: &'a Holder,
-        provider: Option<&'a str>,
-    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+impl dyn VaultStore + '_ {
+    /// Returns the records of a person, at one provider or at all of them, in the order of the bytes of providers and
+    /// accounts.
+    pub async fn records(
+        &self,
+        holder: &Holder,
+        provider: Option<&str>,
+    ) -> Result<Vec<VaultRecord>, VaultError> {
         let mut values = rows::holder(holder);
         values.push(provider.map_or(text(""), text));
         values.push(number(provider.is_none().into()));
@@ -52,15 +54,17 @@ impl<D: Database> VaultStore for D {
              ORDER BY provider, account",
             values,
         );
-        Box::pin(read(self, select, Row::record))
+        read(self, select, Row::record).await
     }
 
-    fn records_of<'a>(
-        &'a self,
-        provider: &'a str,
-        account: &'a str,
+    /// Returns the records of an account at a provider, from all users and tenants; at most so many. Names do not count,
+    /// because users choose them.
+    pub async fn records_of(
+        &self,
+        provider: &str,
+        account: &str,
         most: usize,
-    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+    ) -> Result<Vec<VaultRecord>, VaultError> {
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
@@ -68,16 +72,19 @@ impl<D: Database> VaultStore for D {
              WHERE provider = $1 AND account = $2 LIMIT $3",
             vec![text(provider), text(account), count(most)],
         );
-        Box::pin(read(self, select, Row::record))
+        read(self, select, Row::record).await
     }
 
-    fn put<'a>(
-        &'a self,
-        record: &'a VaultRecord,
+    /// Puts a record in place of the one that has the version `expected`, or where there is none. The record's version
+    /// must differ from that. What was leased is so no longer. With a revocation, the tokens that it takes the place of
+    /// become one of that id, which is due `at` once, as with `remove`.
+    pub async fn put(
+        &self,
+        record: &VaultRecord,
         expected: Option<u64>,
         revocation: Option<([u8; 16], Millis)>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, Written> {
+        audit: &AuditRecord,
+    ) -> Result<Written, VaultError> {
         let mut values = rows::record(record);
         let owed = outbox::owed(&record.account, revocation);
         let put = match expected {
@@ -103,17 +110,18 @@ impl<D: Database> VaultStore for D {
                 )
             }
         };
-        let batch = batch(put).maybe_before(owed).audited::<D>(audit);
-        Box::pin(written(self, batch))
+        let batch = batch(put).maybe_before(owed).audited(self.turn(), audit);
+        written(self, batch).await
     }
 
-    fn lease<'a>(
-        &'a self,
-        account: &'a AccountKey,
+    /// Leases a record that has this version, unless a lease of it lasts beyond `now`. Returns whether it did.
+    pub async fn lease(
+        &self,
+        account: &AccountKey,
         version: u64,
         lease: Lease,
         now: Millis,
-    ) -> VaultFuture<'a, bool> {
+    ) -> Result<bool, VaultError> {
         let values = [
             number(version),
             bytes(&lease.id),
@@ -126,15 +134,18 @@ impl<D: Database> VaultStore for D {
                  AND account = $5 AND version = $6 AND (lease IS NULL OR lease_until <= $9)",
             of_account(account, values),
         );
-        Box::pin(changed(self, batch(update)))
+        changed(self, batch(update)).await
     }
 
-    fn renew<'a>(
-        &'a self,
-        record: &'a VaultRecord,
+    /// Puts a record in place of the one that has the version and the lease of `fence`, and ends the lease.
+    /// [`Written::Conflict`] where that is no longer so. A lease that has run out and that nobody else has taken is
+    /// still one.
+    pub async fn renew(
+        &self,
+        record: &VaultRecord,
         fence: Fence,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, Written> {
+        audit: &AuditRecord,
+    ) -> Result<Written, VaultError> {
         let mut values = rows::record(record);
         values.extend([number(fence.version), bytes(&fence.lease)]);
         let update = erasing(
@@ -146,10 +157,12 @@ impl<D: Database> VaultStore for D {
                  AND account = $5 AND version = $19 AND lease = $20",
             values,
         );
-        Box::pin(written(self, batch(update).audited::<D>(audit)))
+        written(self, batch(update).audited(self.turn(), audit)).await
     }
 
-    fn reseal<'a>(&'a self, record: &'a VaultRecord, from: KeyId) -> VaultFuture<'a, Written> {
+    /// Writes the secrets and the proof of a record, sealed under another key, if the kept record has the same version and
+    /// is sealed under `from`; [`Written::Conflict`] otherwise. The lease stays: a renewal at the same time goes on.
+    pub async fn reseal(&self, record: &VaultRecord, from: KeyId) -> Result<Written, VaultError> {
         let mut values = of_account(
             &record.account,
             [number(record.version), bytes(&from.0), bytes(&record.proof)],
@@ -161,30 +174,33 @@ impl<D: Database> VaultStore for D {
                  AND account = $5 AND version = $6 AND key_id = $7",
             values,
         );
-        Box::pin(written(self, batch(update)))
+        written(self, batch(update)).await
     }
 
-    fn sealed_otherwise<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
+    /// Returns records of a tenant that are sealed under other keys than this one, at most so many.
+    pub async fn sealed_otherwise(
+        &self,
+        tenant: Option<&str>,
         key: KeyId,
         most: usize,
-    ) -> VaultFuture<'a, Vec<VaultRecord>> {
+    ) -> Result<Vec<VaultRecord>, VaultError> {
         let select = statement(
             "SELECT tenant, issuer, subject, provider, account, name, version, state, until, failures,
                  scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until
              FROM askback_vault_records WHERE tenant = $1 AND key_id <> $2 LIMIT $3",
             vec![name(tenant), bytes(&key.0), count(most)],
         );
-        Box::pin(read(self, select, Row::record))
+        read(self, select, Row::record).await
     }
 
-    fn remove<'a>(
-        &'a self,
-        account: &'a AccountKey,
+    /// Removes a record. With a revocation, its tokens become one of that id, which is due `at` once. Returns whether
+    /// there was a record.
+    pub async fn remove(
+        &self,
+        account: &AccountKey,
         revocation: Option<([u8; 16], Millis)>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool> {
+        audit: &AuditRecord,
+    ) -> Result<bool, VaultError> {
         let delete = erasing(
             "DELETE FROM askback_vault_records
              WHERE tenant = $1 AND issuer = $2 AND subject = $3 AND provider = $4
@@ -192,79 +208,99 @@ impl<D: Database> VaultStore for D {
             of_account(account, []),
         );
         let batch = batch(delete).maybe_before(outbox::owed(account, revocation));
-        Box::pin(changed(self, batch.audited::<D>(audit)))
+        changed(self, batch.audited(self.turn(), audit)).await
     }
 
-    fn add_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
-        Box::pin(written(self, outbox::added(revocation)))
+    /// Adds tokens that the provider is to be told to revoke.
+    pub async fn add_revocation(&self, revocation: &Revocation) -> Result<Written, VaultError> {
+        written(self, outbox::added(revocation)).await
     }
 
-    fn revocations<'a>(&'a self, holder: &'a Holder) -> VaultFuture<'a, Vec<Revocation>> {
-        Box::pin(read(self, outbox::of(holder), Row::revocation))
+    /// Returns the revocations of a person that are not done.
+    pub async fn revocations(&self, holder: &Holder) -> Result<Vec<Revocation>, VaultError> {
+        read(self, outbox::of(holder), Row::revocation).await
     }
 
-    fn surplus_revocations(&self, bytes: u64, most: usize) -> VaultFuture<'_, Vec<Revocation>> {
-        Box::pin(read(self, outbox::surplus(bytes, most), Row::revocation))
+    /// Returns revocations, of anybody, that are too many where the secrets of all others take at most so many bytes: those
+    /// that were tried most often first, and of these those that have been due for the longest; at most so many.
+    pub async fn surplus_revocations(
+        &self,
+        bytes: u64,
+        most: usize,
+    ) -> Result<Vec<Revocation>, VaultError> {
+        read(self, outbox::surplus(bytes, most), Row::revocation).await
     }
 
-    fn take_revocation(&self, now: Millis, until: Millis) -> VaultFuture<'_, Option<Revocation>> {
-        Box::pin(async move {
-            let taken = read(self, outbox::taken(now, until), Row::revocation).await?;
-            Ok(taken.into_iter().next())
-        })
+    /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
+    /// Of many who take at the same time, no two are given the same one.
+    pub async fn take_revocation(
+        &self,
+        now: Millis,
+        until: Millis,
+    ) -> Result<Option<Revocation>, VaultError> {
+        let taken = read(self, outbox::taken(now, until), Row::revocation).await?;
+        Ok(taken.into_iter().next())
     }
 
-    fn renew_revocation<'a>(&'a self, revocation: &'a Revocation) -> VaultFuture<'a, Written> {
-        Box::pin(written(self, outbox::renewed(revocation)))
+    /// Puts the tokens of a revocation, and their end, in place of those that it had. [`Written::Conflict`] where it was taken
+    /// since: its number of attempts is another one.
+    pub async fn renew_revocation(&self, revocation: &Revocation) -> Result<Written, VaultError> {
+        written(self, outbox::renewed(revocation)).await
     }
 
-    fn revocations_sealed_otherwise<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
+    /// Returns revocations of a tenant whose tokens are sealed under other keys than this one, at most so many.
+    pub async fn revocations_sealed_otherwise(
+        &self,
+        tenant: Option<&str>,
         key: KeyId,
         most: usize,
-    ) -> VaultFuture<'a, Vec<Revocation>> {
+    ) -> Result<Vec<Revocation>, VaultError> {
         let select = outbox::sealed_otherwise(tenant, key, most);
-        Box::pin(read(self, select, Row::revocation))
+        read(self, select, Row::revocation).await
     }
 
-    fn reseal_revocation<'a>(
-        &'a self,
+    /// Puts the same tokens, sealed under another key, into a revocation that has them sealed as in `from` still.
+    /// [`Written::Conflict`] where it does not, or is done.
+    pub async fn reseal_revocation(
+        &self,
         id: [u8; 16],
-        from: &'a Sealed,
-        sealed: &'a Sealed,
-    ) -> VaultFuture<'a, Written> {
-        Box::pin(written(self, outbox::resealed(id, from, sealed)))
+        from: &Sealed,
+        sealed: &Sealed,
+    ) -> Result<Written, VaultError> {
+        written(self, outbox::resealed(id, from, sealed)).await
     }
 
-    fn settle_revocation<'a>(
-        &'a self,
+    /// Removes a revocation that is done, or puts it off until a moment. Returns whether it was there.
+    pub async fn settle_revocation(
+        &self,
         id: [u8; 16],
         settled: Settled,
-        audit: Option<&'a AuditRecord>,
-    ) -> VaultFuture<'a, bool> {
+        audit: Option<&AuditRecord>,
+    ) -> Result<bool, VaultError> {
         let mut settled = outbox::settled(id, settled);
         if let Some(audit) = audit {
-            settled = settled.audited::<D>(audit);
+            settled = settled.audited(self.turn(), audit);
         }
-        Box::pin(changed(self, settled))
+        changed(self, settled).await
     }
 
-    fn tenant_keys<'a>(&'a self, tenant: Option<&'a str>) -> VaultFuture<'a, Vec<TenantKey>> {
+    /// Returns the keys of a tenant, the newest first.
+    pub async fn tenant_keys(&self, tenant: Option<&str>) -> Result<Vec<TenantKey>, VaultError> {
         let select = statement(
             "SELECT tenant, id, kek_id, wrapped, made FROM askback_vault_keys
              WHERE tenant = $1 ORDER BY number DESC",
             vec![name(tenant)],
         );
-        Box::pin(read(self, select, |row| Ok(row.key()?.1)))
+        read(self, select, |row| Ok(row.key()?.1)).await
     }
 
-    fn add_tenant_key<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        key: &'a TenantKey,
+    /// Adds a key to a tenant whose newest key is `newest`. Returns whether it still was.
+    pub async fn add_tenant_key(
+        &self,
+        tenant: Option<&str>,
+        key: &TenantKey,
         newest: Option<KeyId>,
-    ) -> VaultFuture<'a, bool> {
+    ) -> Result<bool, VaultError> {
         let mut values = vec![
             name(tenant),
             bytes(&key.id.0),
@@ -293,23 +329,25 @@ impl<D: Database> VaultStore for D {
                 )
             }
         };
-        Box::pin(changed(self, batch(insert)))
+        changed(self, batch(insert)).await
     }
 
-    fn wrapped_otherwise<'a>(
-        &'a self,
-        kek_id: &'a str,
+    /// Returns keys of any tenants that are wrapped by another key than this one, at most so many.
+    pub async fn wrapped_otherwise(
+        &self,
+        kek_id: &str,
         most: usize,
-    ) -> VaultFuture<'a, Vec<(Option<String>, TenantKey)>> {
+    ) -> Result<Vec<(Option<String>, TenantKey)>, VaultError> {
         let select = statement(
             "SELECT tenant, id, kek_id, wrapped, made FROM askback_vault_keys
              WHERE kek_id <> $1 ORDER BY tenant, number LIMIT $2",
             vec![text(kek_id), count(most)],
         );
-        Box::pin(read(self, select, Row::key))
+        read(self, select, Row::key).await
     }
 
-    fn wrapped_by_each(&self) -> VaultFuture<'_, Vec<(Option<String>, TenantKey)>> {
+    /// Returns one key, of any tenant, for each key-encryption key that some are wrapped by, in the order of its names.
+    pub async fn wrapped_by_each(&self) -> Result<Vec<(Option<String>, TenantKey)>, VaultError> {
         let select = statement(
             "SELECT tenant, id, kek_id, wrapped, made FROM (
                  SELECT tenant, id, kek_id, wrapped, made,
@@ -318,16 +356,17 @@ impl<D: Database> VaultStore for D {
              ) AS placed WHERE place = 1 ORDER BY kek_id",
             Vec::new(),
         );
-        Box::pin(read(self, select, Row::key))
+        read(self, select, Row::key).await
     }
 
-    fn rewrap<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
+    /// Puts another wrapping in place of `from`. Returns whether the key still was wrapped so.
+    pub async fn rewrap(
+        &self,
+        tenant: Option<&str>,
         key: KeyId,
-        from: &'a Wrapped,
-        to: &'a Wrapped,
-    ) -> VaultFuture<'a, bool> {
+        from: &Wrapped,
+        to: &Wrapped,
+    ) -> Result<bool, VaultError> {
         let update = erasing(
             "UPDATE askback_vault_keys SET kek_id = $5, wrapped = $6
              WHERE tenant = $1 AND id = $2 AND kek_id = $3 AND wrapped = $4",
@@ -340,23 +379,29 @@ impl<D: Database> VaultStore for D {
                 bytes(&to.bytes),
             ],
         );
-        Box::pin(changed(self, batch(update)))
+        changed(self, batch(update)).await
     }
 
-    fn drop_tenant_key<'a>(&'a self, tenant: Option<&'a str>, key: KeyId) -> VaultFuture<'a, bool> {
+    /// Drops a tenant's key, unless it is the newest or something is sealed under it. Returns whether it did.
+    pub async fn drop_tenant_key(
+        &self,
+        tenant: Option<&str>,
+        key: KeyId,
+    ) -> Result<bool, VaultError> {
         let delete = erasing(
             "DELETE FROM askback_vault_keys WHERE tenant = $1 AND id = $2 AND number <
                  (SELECT max(number) FROM askback_vault_keys WHERE tenant = $1)",
             vec![name(tenant), bytes(&key.0)],
         );
-        Box::pin(changed(self, batch(delete)))
+        changed(self, batch(delete)).await
     }
 
-    fn delete_tenant<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool> {
+    /// Deletes the keys, the records, the intents and the revocations of a tenant. Its audit stays. Returns whether there was a key.
+    pub async fn delete_tenant(
+        &self,
+        tenant: Option<&str>,
+        audit: &AuditRecord,
+    ) -> Result<bool, VaultError> {
         let of_tenant = move |text| erasing(text, vec![name(tenant)]);
         let deletion = move || {
             batch(of_tenant(
@@ -371,73 +416,87 @@ impl<D: Database> VaultStore for D {
             .before(of_tenant(
                 "DELETE FROM askback_vault_intents WHERE tenant = $1",
             ))
-            .audited::<D>(audit)
+            .audited(self.turn(), audit)
         };
-        Box::pin(async move {
-            // A record that is put in between keeps its key: it goes at the next try.
-            for _ in 0..TRIES {
-                match self.change(deletion()).await? {
-                    Changed::Rows(rows) => return Ok(rows > 0),
-                    Changed::ForeignKey => {}
-                }
+        // A record that is put in between keeps its key: it goes at the next try.
+        for _ in 0..TRIES {
+            match self.change(deletion()).await? {
+                Changed::Rows(rows) => return Ok(rows > 0),
+                Changed::ForeignKey => {}
             }
-            Err(VaultError::Conflict)
-        })
+        }
+        Err(VaultError::Conflict)
     }
 
-    fn add_intent<'a>(
-        &'a self,
-        intent: &'a IntentRow,
+    /// Adds an intent whose id is not there, if the person has fewer than `room.open` that are open and end after `now`.
+    /// Returns whether it did. One that was busy and is not done is not counted: its process is gone.
+    ///
+    /// Then it removes what [`IntentRoom`] has no room for.
+    pub async fn add_intent(
+        &self,
+        intent: &IntentRow,
         room: IntentRoom,
         now: Millis,
-    ) -> VaultFuture<'a, bool> {
+    ) -> Result<bool, VaultError> {
         let added = intents::added(intent, room, now);
-        Box::pin(changed(self, added))
+        changed(self, added).await
     }
 
-    fn is_busy<'a>(
-        &'a self,
-        holder: &'a Holder,
-        provider: &'a str,
+    /// Whether an intent of a person is busy at a provider at this time.
+    pub async fn is_busy(
+        &self,
+        holder: &Holder,
+        provider: &str,
         now: Millis,
-    ) -> VaultFuture<'a, bool> {
+    ) -> Result<bool, VaultError> {
         let busy = intents::busy(holder, provider, now);
-        Box::pin(async move { Ok(!self.rows(busy).await?.is_empty()) })
+        Ok(!self.rows(busy).await?.is_empty())
     }
 
-    fn intent(&self, id: [u8; 16]) -> VaultFuture<'_, Option<IntentRow>> {
-        Box::pin(async move {
-            let found = read(self, intents::of_id(id), Row::intent).await?;
-            Ok(found.into_iter().next())
-        })
+    /// Returns the intent of this id, ended or not.
+    pub async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
+        let found = read(self, intents::of_id(id), Row::intent).await?;
+        Ok(found.into_iter().next())
     }
 
-    fn advance_intent<'a>(
-        &'a self,
-        intent: &'a IntentRow,
+    /// Puts an intent in place of the one that has its id and the version `expected`. Its person, its provider and its end
+    /// stay.
+    /// Returns whether there was one.
+    pub async fn advance_intent(
+        &self,
+        intent: &IntentRow,
         expected: u64,
-        audit: &'a AuditRecord,
-    ) -> VaultFuture<'a, bool> {
-        let advanced = intents::advanced::<D>(intent, expected, audit);
-        Box::pin(changed(self, advanced))
+        audit: &AuditRecord,
+    ) -> Result<bool, VaultError> {
+        let advanced = intents::advanced(intent, expected, self.turn(), audit);
+        changed(self, advanced).await
     }
 
-    fn end_visit(&self, visit: [u8; 16], expires: Millis, now: Millis) -> VaultFuture<'_, ()> {
+    /// Notes a visit of the pages that ended before its time, until the moment `expires`, and forgets those whose moment had
+    /// come at `now`.
+    pub async fn end_visit(
+        &self,
+        visit: [u8; 16],
+        expires: Millis,
+        now: Millis,
+    ) -> Result<(), VaultError> {
         let ended = intents::visit_ended(visit, expires, now);
-        Box::pin(async move { changed(self, ended).await.map(drop) })
+        changed(self, ended).await.map(drop)
     }
 
-    fn has_ended(&self, visit: [u8; 16]) -> VaultFuture<'_, bool> {
+    /// Whether a visit is noted as ended.
+    pub async fn has_ended(&self, visit: [u8; 16]) -> Result<bool, VaultError> {
         let select = statement(
             "SELECT id FROM askback_vault_ended_visits WHERE id = $1",
             vec![bytes(&visit)],
         );
-        Box::pin(async move { Ok(!self.rows(select).await?.is_empty()) })
+        Ok(!self.rows(select).await?.is_empty())
     }
 
-    fn append<'a>(&'a self, audit: &'a AuditRecord, most: usize) -> VaultFuture<'a, ()> {
+    /// Adds a line to the audit. Of the lines about the same person, it keeps the newest `most` of each event.
+    pub async fn append(&self, audit: &AuditRecord, most: usize) -> Result<(), VaultError> {
         // The turn decides, so that each later statement sees the lines of those whose turn came before.
-        let mut appended = match turn::<D>(audit) {
+        let mut appended = match turn_of(self.turn(), audit) {
             Some(turn) => batch(turn).then(appended(audit)),
             None => batch(appended(audit)),
         };
@@ -452,28 +511,31 @@ impl<D: Database> VaultStore for D {
                 values,
             ));
         }
-        Box::pin(async move { changed(self, appended).await.map(drop) })
+        changed(self, appended).await.map(drop)
     }
 
-    fn audit<'a>(
-        &'a self,
-        tenant: Option<&'a str>,
+    /// Returns the lines of a tenant's audit after a number, at most so many. Lines appear in the order of their
+    /// numbers: no line is added before one that was returned.
+    pub async fn audit(
+        &self,
+        tenant: Option<&str>,
         after: u64,
         most: usize,
-    ) -> VaultFuture<'a, Vec<AuditEntry>> {
+    ) -> Result<Vec<AuditEntry>, VaultError> {
         let select = statement(
             "SELECT number, at, tenant, issuer, subject, provider, account, client, event
              FROM askback_vault_audit WHERE tenant = $1 AND number > $2 ORDER BY number LIMIT $3",
             vec![name(tenant), number(after), count(most)],
         );
-        Box::pin(read(self, select, Row::audit))
+        read(self, select, Row::audit).await
     }
 
-    fn latest<'a>(
-        &'a self,
-        holder: &'a Holder,
+    /// Returns the last line of the audit about each account of a person with this event.
+    pub async fn latest(
+        &self,
+        holder: &Holder,
         event: AuditEvent,
-    ) -> VaultFuture<'a, Vec<AuditRecord>> {
+    ) -> Result<Vec<AuditRecord>, VaultError> {
         let mut values = rows::holder(holder);
         values.push(rows::text(event.name()));
         let select = statement(
@@ -484,22 +546,19 @@ impl<D: Database> VaultStore for D {
              )",
             values,
         );
-        Box::pin(async move {
-            let lines = read(self, select, Row::audit).await?;
-            Ok(lines.into_iter().map(|line| line.record).collect())
-        })
+        let lines = read(self, select, Row::audit).await?;
+        Ok(lines.into_iter().map(|line| line.record).collect())
     }
 
-    fn purge_audit(&self, before: Millis) -> VaultFuture<'_, u64> {
+    /// Removes the lines of all audits before a moment, and returns how many there were.
+    pub async fn purge_audit(&self, before: Millis) -> Result<u64, VaultError> {
         let delete = batch(erasing(
             "DELETE FROM askback_vault_audit WHERE at < $1",
             vec![number(before)],
         ));
-        Box::pin(async move {
-            Ok(match self.change(delete).await? {
-                Changed::Rows(rows) => rows,
-                Changed::ForeignKey => 0,
-            })
+        Ok(match self.change(delete).await? {
+            Changed::Rows(rows) => rows,
+            Changed::ForeignKey => 0,
         })
     }
 }

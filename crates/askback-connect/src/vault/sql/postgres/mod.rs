@@ -13,9 +13,9 @@ use tokio_postgres::{Error, IsolationLevel, error::SqlState};
 pub use settings::PostgresSettings;
 
 use super::schema::{self, Dialect, VERSION};
-use super::{Batch, Changed, Database, Statement, Value};
+use super::{Batch, Changed, Statement, Value};
 use crate::vault::error::VaultError;
-use crate::vault::store::VaultFuture;
+use crate::vault::store::{VaultFuture, VaultStore};
 
 /// Keeps the vault's records in PostgreSQL (15 or newer), which the processes of many machines share.
 ///
@@ -131,9 +131,10 @@ impl PostgresVault {
     }
 }
 
-impl Database for PostgresVault {
-    const TURN: Option<&'static str> =
-        Some("SELECT pg_advisory_xact_lock(hashtextextended($1, 27410064867783531))");
+impl VaultStore for PostgresVault {
+    fn turn(&self) -> Option<&'static str> {
+        Some("SELECT pg_advisory_xact_lock(hashtextextended($1, 27410064867783531))")
+    }
 
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
         Box::pin(async move {
