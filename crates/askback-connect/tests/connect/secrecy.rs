@@ -327,6 +327,17 @@ fn a_file_of_another_version_is_refused() {
 }
 
 #[test]
+fn a_vault_in_memory_makes_no_file() {
+    for open in [
+        || SqliteVault::in_memory(),
+        || SqliteVault::open(":memory:"),
+    ] {
+        drop(open().unwrap());
+        assert!(!std::path::Path::new(":memory:").exists());
+    }
+}
+
+#[test]
 fn many_open_a_new_file_at_the_same_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.db");

@@ -65,7 +65,7 @@ const DIALECT: Dialect = Dialect {
 };
 
 impl SqliteVault {
-    /// Opens the file at `path`, which is made if it is not there.
+    /// Opens the file at `path`, which is made if it is not there. `:memory:` is [`SqliteVault::in_memory`], as in SQLite.
     ///
     /// Waits for the disk: not for an async task to call.
     ///
@@ -74,6 +74,9 @@ impl SqliteVault {
     /// When the file cannot be opened, is no database, is open to other users, or has tables of another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         let path = path.as_ref();
+        if path == Path::new(":memory:") {
+            return Self::in_memory();
+        }
         let opened = make(path).and_then(|()| connect(path));
         let mut file = File {
             connection: opened.map_err(|error| about(path, error))?,
