@@ -93,7 +93,7 @@ pub async fn check(
     if scope.is_quick || !report.is_answering {
         return Ok(report);
     }
-    let spoken = spoken(way, bounds, &tell).await;
+    let spoken = spoken(way, bounds, &tell, &mut report.claims).await;
     if spoken.is_empty() {
         return Ok(report);
     }
@@ -130,8 +130,13 @@ pub async fn check(
     Ok(report)
 }
 
-/// Finds the revisions that a server speaks.
-async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Stage)) -> BTreeSet<Revision> {
+/// Finds the revisions that a server speaks, and its name and version in a handshake if they are not known.
+async fn spoken(
+    way: &Way,
+    bounds: &Bounds,
+    tell: &impl Fn(Stage),
+    claims: &mut Option<String>,
+) -> BTreeSet<Revision> {
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {
         tell(Stage::Asking(revision));
@@ -142,6 +147,12 @@ async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Stage)) -> BTreeSet<R
         probe.close().await;
         if speaks(revision, &reply) {
             spoken.insert(revision);
+            let server = reply.result().map(|result| &result["serverInfo"]);
+            let server =
+                server.and_then(|it| Some((it["name"].as_str()?, it["version"].as_str()?)));
+            *claims = claims
+                .take()
+                .or(server.map(|(name, version)| format!("{name} {version}")));
         }
         // A server that does not answer this handshake answers none of those before it.
         if reply.is_silent() && revision.era() == Era::Legacy {

@@ -32,6 +32,8 @@ pub struct Report {
     pub steps: Vec<Step>,
     /// Whether a sign-in is needed to go on.
     pub wants_sign_in: bool,
+    /// The name and version in the greeting of the server.
+    pub claims: Option<String>,
     /// Whether the server answers, so that it can be tried.
     pub(crate) is_answering: bool,
     /// The revisions that the server speaks, as far as they were looked for.
@@ -69,6 +71,7 @@ impl Report {
         Self {
             steps: Vec::new(),
             wants_sign_in: false,
+            claims: None,
             is_answering: false,
             spoken: BTreeSet::new(),
             tried: BTreeSet::new(),

@@ -108,6 +108,7 @@ impl AskingRevision {
         let (Some(claims), Some(known)) = (claims, known.get(&self.server)) else {
             return;
         };
+        let claims = clipped(&claims, CLAIMS_BYTES);
         match &known.claims {
             // The greeting of 2026-07-28 need not have them.
             None => self.keep(Some(claims), known.since),

@@ -84,6 +84,8 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         Err(error) => return failed(&error, &lock(&heard), way, took, report),
     };
     report.is_answering = true;
+    let server = client.server_info();
+    report.claims = server.map(|it| format!("{} {}", it.name, it.version));
     let is_started = !way.is_http();
     if is_started {
         report.ok("start", Some(took), "it answers");
@@ -97,8 +99,8 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         report.fail("protocol", fault.says(), Some(message), fault.advice());
     } else {
         report.ok("protocol", (!is_started).then_some(took), spoken(&client));
-        if let Some(info) = client.server_info() {
-            report.quote(format!("{} {}", info.name, info.version));
+        if let Some(claims) = &report.claims {
+            report.quote(claims.clone());
         }
         lists(&client, &heard, report).await;
     }

@@ -143,7 +143,9 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         .await
         .map_err(|_| given_up())?;
     let mut report = report.map_err(misnamed)?;
-    if AskingRevision::of(&target).is_older(now()) {
+    let asking = AskingRevision::of(&target);
+    asking.greeted(report.claims.take());
+    if asking.is_older(now()) {
         report.add(OLD_ASKING);
     }
     let measure = Measure {
