@@ -12,7 +12,7 @@ use crate::{
 /// The findings that make a server fail.
 #[derive(Debug, Clone, Default)]
 pub struct Measure {
-    /// Whether each finding counts, and not only a broken MUST.
+    /// Whether each finding counts, and not a broken MUST alone.
     pub is_strict: bool,
     /// The ids of the rules that may be broken.
     pub allowed: BTreeSet<&'static str>,
@@ -54,9 +54,7 @@ struct Entry {
 /// A rule that is broken.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// The rule.
-    pub rule: Rule,
-    /// Its row in the first of the revisions.
+    /// The rule, in the first of the revisions.
     pub row: &'static Row,
     /// The revisions in which it is broken.
     pub revisions: BTreeSet<Revision>,
@@ -140,11 +138,6 @@ impl Ledger {
         });
     }
 
-    /// Notes that a rule is broken.
-    pub(crate) fn judge_as_found(&mut self, rule: Rule) {
-        self.put(rule, false, rule.wanted, Default::default);
-    }
-
     fn note_departure(&mut self, seen: &Exchange) {
         if !self.is_away && self.departures.len() < MAX_FINDINGS {
             self.is_away = true;
@@ -180,7 +173,6 @@ impl Ledger {
         } else if entry.findings.len() < MAX_FINDINGS {
             let (sent, came, places) = came();
             entry.findings.push(Finding {
-                rule,
                 row,
                 revisions: BTreeSet::from([self.revision]),
                 sent,
@@ -217,27 +209,24 @@ impl Ledger {
     }
 
     /// The rules that were kept wherever they were tried.
-    pub fn kept(&self) -> Vec<(&'static Rule, &'static Row)> {
-        let is_kept = |(_, row): &(_, &Row)| {
+    pub fn kept(&self) -> Vec<&'static Row> {
+        let is_kept = |row: &&Row| {
             let entry = self.entries.get(row.id);
             entry.is_some_and(|entry| entry.is_kept && entry.findings.is_empty())
         };
-        rows().filter(is_kept).collect()
+        rows().map(|(_, row)| row).filter(is_kept).collect()
     }
 
     /// The rules of these revisions that were not tried, with the reason.
-    pub fn not_tried(
-        &self,
-        revisions: &BTreeSet<Revision>,
-    ) -> Vec<(&'static Rule, &'static Row, &'static str)> {
+    pub fn not_tried(&self, revisions: &BTreeSet<Revision>) -> Vec<(&'static Row, &'static str)> {
         let applies = |(rule, row): &(&Rule, &Row)| {
             let mut revisions = revisions.iter();
             revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))
         };
         let left = rows().filter(applies);
-        let left = left.filter_map(|(rule, row)| match self.entries.get(row.id) {
-            Some(entry) => entry.untried.map(|why| (rule, row, why)),
-            None => Some((rule, row, "nothing here led to it")),
+        let left = left.filter_map(|(_, row)| match self.entries.get(row.id) {
+            Some(entry) => entry.untried.map(|why| (row, why)),
+            None => Some((row, "nothing here led to it")),
         });
         left.collect()
     }
@@ -326,11 +315,9 @@ mod tests {
         ledger.untried(&[BAD_CURSOR], "there is no list");
         ledger.untried(&[UNKNOWN_PROMPT], "there are no prompts");
         let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));
-        let why = |id| not_tried.iter().find(|(_, row, _)| row.id == id);
+        let why = |id| not_tried.iter().find(|(row, _)| row.id == id);
         assert!(why("PG-09").is_none() && why("HT-03").is_none() && why("DI-01").is_some());
-        assert_eq!(
-            why("PR-11").map(|(_, _, why)| *why),
-            Some("there are no prompts")
-        );
+        let why = why("PR-11").map(|(_, why)| *why);
+        assert_eq!(why, Some("there are no prompts"));
     }
 }

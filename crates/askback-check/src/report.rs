@@ -97,7 +97,7 @@ impl Report {
 
     /// Adds a finding that was made elsewhere.
     pub fn add(&mut self, rule: Rule) {
-        self.ledger.judge_as_found(rule);
+        self.ledger.judge_part(rule, false, "", "");
     }
 
     /// Adds a step that went well.
@@ -168,28 +168,21 @@ impl Report {
 
     /// Returns the report for a program.
     pub fn json(&self, measure: &Measure) -> Value {
-        let findings = self.ledger.findings();
-        let findings = findings.iter().map(|finding| finding.json(measure));
-        let departures = self.ledger.departures().iter().map(Departure::json);
-        let kept = self.ledger.kept();
-        let not_tried = self.not_tried();
-        let not_tried = not_tried
-            .iter()
-            .map(|(_, row, why)| json!({"id": row.id, "why": why}));
+        let findings = self.ledger.findings().into_iter();
+        let departures = self.ledger.departures().iter();
+        let not_tried = self.ledger.not_tried(&self.tried).into_iter();
         json!({
             "steps": self.steps.iter().map(Step::json).collect::<Value>(),
             "revisions": names(&self.spoken),
             "tried": names(&self.tried),
-            "findings": findings.collect::<Value>(),
-            "departures": departures.collect::<Value>(),
+            "findings": findings.map(|finding| finding.json(measure)).collect::<Value>(),
+            "departures": departures.map(Departure::json).collect::<Value>(),
             "endedEarly": self.lost.as_ref().map(|lost| ended(lost).as_str().to_owned()),
-            "kept": kept.iter().map(|(_, row)| row.id).collect::<Value>(),
-            "notTried": not_tried.collect::<Value>(),
+            "kept": self.ledger.kept().iter().map(|row| row.id).collect::<Value>(),
+            "notTried": not_tried
+                .map(|(row, why)| json!({"id": row.id, "why": why}))
+                .collect::<Value>(),
         })
-    }
-
-    fn not_tried(&self) -> Vec<(&'static Rule, &'static Row, &'static str)> {
-        self.ledger.not_tried(&self.tried)
     }
 
     /// Puts the report on a page; if `is_whole`, with the rules that were kept and those that were not tried.
@@ -197,7 +190,6 @@ impl Report {
         for step in &self.steps {
             step.put(page);
         }
-        let findings = self.ledger.findings();
         let was_tried = !self.tried.is_empty();
         if was_tried {
             page.blank();
@@ -211,23 +203,19 @@ impl Report {
             page.blank();
             page.item("× ", Style::Warning, ended(lost));
         }
+        let findings = self.ledger.findings();
         for finding in &findings {
             finding.put(page, measure);
         }
-        let (kept, not_tried) = (self.ledger.kept(), self.not_tried());
+        let kept = self.ledger.kept().into_iter().map(|row| (row, ""));
+        let not_tried = self.ledger.not_tried(&self.tried);
+        let numbers = (kept.len(), not_tried.len());
         if is_whole {
-            put_rules(
-                page,
-                "Kept",
-                kept.iter().map(|(rule, row)| (*rule, *row, None)),
-            );
-            let left = not_tried
-                .iter()
-                .map(|(rule, row, why)| (*rule, *row, Some(*why)));
-            put_rules(page, "Not tried", left);
+            put_rules(page, "Kept", kept);
+            put_rules(page, "Not tried", not_tried);
         }
         if was_tried {
-            self.put_sum(page, &findings, (kept.len(), not_tried.len()), measure);
+            self.put_sum(page, &findings, numbers, measure);
         }
     }
 
@@ -336,7 +324,7 @@ impl Finding {
         json!({
             "id": self.row.id,
             "level": self.row.level.as_str(),
-            "requirement": self.rule.says,
+            "requirement": self.row.says,
             "allowed": measure.allows(self),
             "revisions": names(&self.revisions),
             "sent": self.sent,
@@ -354,7 +342,7 @@ impl Finding {
             (false, Level::Lint) => ("! ", Style::Warning),
             (false, _) => ("× ", Style::Warning),
         };
-        page.item(mark, style, heading(&self.rule, self.row));
+        page.item(mark, style, heading(self.row));
         if is_allowed {
             page.note(Style::Dim, "allowed by --allow");
         }
@@ -373,8 +361,8 @@ impl Finding {
     }
 }
 
-fn heading(rule: &Rule, row: &Row) -> Words {
-    words!("{} {}  {}", row.id, row.level.as_str(), rule.says)
+fn heading(row: &Row) -> Words {
+    words!("{} {}  {}", row.id, row.level.as_str(), row.says)
 }
 
 /// Why a server was not tried to the end.
@@ -408,16 +396,17 @@ fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
     }
 }
 
-fn put_rules<'a>(
+/// Puts rules on a page, each with a reason if there is one.
+fn put_rules(
     page: &mut Page,
     title: &'static str,
-    rules: impl Iterator<Item = (&'a Rule, &'a Row, Option<&'static str>)>,
+    rules: impl IntoIterator<Item = (&'static Row, &'static str)>,
 ) {
     page.blank();
     page.say(Style::Strong, title);
-    for (rule, row, why) in rules {
-        page.note(Style::Plain, heading(rule, row));
-        if let Some(why) = why {
+    for (row, why) in rules {
+        page.note(Style::Plain, heading(row));
+        if !why.is_empty() {
             page.item("    ", Style::Dim, why);
         }
     }

@@ -90,7 +90,7 @@ impl Trials<'_> {
         if self.is_modern() {
             self.subscription().await;
             self.rounds().await;
-        } else if FORM_SHAPE.applies(self.revision, self.way.is_http()) {
+        } else if FORM_SHAPE.row(self.revision, self.way.is_http()).is_some() {
             self.questions().await;
         }
         if self.way.is_http() {
