@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askback::Revision;
 
 use crate::{
-    probe::Exchange,
+    probe::Reply,
     rules::{self, Level, Row, Rule},
 };
 
@@ -101,9 +101,11 @@ impl Ledger {
         self.revision = revision;
     }
 
-    /// Notes whether a rule was kept in an exchange. A rule that does not apply is passed over.
-    pub(crate) fn judge(&mut self, rule: Rule, is_kept: bool, seen: &Exchange) {
-        self.judge_as(rule, is_kept, seen, rule.wanted);
+    /// Notes whether rules were kept in an exchange. Rules that do not apply are passed over.
+    pub(crate) fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {
+        for (rule, is_kept) in verdicts {
+            self.judge_as(rule, is_kept, seen, rule.wanted);
+        }
     }
 
     /// The same for a rule that wants something else here.
@@ -111,16 +113,15 @@ impl Ledger {
         &mut self,
         rule: Rule,
         is_kept: bool,
-        seen: &Exchange,
+        seen: &Reply,
         wanted: &'static str,
     ) {
-        if seen.reply.is_gone() {
-            return self.note_departure(seen);
-        }
-        // A server that is gone breaks nothing any more.
-        if !seen.reply.is_unseen() {
+        if seen.is_gone() {
+            self.note_departure(seen);
+        } else if !seen.is_unseen() {
+            // A server that is gone breaks nothing any more.
             self.is_away = false;
-            let came = || (seen.shown.clone(), seen.reply.shown(), Vec::new());
+            let came = || (seen.sent.clone(), seen.shown(), Vec::new());
             self.put(rule, is_kept, wanted, came);
         }
     }
@@ -138,15 +139,15 @@ impl Ledger {
         });
     }
 
-    fn note_departure(&mut self, seen: &Exchange) {
+    fn note_departure(&mut self, seen: &Reply) {
         if !self.is_away && self.departures.len() < MAX_FINDINGS {
             self.is_away = true;
-            let lines = &seen.reply.stderr;
+            let more = seen.stderr.len().saturating_sub(STDERR_LINES);
             self.departures.push(Departure {
                 revision: self.revision,
-                sent: seen.shown.clone(),
-                came: seen.reply.shown(),
-                stderr: lines[lines.len().saturating_sub(STDERR_LINES)..].to_vec(),
+                sent: seen.sent.clone(),
+                came: seen.shown(),
+                stderr: seen.stderr[more..].to_vec(),
             });
         }
     }
@@ -251,13 +252,10 @@ mod tests {
         rules::*,
     };
 
-    fn seen(end: End) -> Exchange {
-        Exchange {
-            shown: "sent".to_owned(),
-            reply: Reply {
-                end,
-                ..Reply::default()
-            },
+    fn seen(end: End) -> Reply {
+        Reply {
+            end,
+            ..Reply::default()
         }
     }
 
@@ -270,11 +268,11 @@ mod tests {
     fn a_rule_is_judged_if_it_applies() {
         let mut ledger = Ledger::new(false);
         ledger.turn_to(V2025_06_18);
-        ledger.judge(DISCOVER, false, &seen(End::Done));
-        ledger.judge(ORIGIN, false, &seen(End::Done));
+        ledger.judge(&seen(End::Done), [(DISCOVER, false)]);
+        ledger.judge(&seen(End::Done), [(ORIGIN, false)]);
         assert!(ledger.findings().is_empty());
         ledger.turn_to(V2026_07_28);
-        ledger.judge(DISCOVER, false, &seen(End::Done));
+        ledger.judge(&seen(End::Done), [(DISCOVER, false)]);
         assert_eq!(ledger.findings().len(), 1);
     }
 
@@ -283,10 +281,10 @@ mod tests {
         let mut ledger = Ledger::new(false);
         for revision in [V2025_11_25, V2026_07_28] {
             ledger.turn_to(revision);
-            ledger.judge(BAD_CURSOR, false, &seen(End::Done));
-            ledger.judge(JSON_RPC, false, &seen(End::Done));
+            ledger.judge(&seen(End::Done), [(BAD_CURSOR, false)]);
+            ledger.judge(&seen(End::Done), [(JSON_RPC, false)]);
         }
-        ledger.judge(BAD_CURSOR, true, &seen(End::Done));
+        ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
         let findings = ledger.findings();
         let found = findings.iter().map(|it| (it.row.id, it.revisions.len()));
         // The strongest first.
@@ -297,10 +295,10 @@ mod tests {
     #[test]
     fn a_server_that_is_gone_breaks_nothing_more() {
         let mut ledger = Ledger::new(false);
-        ledger.judge(JSON_RPC, false, &seen(End::Unreachable(String::new())));
+        ledger.judge(&seen(End::Unreachable(String::new())), [(JSON_RPC, false)]);
         assert!(ledger.departures().is_empty());
         for _ in 0..2 {
-            ledger.judge(JSON_RPC, false, &seen(End::Closed(String::new())));
+            ledger.judge(&seen(End::Closed(String::new())), [(JSON_RPC, false)]);
         }
         assert!(ledger.findings().is_empty());
         assert_eq!(ledger.departures().len(), 1);
@@ -311,7 +309,7 @@ mod tests {
         let mut ledger = Ledger::new(false);
         ledger.turn_to(V2026_07_28);
         ledger.untried(&[BAD_CURSOR], "there is no list");
-        ledger.judge(BAD_CURSOR, true, &seen(End::Done));
+        ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
         ledger.untried(&[BAD_CURSOR], "there is no list");
         ledger.untried(&[UNKNOWN_PROMPT], "there are no prompts");
         let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));

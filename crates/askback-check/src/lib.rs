@@ -16,7 +16,7 @@ pub mod rules;
 mod steps;
 mod trials;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use askback::Revision;
 use askback_core::revision::Era;
@@ -25,9 +25,9 @@ use serde_json::{Map, Value, json};
 pub use program::{Program, ShownProgram};
 
 use self::{
-    probe::{Bounds, Exchange, PAGES, Probe, Reply, Way},
+    probe::{Bounds, PAGES, Reply, Sent, Wait, Way},
     report::Report,
-    trials::{Trials, asked_everything},
+    trials::{Conversation, Trials, asked_everything},
 };
 
 /// A tool that may be called.
@@ -106,6 +106,9 @@ pub async fn check(
     // A server at an address may not outlive bytes that are no message.
     for is_harsh in [false, true] {
         for &revision in tried.iter().rev() {
+            if bounds.patience.lost().is_some() {
+                break;
+            }
             report.ledger.turn_to(revision);
             let mut trials = Trials {
                 way,
@@ -115,19 +118,47 @@ pub async fn check(
                 scope,
                 ledger: &mut report.ledger,
             };
-            match is_harsh {
-                _ if bounds.patience.lost().is_some() => {}
-                true => trials.run_harsh().await,
-                false => {
-                    tell(Stage::Trying(revision));
-                    trials.run().await;
-                }
+            if is_harsh {
+                trials.no_json().await;
+            } else {
+                tell(Stage::Trying(revision));
+                trials.run().await;
             }
         }
     }
     report.lost = bounds.patience.lost();
     (report.spoken, report.tried) = (spoken, tried);
     Ok(report)
+}
+
+/// Sends bytes on a connection of its own, made by `bytes` of the id of the request, and returns what came back. Unless they
+/// begin a conversation, one is begun before. Without `is_request`, no answer is waited for.
+///
+/// # Errors
+///
+/// If the server cannot be started.
+pub async fn send(
+    way: &Way,
+    bounds: &Bounds,
+    revision: Revision,
+    bytes: impl FnOnce(&Value) -> Vec<u8>,
+    is_beginning: bool,
+    is_request: bool,
+) -> io::Result<Reply> {
+    let mut probe = way.open(bounds, revision)?;
+    probe.set_capabilities(asked_everything());
+    if revision.era() == Era::Legacy && !is_beginning {
+        probe.greet().await;
+        probe.initialized().await;
+    }
+    let id = probe.next_id();
+    let wait = match is_request {
+        true => Wait::For(id.clone()),
+        false => Wait::Nothing,
+    };
+    let reply = probe.send(Sent::bytes(bytes(&id), wait)).await;
+    probe.close().await;
+    Ok(reply)
 }
 
 /// Finds the revisions that a server speaks, and its name and version in a handshake if they are not known.
@@ -143,16 +174,22 @@ async fn spoken(
         let Ok(mut probe) = way.open(bounds, revision) else {
             break;
         };
-        let reply = greet(&mut probe).await.reply;
+        let reply = probe.greet().await;
         probe.close().await;
-        if speaks(revision, &reply) {
+        let result = reply.result();
+        let is_spoken = match revision.era() {
+            Era::Modern => {
+                let mut versions = result["supportedVersions"].as_array().into_iter().flatten();
+                versions.any(|version| version == revision.as_str())
+            }
+            Era::Legacy => result["protocolVersion"] == revision.as_str(),
+        };
+        if is_spoken {
             spoken.insert(revision);
-            let server = reply.result().map(|result| &result["serverInfo"]);
-            let server =
-                server.and_then(|it| Some((it["name"].as_str()?, it["version"].as_str()?)));
-            *claims = claims
-                .take()
-                .or(server.map(|(name, version)| format!("{name} {version}")));
+            let server = &result["serverInfo"];
+            let server = server["name"].as_str().zip(server["version"].as_str());
+            let server = server.map(|(name, version)| format!("{name} {version}"));
+            *claims = claims.take().or(server);
         }
         // A server that does not answer this handshake answers none of those before it.
         if reply.is_silent() && revision.era() == Era::Legacy {
@@ -160,29 +197,6 @@ async fn spoken(
         }
     }
     spoken
-}
-
-/// Sends what a conversation in the revision of this probe begins with.
-pub async fn greet(probe: &mut Probe) -> Exchange {
-    match probe.revision().era() {
-        Era::Modern => probe.ask("server/discover", json!({})).await,
-        Era::Legacy => probe.initialize(probe.revision().as_str()).await,
-    }
-}
-
-/// Whether this answer to a greeting says that the server speaks a revision.
-fn speaks(revision: Revision, reply: &Reply) -> bool {
-    let Some(result) = reply.result() else {
-        return false;
-    };
-    let is_it = |version: &Value| version.as_str() == Some(revision.as_str());
-    match revision.era() {
-        Era::Modern => {
-            let mut versions = result["supportedVersions"].as_array().into_iter().flatten();
-            versions.any(is_it)
-        }
-        Era::Legacy => is_it(&result["protocolVersion"]),
-    }
 }
 
 /// Checks that the server lists each of these tools in some revision. A list that cannot be read to its end may hold any.
@@ -209,33 +223,25 @@ async fn find(
 
 /// The names of the tools that a server lists in a revision; `None` if they cannot be read.
 async fn tool_names(way: &Way, bounds: &Bounds, revision: Revision) -> Option<Vec<String>> {
-    let mut probe = way.open(bounds, revision).ok()?;
     // Some servers list a tool that asks only to a client that can be asked.
-    probe.set_capabilities(asked_everything());
-    let greeting = greet(&mut probe).await;
-    let declares = greeting.reply.result()?["capabilities"]["tools"].is_object();
-    if revision.era() == Era::Legacy {
-        probe.initialized().await;
-    }
-    let (mut names, mut all) = (Vec::new(), None);
-    let mut params = json!({});
+    let mut talk = Conversation::begin(way, bounds, revision, asked_everything()).await?;
+    let (mut names, mut params) = (Vec::new(), json!({}));
+    let mut all = None;
     for _ in 0..PAGES {
-        let seen = probe.ask("tools/list", params).await;
-        let page = seen.reply.result();
-        let Some(tools) = page.and_then(|page| page["tools"].as_array()) else {
-            all = (!declares).then(Vec::new);
+        let seen = talk.probe.ask("tools/list", params).await;
+        let page = seen.result();
+        let Some(tools) = page["tools"].as_array() else {
+            all = (!talk.has("tools")).then(Vec::new);
             break;
         };
         let tools = tools.iter().filter_map(|tool| tool["name"].as_str());
         names.extend(tools.map(str::to_owned));
-        match page.and_then(|page| page["nextCursor"].as_str()) {
-            Some(next) => params = json!({"cursor": next}),
-            None => {
-                all = Some(names);
-                break;
-            }
-        }
+        let Some(next) = page["nextCursor"].as_str() else {
+            all = Some(names);
+            break;
+        };
+        params = json!({"cursor": next});
     }
-    probe.close().await;
+    talk.probe.close().await;
     all
 }

@@ -7,94 +7,74 @@ use askback_core::{
     json,
     protocol::{RawObject, Schema},
 };
-use http::{HeaderMap, header::CONTENT_TYPE};
+use http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::fault::{Fault, is_same_text};
+use super::{
+    Bounds, Speaker,
+    fault::{Fault, is_same_text},
+};
 
 /// Something to be sent.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub(crate) struct Sent {
     /// The bytes: a message, or something that is none.
-    pub body: Vec<u8>,
-    /// The answer that is waited for.
-    pub wait: Wait,
-    /// The HTTP method.
-    pub verb: Verb,
-    /// The headers that differ from those that belong to the message; none leaves one out. Only over
-    /// HTTP.
-    pub headers: Vec<(&'static str, Option<String>)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) wait: Wait,
+    /// Over HTTP.
+    pub(crate) method: Method,
+    /// The headers that differ from those that belong to the message; `None` leaves one out. Only over HTTP.
+    pub(crate) headers: Vec<(&'static str, Option<String>)>,
     /// The headers that mirror arguments, for the revisions that have them. Only over HTTP.
-    pub mirrored: Vec<(String, String)>,
-}
-
-/// The HTTP methods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    /// A message is sent.
-    Post,
-    /// A stream is opened.
-    Get,
-    /// A session is ended.
-    Delete,
+    pub(crate) mirrored: Vec<(String, String)>,
 }
 
 /// The answer that is waited for. Over HTTP the response of the server is, in any case.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wait {
+pub(crate) enum Wait {
     /// The answer to the request of this id.
     For(Value),
     /// The answers to all of these requests; they are strays then.
     Each(Vec<Value>),
     /// Any message.
     Any,
-    /// Nothing.
     Nothing,
 }
 
-/// Something that was sent, with what came back.
-#[derive(Debug, Clone)]
-pub struct Exchange {
-    /// The message or bytes that were sent, as text.
-    pub shown: String,
-    /// The reply.
-    pub reply: Reply,
-}
-
-/// Everything that came back.
+/// Everything that came back to something that was sent.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
+    /// The message or bytes that were sent, as text.
+    pub(crate) sent: String,
     /// The status over HTTP.
     pub status: Option<u16>,
     /// The headers of the response over HTTP.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The bytes of the messages, or of the body over HTTP, that were read.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// The answer: over HTTP any, otherwise that of the id.
     pub answer: Option<Value>,
     /// Other answers.
-    pub strays: Vec<Value>,
+    pub(crate) strays: Vec<Value>,
     /// The notifications of the server.
-    pub notifications: Vec<Value>,
+    pub(crate) notifications: Vec<Value>,
     /// The requests of the server.
-    pub asked: Vec<Value>,
+    pub(crate) asked: Vec<Value>,
     /// The messages, and batches of them, as they came, in order.
     pub came: Vec<String>,
     /// The lines and bodies that are no messages.
-    pub noise: Vec<String>,
+    pub(crate) noise: Vec<String>,
     /// The faults of the messages, each kind once, with the first message that has it.
-    pub faults: Vec<(Fault, String)>,
-    /// The last lines of the standard error; where the server went away, of all since it was started.
-    pub stderr: Vec<String>,
-    /// Why nothing more was read.
-    pub end: End,
-    /// The time it took.
-    pub took: Duration,
+    pub(crate) faults: Vec<(Fault, String)>,
+    /// The last lines of the standard error; if the server went away, of all since it was started.
+    pub(crate) stderr: Vec<String>,
+    pub(crate) end: End,
+    pub(crate) took: Duration,
 }
 
 /// Why nothing more was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum End {
+pub(crate) enum End {
     /// There was no need.
     #[default]
     Done,
@@ -113,46 +93,46 @@ const SHOWN: usize = 1_000;
 
 impl Sent {
     /// A message.
-    pub fn message(message: &Value, wait: Wait) -> Self {
+    pub(crate) fn message(message: &Value, wait: Wait) -> Self {
         Self::bytes(message.to_string().into_bytes(), wait)
     }
 
     /// A request whose answer is waited for.
-    pub fn request(message: &Value) -> Self {
+    pub(crate) fn request(message: &Value) -> Self {
         Self::message(message, Wait::For(message["id"].clone()))
     }
 
     /// Bytes that need not be a message.
-    pub fn bytes(body: Vec<u8>, wait: Wait) -> Self {
+    pub(crate) fn bytes(body: Vec<u8>, wait: Wait) -> Self {
         Self {
             body,
             wait,
-            verb: Verb::Post,
+            method: Method::POST,
             headers: Vec::new(),
             mirrored: Vec::new(),
         }
     }
 
     /// A request over HTTP without a body.
-    pub fn bare(verb: Verb) -> Self {
+    pub(crate) fn bare(method: Method) -> Self {
         Self {
-            verb,
+            method,
             ..Self::bytes(Vec::new(), Wait::Nothing)
         }
     }
 
     /// Sets a header, or leaves it out.
     #[must_use]
-    pub fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
         self.headers.push((name, value.map(str::to_owned)));
         self
     }
 
     /// Adds the headers that mirror arguments of a tool, as its schema says.
     #[must_use]
-    pub fn mirroring(mut self, tool: Option<&Value>, arguments: &Map<String, Value>) -> Self {
-        let schema = tool.map(|tool| tool["inputSchema"].to_string());
-        let schema = schema.and_then(|schema| serde_json::from_str::<Schema>(&schema).ok());
+    pub(crate) fn mirroring(mut self, tool: &Value, arguments: &Map<String, Value>) -> Self {
+        let schema = tool["inputSchema"].to_string();
+        let schema = serde_json::from_str::<Schema>(&schema).ok();
         let annotations = schema.and_then(|schema| HeaderAnnotations::of(&schema).ok());
         if let Some(annotations) = annotations.filter(|it| !it.is_empty()) {
             let arguments = json!(arguments).to_string();
@@ -163,11 +143,10 @@ impl Sent {
     }
 
     pub(super) fn shown(&self) -> String {
-        let mut parts = match self.verb {
-            Verb::Post => Vec::new(),
-            Verb::Get => vec!["GET".to_owned()],
-            Verb::Delete => vec!["DELETE".to_owned()],
-        };
+        let mut parts = Vec::new();
+        if self.method != Method::POST {
+            parts.push(self.method.to_string());
+        }
         parts.extend(self.headers.iter().map(|(name, value)| match value {
             Some(value) => format!("{name}: {value}"),
             None => format!("no {name}"),
@@ -180,29 +159,44 @@ impl Sent {
 }
 
 impl Reply {
-    /// The result of the answer.
-    pub fn result(&self) -> Option<&Value> {
-        self.answer.as_ref()?.get("result")
+    /// The reply to what could not be sent since the server is gone.
+    pub(super) fn unsent(sent: &Sent) -> Self {
+        let why = "the server was gone before".to_owned();
+        Self {
+            sent: sent.shown(),
+            end: End::Unreachable(why),
+            ..Self::default()
+        }
     }
 
-    /// The error of the answer.
-    pub fn error(&self) -> Option<&Value> {
-        self.answer.as_ref()?.get("error")
+    /// The result of the answer; null if there is none.
+    pub(crate) fn result(&self) -> &Value {
+        self.answer
+            .as_ref()
+            .map_or(&Value::Null, |it| &it["result"])
     }
 
-    /// The code of the error of the answer.
-    pub fn code(&self) -> Option<i64> {
-        self.error()?["code"].as_i64()
+    /// The error of the answer; null if there is none.
+    pub(crate) fn error(&self) -> &Value {
+        self.answer.as_ref().map_or(&Value::Null, |it| &it["error"])
     }
 
-    /// A header of the response.
-    pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+    /// Whether the answer is an error with this code.
+    pub(crate) fn has_code(&self, code: i64) -> bool {
+        self.error()["code"].as_i64() == Some(code)
+    }
+
+    pub(crate) fn has_status(&self, status: u16) -> bool {
+        self.status == Some(status)
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<Cow<'_, str>> {
         let value = self.headers.get(name)?;
         Some(String::from_utf8_lossy(value.as_bytes()))
     }
 
     /// The media type over HTTP, in small letters.
-    pub fn media(&self) -> String {
+    pub(crate) fn media(&self) -> String {
         let media = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
         media.to_ascii_lowercase()
     }
@@ -213,23 +207,17 @@ impl Reply {
     }
 
     /// Whether what was waited for did not come in time.
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent(_))
     }
 
     /// Whether nothing was sent, so that nothing can be said of the server.
-    pub fn is_unseen(&self) -> bool {
+    pub(crate) fn is_unseen(&self) -> bool {
         matches!(self.end, End::Unreachable(_))
     }
 
-    /// Whether the status is that of a success. Nothing else is one.
-    pub fn is_accepted(&self) -> bool {
-        self.status
-            .is_some_and(|status| (200..300).contains(&status))
-    }
-
     /// Whether the response is refused by its status.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.status.is_some_and(|status| status >= 400)
     }
 
@@ -258,8 +246,27 @@ impl Reply {
         cut(&parts.join("\n"))
     }
 
+    /// Takes a message that came; says whether it is what is waited for, and returns the answers to what the server asks
+    /// in it.
+    pub(super) fn receive(
+        &mut self,
+        bytes: &[u8],
+        wait: &Wait,
+        speaker: &Speaker,
+        bounds: &Bounds,
+    ) -> (bool, Vec<Sent>) {
+        bounds.receives(bytes);
+        let before = self.asked.len();
+        let is_wanted = self.take(bytes, wait);
+        let asked = self.asked.iter().skip(before);
+        (
+            is_wanted,
+            asked.map(|asked| speaker.answer(asked)).collect(),
+        )
+    }
+
     /// Takes a message, or what should be one; says whether it is what is waited for.
-    pub(super) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
+    pub(crate) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
         // As a client reads it.
         let message = json::message_text(bytes).unwrap_or_default();
@@ -291,7 +298,7 @@ impl Reply {
         }
         let awaited = match wait {
             Wait::For(id) => Some(id),
-            Wait::Each(_) | Wait::Any | Wait::Nothing => None,
+            _ => None,
         };
         for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
@@ -305,20 +312,19 @@ impl Reply {
             }
             return Some(is_any);
         }
-        if let Wait::Each(ids) = wait {
-            self.strays.push(message);
-            let mut ids = ids.iter();
-            return Some(ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id)));
-        }
         let is_wanted = match wait {
+            Wait::Each(ids) => {
+                self.strays.push(message);
+                let mut ids = ids.iter();
+                return Some(ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id)));
+            }
+            // A request that cannot be read has no id that an error could name.
             Wait::For(id) => {
-                // A request that cannot be read has no id that an error could name.
-                message["id"] == *id
-                    || is_same_text(&message["id"], id)
+                is_same_text(&message["id"], id)
                     || self.status.is_some()
                     || message["id"].is_null() && has("error")
             }
-            Wait::Any | Wait::Nothing | Wait::Each(_) => self.status.is_some() || is_any,
+            Wait::Any | Wait::Nothing => self.status.is_some() || is_any,
         };
         match is_wanted && self.answer.is_none() {
             true => self.answer = Some(message),
@@ -332,7 +338,7 @@ impl Reply {
 const READ_DEPTH: usize = 4;
 
 /// Reads a message. Values that are nested too deep are read as empty.
-pub(crate) fn read(text: &str) -> Option<Value> {
+fn read(text: &str) -> Option<Value> {
     read_members(text, READ_DEPTH)
 }
 
@@ -362,7 +368,7 @@ fn read_members(text: &str, depth: usize) -> Option<Value> {
 }
 
 /// The beginning of a text, and a sign where it goes on.
-pub(crate) fn cut(text: &str) -> String {
+fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
     match more {
         0 => head.to_owned(),

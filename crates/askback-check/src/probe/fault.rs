@@ -7,7 +7,7 @@ const VERSION: &str = "2.0";
 
 /// A departure of a message from JSON-RPC 2.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// It does not say its version, or another one.
     Version,
     /// A response with a result and an error.
@@ -19,26 +19,25 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault in words, about an answer.
-    pub fn says(self) -> &'static str {
+    /// The fault in words, and what to do about it.
+    pub(crate) fn says(self) -> (&'static str, &'static str) {
         match self {
-            Self::Version => "its messages do not say \"jsonrpc\": \"2.0\":",
-            Self::Both => "it answers with a result and an error at once:",
-            Self::Neither => "it answers with neither a result nor an error:",
-            Self::OtherId => "it answers with another id than that of the request:",
-        }
-    }
-
-    /// The next thing to do about it.
-    pub fn advice(self) -> &'static str {
-        match self {
-            Self::Version => "Clients refuse such messages: add the member to each of them.",
-            Self::Both | Self::Neither => {
-                "Clients refuse such answers: each has one of `result` and `error`."
-            }
-            Self::OtherId => {
-                "Clients wait in vain then: send each id back as it came, a number as a number."
-            }
+            Self::Version => (
+                "its messages do not say \"jsonrpc\": \"2.0\":",
+                "Clients refuse such messages: add the member to each of them.",
+            ),
+            Self::Both => (
+                "it answers with a result and an error at once:",
+                "Clients refuse such answers: each has one of `result` and `error`.",
+            ),
+            Self::Neither => (
+                "it answers with neither a result nor an error:",
+                "Clients refuse such answers: each has one of `result` and `error`.",
+            ),
+            Self::OtherId => (
+                "it answers with another id than that of the request:",
+                "Clients wait in vain then: send each id back as it came, a number as a number.",
+            ),
         }
     }
 

@@ -9,21 +9,18 @@ use askback_core::{
 };
 use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
+use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderValue, Method, Request, Uri,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
 };
-use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-use super::{Bounds, End, Reply, Sent, Verb, Wait};
+use super::{Bounds, End, Reply, Sent, Speaker, Wait};
 
 /// How long a stream is read in which nothing is waited for.
 const GLANCE: Duration = Duration::from_millis(200);
-
-/// A request that answers one of the server, and its headers.
-pub(super) type Answer = (Sent, Vec<(String, String)>);
 
 /// The address of a server. Clones share their connections.
 #[derive(Clone)]
@@ -97,34 +94,21 @@ impl Address {
         self.0.requests.is_proxied(&self.0.uri)
     }
 
-    /// Sends a request with these headers, and reads until what is waited for has come. What the server asks meanwhile
-    /// is answered at once, each by a request of its own.
-    pub(super) async fn exchange(
-        &self,
-        sent: &Sent,
-        headers: &[(String, String)],
-        bounds: &Bounds,
-        answer: impl Fn(&Value) -> Option<Answer>,
-    ) -> Reply {
+    /// Sends a request, and reads until what is waited for has come. What the server asks meanwhile is answered at once,
+    /// each by a request of its own.
+    pub(super) async fn exchange(&self, sent: &Sent, speaker: &Speaker, bounds: &Bounds) -> Reply {
         let began = Instant::now();
         let mut reply = Reply::default();
         let patience = bounds.limits.wire.request;
-        let running = self.run(sent, headers, bounds, answer, &mut reply);
+        let running = self.run(sent, speaker, bounds, &mut reply);
         let end = timeout(patience, running).await;
         reply.end = end.unwrap_or(End::Silent(patience));
         reply.took = began.elapsed();
         reply
     }
 
-    async fn run(
-        &self,
-        sent: &Sent,
-        headers: &[(String, String)],
-        bounds: &Bounds,
-        answer: impl Fn(&Value) -> Option<Answer>,
-        reply: &mut Reply,
-    ) -> End {
-        let request = match self.request(sent, headers).await {
+    async fn run(&self, sent: &Sent, speaker: &Speaker, bounds: &Bounds, reply: &mut Reply) -> End {
+        let request = match self.request(sent, speaker).await {
             Ok(request) => request,
             Err(why) => return End::Unreachable(why),
         };
@@ -136,23 +120,23 @@ impl Address {
         };
         reply.status = Some(response.status().as_u16());
         reply.headers = response.headers().clone();
-        let media = response.headers().get(CONTENT_TYPE);
+        let media = reply.headers.get(CONTENT_TYPE);
         let is_stream =
             media.and_then(|media| Media::of(media.as_bytes())) == Some(Media::EventStream);
+        // A stream that stays open has been opened, which is all that is wanted.
+        let is_opened = is_stream && sent.wait == Wait::Nothing;
+        let glance = Instant::now().checked_add(GLANCE).filter(|_| is_opened);
         let mut body = response.into_body();
         let mut parser = Parser::new(&bounds.limits.wire);
         let (mut whole, mut events) = (Vec::new(), 0_usize);
-        let glance = Instant::now().checked_add(GLANCE);
         loop {
-            let piece = match (is_stream && sent.wait == Wait::Nothing, glance) {
-                // A stream that stays open has been opened, which is all that is wanted.
-                (true, Some(glance)) => {
-                    match tokio::time::timeout_at(glance, next_piece(&mut body)).await {
-                        Ok(piece) => piece,
-                        Err(_) => return End::Done,
-                    }
-                }
-                _ => next_piece(&mut body).await,
+            let next = next_piece(&mut body);
+            let piece = match glance {
+                Some(glance) => match timeout_at(glance, next).await {
+                    Ok(piece) => piece,
+                    Err(_) => return End::Done,
+                },
+                None => next.await,
             };
             let piece = match piece {
                 Ok(Some(piece)) => piece,
@@ -169,85 +153,73 @@ impl Address {
             }
             let mut rest = &piece[..];
             loop {
-                match parser.read(&mut rest) {
-                    Ok(Some(event)) if !event.data.is_empty() => {
-                        events = events.saturating_add(1);
-                        bounds.receives(&event.data);
-                        let before = reply.asked.len();
-                        let is_wanted = reply.take(&event.data, &sent.wait);
-                        self.answer(&reply.asked[before..], bounds, &answer).await;
-                        if is_wanted && sent.wait != Wait::Nothing {
-                            return End::Done;
-                        }
-                        if events >= bounds.messages {
-                            return End::TooMuch;
-                        }
-                    }
-                    Ok(Some(_)) => {}
+                let event = match parser.read(&mut rest) {
+                    Ok(Some(event)) => event,
                     Ok(None) => break,
                     Err(_) => return End::TooMuch,
+                };
+                if event.data.is_empty() {
+                    continue;
+                }
+                events = events.saturating_add(1);
+                let is_wanted = self
+                    .receive(&event.data, sent, speaker, bounds, reply)
+                    .await;
+                if is_wanted && !is_opened {
+                    return End::Done;
+                }
+                if events >= bounds.messages {
+                    return End::TooMuch;
                 }
             }
         }
         if !whole.trim_ascii().is_empty() {
-            bounds.receives(&whole);
-            let before = reply.asked.len();
-            reply.take(&whole, &sent.wait);
-            self.answer(&reply.asked[before..], bounds, &answer).await;
+            self.receive(&whole, sent, speaker, bounds, reply).await;
         }
-        match is_stream && sent.wait != Wait::Nothing {
+        match is_stream && !is_opened {
             true => End::Closed("the stream ended before the answer".to_owned()),
             false => End::Done,
         }
     }
 
-    /// Answers what the server asked. Whether it wants the answers is not what is tried.
-    async fn answer(
+    /// Takes a message, and answers what the server asks in it. Whether it wants the answers is not what is tried.
+    async fn receive(
         &self,
-        asked: &[Value],
+        bytes: &[u8],
+        sent: &Sent,
+        speaker: &Speaker,
         bounds: &Bounds,
-        answer: &impl Fn(&Value) -> Option<Answer>,
-    ) {
-        for (sent, headers) in asked.iter().filter_map(answer) {
-            if let Ok(request) = self.request(&sent, &headers).await {
-                bounds.sends(&sent.body);
+        reply: &mut Reply,
+    ) -> bool {
+        let (is_wanted, answers) = reply.receive(bytes, &sent.wait, speaker, bounds);
+        for answer in answers {
+            if let Ok(request) = self.request(&answer, speaker).await {
+                bounds.sends(&answer.body);
                 let _ = self.0.requests.send(request).await;
             }
         }
+        is_wanted
     }
 
-    async fn request(
-        &self,
-        sent: &Sent,
-        headers: &[(String, String)],
-    ) -> Result<Request<bytes::Bytes>, String> {
-        let mut request = Request::new(bytes::Bytes::from(sent.body.clone()));
-        let method = match sent.verb {
-            Verb::Post => Method::POST,
-            Verb::Get => Method::GET,
-            Verb::Delete => Method::DELETE,
-        };
+    async fn request(&self, sent: &Sent, speaker: &Speaker) -> Result<Request<Bytes>, String> {
         let mut all = self.0.site.headers.clone();
-        let accept = match sent.verb {
-            Verb::Post => "application/json, text/event-stream",
-            Verb::Get | Verb::Delete => "text/event-stream",
+        let accept = match sent.method {
+            Method::POST => "application/json, text/event-stream",
+            _ => "text/event-stream",
         };
         all.insert(ACCEPT, HeaderValue::from_static(accept));
-        if sent.verb == Verb::Post {
+        if sent.method == Method::POST {
             all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        for (name, value) in headers {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-                all.insert(name, value);
-            }
-        }
+        all.extend(speaker.headers(sent));
         if let Some(authorizer) = &self.0.site.authorizer
             && let Some(pass) = authorizer.pass().await.map_err(|error| error.to_string())?
         {
-            let permitted = authorizer.headers(&pass, &method, &self.0.site.url);
+            let permitted = authorizer.headers(&pass, &sent.method, &self.0.site.url);
             all.extend(permitted.map_err(|error| error.to_string())?);
         }
-        *request.method_mut() = method;
+        let mut request = Request::new(Bytes::from(sent.body.clone()));
+        *request.method_mut() = sent.method.clone();
         *request.uri_mut() = self.0.uri.clone();
         *request.headers_mut() = all;
         Ok(request)
@@ -271,7 +243,8 @@ mod tests {
         thread,
     };
 
-    use serde_json::json;
+    use askback::Revision;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::probe::Patience;
@@ -336,15 +309,19 @@ mod tests {
             };
             let address = Address::new(site, &bounds.limits);
             let address = address.expect("it can be reached");
-            let answer = |asked: &Value| json!({"id": asked["id"], "result": {}});
             let call = json!({"id": 1, "method": "tools/call"});
+            let speaker = Speaker {
+                revision: Revision::V2025_11_25,
+                capabilities: json!({}),
+                session: None,
+                is_open: false,
+            };
             let sent = Sent::request(&call);
-            let answering =
-                |asked: &Value| Some((Sent::message(&answer(asked), Wait::Nothing), Vec::new()));
-            let reply = address.exchange(&sent, &[], &bounds, answering).await;
-            assert!(reply.result().is_some(), "{}", reply.shown());
+            let reply = address.exchange(&sent, &speaker, &bounds).await;
+            assert!(reply.result().is_object(), "{}", reply.shown());
             let came: Vec<_> = came.try_iter().collect();
-            assert_eq!(came, [call, answer(&json!({"id": "q"}))], "{media}");
+            let answer = json!({"jsonrpc": "2.0", "id": "q", "result": {}});
+            assert_eq!(came, [call, answer], "{media}");
         }
         check(
             "application/json",

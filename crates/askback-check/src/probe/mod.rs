@@ -1,8 +1,7 @@
 //! Raw exchanges with a server: any bytes can be sent, and all that comes back is kept.
 //!
-//! A client keeps to the protocol and hides what does not. A [`Probe`] does neither, so that a command can
-//! try how a server behaves where a client would never lead it. It is bounded in time, messages and
-//! bytes.
+//! A client keeps to the protocol and hides what does not. A probe does neither, so that a check can try how a server
+//! behaves where a client would never lead it. It is bounded in time, messages and bytes.
 
 mod exchange;
 mod fault;
@@ -13,26 +12,35 @@ mod stdio;
 
 use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
-use askback::Revision;
-use askback::transport::WireEvent;
+use ::http::Method;
+use askback::{Revision, transport::WireEvent};
 use askback_core::revision::Era;
+use askback_host::text::head;
 use serde_json::{Value, json};
 
-pub use exchange::{End, Exchange, Reply, Sent, Verb, Wait};
-pub(crate) use exchange::{cut, read};
-pub use fault::Fault;
-pub use http::{Address, Site};
-pub use message::{MODERN_CAPABILITIES, id_of, is_question, meta, sampled};
-pub use patience::{Lost, Patience};
+pub use self::{
+    exchange::Reply,
+    http::{Address, Site},
+    message::{MODERN_CAPABILITIES, meta},
+    patience::{Lost, Patience},
+};
+pub(crate) use self::{
+    exchange::{End, Sent, Wait},
+    fault::Fault,
+    message::{client_info, id_of, is_question, sampled},
+};
 
-use self::stdio::Process;
+use self::{
+    message::{Speaker, request},
+    stdio::Process,
+};
 use crate::Program;
 
 /// The most pages of a list that are read through a probe.
-pub const PAGES: usize = 32;
+pub(crate) const PAGES: usize = 32;
 
 /// The number of entries of a list behind which no further page is read.
-pub const ENTRIES: usize = 10_000;
+pub(crate) const ENTRIES: usize = 10_000;
 
 /// A way in which connections to a server are opened.
 #[derive(Debug, Clone)]
@@ -69,26 +77,17 @@ pub trait Recorder: fmt::Debug + Send + Sync {
 
 /// A connection to a server.
 #[derive(Debug)]
-pub struct Probe {
+pub(crate) struct Probe {
     wire: Wire,
     bounds: Bounds,
-    /// The bounds on the first exchange, in which a process starts.
-    first: Bounds,
+    speaker: Speaker,
     /// Whether there was an exchange.
     is_begun: bool,
-    /// The revision of the messages.
-    revision: Revision,
-    /// The capabilities that the server is told of.
-    capabilities: Value,
-    /// The session over HTTP, once there is one.
-    session: Option<String>,
-    /// Whether the handshake is over, so that the session's headers go with each request.
-    is_open: bool,
     next: u64,
-    /// The answers in a row that did not come; the most where the server is gone.
+    /// The answers in a row that did not come; the most if the server is gone.
     silent: u32,
     /// The requests that the server has sent, the first ones.
-    asked: Vec<Asked>,
+    pub(crate) asked: Vec<ServerRequest>,
     /// The lines of the standard output that are no messages.
     noise: Vec<String>,
     /// The lines of the standard error, the last ones.
@@ -97,11 +96,10 @@ pub struct Probe {
 
 /// A request of the server.
 #[derive(Debug)]
-pub struct Asked {
-    /// As much of it as is kept: its method.
-    pub outline: Value,
+pub(crate) struct ServerRequest {
+    pub(crate) method: Value,
     /// What had been sent when it came, as text.
-    pub during: String,
+    pub(crate) during: String,
 }
 
 #[derive(Debug)]
@@ -112,24 +110,23 @@ enum Wire {
 
 /// The end of a connection.
 #[derive(Debug, Default)]
-pub struct Closed {
-    /// The exit code of the process.
-    pub code: Option<i32>,
+pub(crate) struct Closed {
     /// Whether the process ended when its input did; none over HTTP.
-    pub is_by_itself: Option<bool>,
+    pub(crate) is_by_itself: Option<bool>,
     /// How long it was waited for.
-    pub allowed: Duration,
-    /// The last lines of its standard error.
-    pub stderr: Vec<String>,
+    pub(crate) allowed: Duration,
     /// The lines of its standard output that are no messages.
-    pub noise: Vec<String>,
+    pub(crate) noise: Vec<String>,
 }
 
 /// The most lines that are kept of a server's standard error, and of its noise.
 pub(crate) const LINES: usize = 32;
 
+/// The most characters of a method that are kept of a request of the server.
+const METHOD_CHARS: usize = 100;
+
 /// The header that names a session.
-const SESSION_ID: &str = "mcp-session-id";
+pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// How often in a row a server may be silent before it is given up.
 const SILENT: u32 = 3;
@@ -141,11 +138,7 @@ impl Way {
     }
 
     /// Opens a connection, on which nothing is sent yet.
-    ///
-    /// # Errors
-    ///
-    /// Fails where a process cannot be started.
-    pub fn open(&self, bounds: &Bounds, revision: Revision) -> std::io::Result<Probe> {
+    pub(crate) fn open(&self, bounds: &Bounds, revision: Revision) -> std::io::Result<Probe> {
         let wire = match self {
             Self::Start(program) => {
                 let child = (program.child)().open(&bounds.limits)?;
@@ -156,17 +149,16 @@ impl Way {
         if let Some(recorder) = &bounds.recorder {
             recorder.begin();
         }
-        let mut first = bounds.clone();
-        first.limits.wire.request = first.limits.wire.request.max(bounds.start);
         Ok(Probe {
             wire,
             bounds: bounds.clone(),
-            first,
+            speaker: Speaker {
+                revision,
+                capabilities: json!({}),
+                session: None,
+                is_open: false,
+            },
             is_begun: false,
-            revision,
-            capabilities: json!({}),
-            session: None,
-            is_open: false,
             next: 0,
             silent: 0,
             asked: Vec::new(),
@@ -193,197 +185,139 @@ impl Bounds {
 }
 
 impl Probe {
-    /// The revision of the messages.
-    pub fn revision(&self) -> Revision {
-        self.revision
-    }
-
-    /// Whether it is over HTTP.
-    pub fn is_http(&self) -> bool {
-        matches!(self.wire, Wire::Address(_))
-    }
-
     /// The id of the session over HTTP.
-    pub fn session(&self) -> Option<&str> {
-        self.session.as_deref()
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.speaker.session.as_deref()
     }
 
-    /// The requests that the server has sent so far.
-    pub fn asked(&self) -> &[Asked] {
-        &self.asked
+    /// Sets the capabilities that the server is told of.
+    pub(crate) fn set_capabilities(&mut self, capabilities: Value) {
+        self.speaker.capabilities = capabilities;
     }
 
-    /// Sets the capabilities that the server is told of: with the handshake, or each request.
-    pub fn set_capabilities(&mut self, capabilities: Value) {
-        self.capabilities = capabilities;
+    /// Sends what a conversation begins with.
+    pub(crate) async fn greet(&mut self) -> Reply {
+        match self.speaker.revision.era() {
+            Era::Modern => self.ask("server/discover", json!({})).await,
+            Era::Legacy => self.initialize(self.speaker.revision.as_str()).await,
+        }
     }
 
     /// Makes the handshake up to its answer, asking for this version.
-    pub async fn initialize(&mut self, version: &str) -> Exchange {
-        let info = json!({"name": "askback", "version": env!("CARGO_PKG_VERSION")});
+    pub(crate) async fn initialize(&mut self, version: &str) -> Reply {
         let params = json!({
-            "protocolVersion": version, "capabilities": self.capabilities, "clientInfo": info,
+            "protocolVersion": version,
+            "capabilities": self.speaker.capabilities,
+            "clientInfo": client_info(),
         });
-        let id = self.next_id();
-        let message = message::request(&id, "initialize", Some(params));
-        let exchange = self.send(Sent::message(&message, Wait::For(id))).await;
-        let session = exchange.reply.header(SESSION_ID);
-        self.session = session.map(Cow::into_owned);
-        self.is_open = exchange.reply.result().is_some();
-        exchange
+        let message = request(&self.next_id(), "initialize", params);
+        let reply = self.send(Sent::request(&message)).await;
+        self.speaker.session = reply.header(SESSION_ID).map(Cow::into_owned);
+        self.speaker.is_open = !reply.result().is_null();
+        reply
     }
 
     /// Ends the handshake.
-    pub async fn initialized(&mut self) -> Exchange {
+    pub(crate) async fn initialized(&mut self) {
         let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.send(Sent::message(&message, Wait::Nothing)).await
+        self.send(Sent::message(&message, Wait::Nothing)).await;
     }
 
     /// Sends a request as this revision writes it.
-    pub async fn ask(&mut self, method: &str, params: Value) -> Exchange {
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.request(method, params);
         self.send(Sent::request(&message)).await
     }
 
     /// Returns a request as this revision writes it.
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.next_id();
-        let mut params = params;
-        if self.revision.era() == Era::Modern {
-            let meta = meta(self.revision.as_str(), &self.capabilities);
-            message::add_meta(&mut params, meta);
-        }
-        let params = (params != json!({})).then_some(params);
-        message::request(&id, method, params)
+        self.speaker.request(&id, method, params)
     }
 
     /// Sends anything, and waits for what is wanted.
-    pub async fn send(&mut self, sent: Sent) -> Exchange {
-        if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
-            let why = "the server was gone before".to_owned();
-            return Exchange {
-                shown: sent.shown(),
-                reply: Reply {
-                    end: End::Unreachable(why),
-                    ..Reply::default()
-                },
-            };
+    pub(crate) async fn send(&mut self, sent: Sent) -> Reply {
+        let bounds = &self.bounds;
+        if self.silent >= SILENT || bounds.patience.lost().is_some() {
+            return Reply::unsent(&sent);
         }
-        let (headers, is_http) = (self.headers(&sent), self.is_http());
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
         let mut reply = match &mut self.wire {
             Wire::Process(process) => {
-                let answers = message::Answers {
-                    capabilities: &self.capabilities,
+                let usual = bounds.limits.wire.request;
+                let time = match is_first {
+                    true => usual.max(bounds.start),
+                    false => usual,
                 };
-                let answer = |asked: &Value| answers.to(asked);
-                let bounds = match self.is_begun {
-                    true => &self.bounds,
-                    false => &self.first,
-                };
-                process.exchange(&sent, bounds, answer).await
+                process.exchange(&sent, &self.speaker, bounds, time).await
             }
-            Wire::Address(address) => {
-                let address = address.clone();
-                let answer = |asked: &Value| Some(self.answer(asked));
-                address
-                    .exchange(&sent, &headers, &self.bounds, answer)
-                    .await
-            }
+            Wire::Address(address) => address.exchange(&sent, &self.speaker, bounds).await,
         };
-        self.bounds.patience.note(&reply, !self.is_begun);
-        self.is_begun = true;
+        bounds.patience.note(&reply, is_first);
+        reply.sent = sent.shown();
+        self.note(&mut reply);
+        reply
+    }
+
+    /// Notes what matters beyond this exchange.
+    fn note(&mut self, reply: &mut Reply) {
         self.silent = match &reply.end {
             End::Silent(_) => self.silent.saturating_add(1),
-            End::Closed(_) | End::Unreachable(_) if !is_http => SILENT,
+            End::Closed(_) | End::Unreachable(_) if matches!(self.wire, Wire::Process(_)) => SILENT,
             _ => 0,
         };
         let room = LINES.saturating_sub(self.asked.len());
-        let asked = reply.asked.iter().map(|asked| Asked {
-            outline: message::outline(asked),
-            during: sent.shown(),
+        let asked = reply.asked.iter().map(|asked| {
+            let method = asked["method"].as_str().unwrap_or_default();
+            ServerRequest {
+                method: head(method, METHOD_CHARS).0.into(),
+                during: reply.sent.clone(),
+            }
         });
         self.asked.extend(asked.take(room));
-        for (from, to) in [
-            (&reply.noise, &mut self.noise),
-            (&reply.stderr, &mut self.stderr),
-        ] {
-            to.extend(from.iter().cloned());
-            let over = to.len().saturating_sub(LINES);
-            to.drain(..over);
+        for line in &reply.noise {
+            keep(&mut self.noise, line.clone());
+        }
+        for line in &reply.stderr {
+            keep(&mut self.stderr, line.clone());
         }
         if reply.is_gone() {
             reply.stderr.clone_from(&self.stderr);
         }
-        Exchange {
-            shown: sent.shown(),
-            reply,
-        }
-    }
-
-    /// The request over HTTP that answers one of the server, and its headers.
-    fn answer(&self, asked: &Value) -> (Sent, Vec<(String, String)>) {
-        let answers = message::Answers {
-            capabilities: &self.capabilities,
-        };
-        let sent = Sent::message(&answers.to(asked), Wait::Nothing);
-        let headers = self.headers(&sent);
-        (sent, headers)
-    }
-
-    /// The headers of the protocol, over HTTP.
-    fn headers(&self, sent: &Sent) -> Vec<(String, String)> {
-        let mut headers = Vec::new();
-        if !self.is_http() {
-            return headers;
-        }
-        let is_modern = self.revision.era() == Era::Modern;
-        if is_modern || self.is_open && self.revision.facts().http.version_header {
-            let version = self.revision.as_str().to_owned();
-            headers.push(("mcp-protocol-version".to_owned(), version));
-        }
-        if let Some(session) = &self.session {
-            headers.push((SESSION_ID.to_owned(), session.clone()));
-        }
-        if is_modern {
-            headers.extend(message::mirrored(&sent.body));
-            headers.extend(sent.mirrored.iter().cloned());
-        }
-        for (name, value) in &sent.headers {
-            headers.retain(|(known, _)| known != name);
-            headers.extend(
-                value
-                    .iter()
-                    .map(|value| ((*name).to_owned(), value.clone())),
-            );
-        }
-        headers
     }
 
     /// Ends the connection, and with it the process.
-    pub async fn close(self) -> Closed {
+    pub(crate) async fn close(mut self) -> Closed {
         match self.wire {
-            Wire::Process(process) => {
-                let mut closed = process.end(&self.bounds).await;
-                closed.stderr.splice(0..0, self.stderr);
-                closed.noise.splice(0..0, self.noise);
-                closed
+            Wire::Process(mut process) => {
+                process.finish(&self.bounds).await;
+                Closed {
+                    noise: self.noise,
+                    ..process.closed
+                }
             }
             Wire::Address(address) => {
-                if let Some(session) = self.session {
-                    let headers = [(SESSION_ID.to_owned(), session)];
-                    let sent = Sent::bare(Verb::Delete);
+                if self.speaker.session.is_some() {
+                    self.speaker.is_open = false;
+                    let sent = Sent::bare(Method::DELETE);
                     // A server that keeps its sessions may.
-                    address
-                        .exchange(&sent, &headers, &self.bounds, |_| None)
-                        .await;
+                    address.exchange(&sent, &self.speaker, &self.bounds).await;
                 }
                 Closed::default()
             }
         }
     }
 
-    fn next_id(&mut self) -> Value {
+    pub(crate) fn next_id(&mut self) -> Value {
         self.next = self.next.saturating_add(1);
         json!(self.next)
     }
+}
+
+/// Keeps the last lines.
+pub(crate) fn keep(lines: &mut Vec<String>, line: String) {
+    if lines.len() == LINES {
+        lines.remove(0);
+    }
+    lines.push(line);
 }

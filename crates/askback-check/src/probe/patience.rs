@@ -77,10 +77,8 @@ impl Patience {
     }
 
     /// Notes whether a process ended when its input did.
-    pub(super) fn note_end(&self, is_by_itself: Option<bool>) {
-        if is_by_itself == Some(false) {
-            self.lock().lingers = true;
-        }
+    pub(super) fn note_end(&self, is_by_itself: bool) {
+        self.lock().lingers |= !is_by_itself;
     }
 
     /// How long a process may take to end: this time, and as long as its slowest answer took, which tells how busy the
@@ -145,19 +143,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_process_that_lingers_shortens_the_end_of_others() {
+    async fn a_process_has_as_long_to_end_as_its_slowest_answer_took_until_one_lingers() {
         let patience = Patience::new(SECOND);
-        patience.note_end(Some(true));
+        patience.note_end(true);
         assert_eq!(patience.exit(5 * SECOND, SECOND), 5 * SECOND);
-        patience.note_end(Some(false));
-        assert_eq!(patience.exit(5 * SECOND, SECOND), SHORT);
-    }
-
-    #[tokio::test]
-    async fn a_process_has_as_long_to_end_as_its_slowest_answer_took() {
-        let patience = Patience::new(SECOND);
         assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), 7 * SECOND);
-        patience.note_end(Some(false));
+        patience.note_end(false);
         assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), SHORT);
     }
 }

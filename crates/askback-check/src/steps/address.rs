@@ -16,7 +16,6 @@ use tokio::{
 
 use super::authorization;
 use crate::{
-    greet,
     probe::{Address, Bounds, End, Reply, Way},
     report::Report,
     rules::PLAIN_HTTP,
@@ -47,7 +46,7 @@ pub(super) async fn reach(address: &Address, bounds: &Bounds, report: &mut Repor
     let Ok(mut probe) = Way::Address(address.clone()).open(bounds, Revision::LATEST) else {
         return Reached::Nothing;
     };
-    let reply = greet(&mut probe).await.reply;
+    let reply = probe.greet().await;
     let is_secure = url.scheme() == "https";
     if let End::Unreachable(why) = &reply.end {
         let name = if is_secure { "TLS" } else { "endpoint" };
@@ -228,7 +227,7 @@ fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
         return Reached::Nothing;
     }
     // A server of an older revision refuses the first request, with a message or without.
-    let is_unknown = status == 404 && reply.code() == Some(METHOD_NOT_FOUND);
+    let is_unknown = status == 404 && reply.has_code(METHOD_NOT_FOUND);
     let is_old = matches!(status, 400 | 405 | 406);
     if is_unknown || (200..300).contains(&status) || is_old {
         let says = words!("HTTP status {}", status);

@@ -11,18 +11,18 @@ use askback::{
     client::{Client, ClientError, Event, List, Protocol},
     transport::WireEvent,
 };
-use askback_core::{json::message_text, jsonrpc::METHOD_NOT_FOUND, revision::Era};
+use askback_core::{jsonrpc::METHOD_NOT_FOUND, revision::Era};
 use askback_host::{
     text::{Words, given},
     words,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
-use super::said::{self, Language};
+use super::said;
 use crate::{
     listed::Lists,
-    probe::{Bounds, ENTRIES, Fault, LINES, Way, cut, is_question, read},
+    probe::{Bounds, ENTRIES, Fault, LINES, Reply, Wait, Way, is_question, keep},
     report::Report,
     rules::{
         NEGOTIATED, NOISE, PROMPTS_DECLARED, RESOURCES_DECLARED, SERVER_REQUESTS, SLOW_START,
@@ -96,7 +96,8 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         .ledger
         .judge_places(SLOW_START, slow.into_iter().collect());
     if let Some((fault, message)) = lock(&heard).fault.take() {
-        report.fail("protocol", fault.says(), Some(message), fault.advice());
+        let (says, advice) = fault.says();
+        report.fail("protocol", says, Some(message), advice);
     } else {
         report.ok("protocol", (!is_started).then_some(took), spoken(&client));
         if let Some(claims) = &report.claims {
@@ -107,7 +108,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     client.close().await;
     let heard = lock(&heard);
     let questions = heard.asked.iter();
-    let questions = questions.filter(|method| is_question(&json!({"method": method})));
+    let questions = questions.filter(|method| is_question(&method.as_str().into()));
     report
         .ledger
         .judge_places(NEGOTIATED, questions.cloned().collect());
@@ -140,6 +141,10 @@ fn spoken(client: &Client) -> Words {
 
 /// Says why no conversation was begun.
 fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report: &mut Report) {
+    let program = match way {
+        Way::Start(program) => &program.program,
+        Way::Address(_) => "",
+    };
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();
     lines.extend(heard.stderr.iter().cloned());
@@ -156,7 +161,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
         };
         let advice = match (known, lines.is_empty()) {
             (Some(known), _) => known,
-            (None, true) if end.code == Some(0) => Language::of(way).on_silence(),
+            (None, true) if end.code == Some(0) => said::on_silence(program),
             (None, true) => "It said nothing: start it by hand to see more.",
             (None, false) => "What it said is above.",
         };
@@ -172,12 +177,8 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
     }
     report.is_answering = !is_silent || heard.fault.is_some();
     if let Some((fault, message)) = &heard.fault {
-        return report.fail(
-            "protocol",
-            fault.says(),
-            Some(message.clone()),
-            fault.advice(),
-        );
+        let (says, advice) = fault.says();
+        return report.fail("protocol", says, Some(message.clone()), advice);
     }
     let no_server = match is_started {
         true => "See whether it is an MCP server over standard streams.",
@@ -190,7 +191,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
     let says = words!("there was no answer within {} s", time.as_secs_f64());
     let advice = match (known, is_started, heard.noise.is_empty()) {
         (Some(known), ..) => known,
-        (None, true, false) => Language::of(way).on_noise(),
+        (None, true, false) => said::on_noise(program),
         (None, true, true) => no_server,
         (None, false, _) => "See the log of the server.",
     };
@@ -244,7 +245,8 @@ async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
     heard.lists.judge(ledger);
     match (read, heard.fault.take()) {
         (_, Some((fault, message))) => {
-            report.fail("lists", fault.says(), Some(message), fault.advice());
+            let (says, advice) = fault.says();
+            report.fail("lists", says, Some(message), advice);
         }
         (Err((method, error)), None) => {
             let says = words!("{} cannot be read:", method);
@@ -294,48 +296,31 @@ impl Heard {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
-        // As the client reads it.
-        let text = message_text(bytes).unwrap_or_default();
-        match read(&text) {
-            Some(Value::Array(batch)) => batch.iter().for_each(|message| self.take(message, &text)),
-            Some(message) => self.take(&message, &text),
-            None => keep(&mut self.noise, cut(&String::from_utf8_lossy(bytes))),
+        let wait = self.awaited.clone().map_or(Wait::Nothing, Wait::For);
+        let mut came = Reply::default();
+        came.take(bytes, &wait);
+        for line in came.noise {
+            keep(&mut self.noise, line);
+        }
+        self.fault = self.fault.take().or(came.faults.into_iter().next());
+        for asked in came.asked {
+            if let (Some(method), true) = (asked["method"].as_str(), self.asked.len() < LINES) {
+                self.asked.insert(method.to_owned());
+            }
+        }
+        for answer in came.answer.into_iter().chain(came.strays) {
+            for (member, entries) in [
+                ("tools", &mut self.lists.tools),
+                ("prompts", &mut self.lists.prompts),
+                ("resources", &mut self.lists.resources),
+                ("resourceTemplates", &mut self.lists.templates),
+            ] {
+                let listed = answer["result"][member].as_array();
+                let room = ENTRIES.saturating_sub(entries.len());
+                entries.extend(listed.into_iter().flatten().take(room).cloned());
+            }
         }
     }
-
-    fn take(&mut self, message: &Value, text: &str) {
-        let has = |member: &str| message.get(member).is_some();
-        if !["method", "result", "error", "id"].into_iter().any(has) {
-            return keep(&mut self.noise, cut(text));
-        }
-        if self.fault.is_none() {
-            let fault = Fault::of(message, self.awaited.as_ref()).into_iter().next();
-            self.fault = fault.map(|fault| (fault, cut(text)));
-        }
-        if let (Some(method), true) = (message["method"].as_str(), has("id"))
-            && self.asked.len() < LINES
-        {
-            self.asked.insert(method.to_owned());
-        }
-        for (member, entries) in [
-            ("tools", &mut self.lists.tools),
-            ("prompts", &mut self.lists.prompts),
-            ("resources", &mut self.lists.resources),
-            ("resourceTemplates", &mut self.lists.templates),
-        ] {
-            let listed = message["result"][member].as_array();
-            let room = ENTRIES.saturating_sub(entries.len());
-            entries.extend(listed.into_iter().flatten().take(room).cloned());
-        }
-    }
-}
-
-/// Keeps the last lines.
-fn keep(lines: &mut Vec<String>, line: String) {
-    if lines.len() == LINES {
-        lines.remove(0);
-    }
-    lines.push(line);
 }
 
 fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {

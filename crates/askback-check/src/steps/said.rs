@@ -2,19 +2,6 @@
 
 use std::path::Path;
 
-use crate::probe::Way;
-
-/// The language of a server, as far as its command tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    /// Python.
-    Python,
-    /// JavaScript or TypeScript.
-    JavaScript,
-    /// Any other, or none that is known.
-    Other,
-}
-
 /// Words of a runtime, and what to do about them.
 const KNOWN: [(&str, &str); 15] = [
     (
@@ -113,56 +100,43 @@ fn lacks_part(line: &str) -> bool {
     named.is_some_and(|(name, rest)| name.contains('.') && rest.trim().is_empty())
 }
 
-impl Language {
-    /// That of a server.
-    pub(super) fn of(way: &Way) -> Self {
-        match way {
-            Way::Start(program) => Self::of_program(&program.program),
-            Way::Address(_) => Self::Other,
+/// Advice on a program that says nothing and ends well, at once.
+pub(super) fn on_silence(program: &str) -> &'static str {
+    match language(program) {
+        "Python" => {
+            "It said nothing: a script has to run the server at its end, as mcp.run() does."
         }
+        "JavaScript" => {
+            "It said nothing: a script has to connect the server to its standard streams at its end."
+        }
+        _ => "It said nothing: start it by hand to see more.",
     }
+}
 
-    fn of_program(program: &str) -> Self {
-        let name = Path::new(program).file_stem().unwrap_or_default();
-        let name = name.to_string_lossy().to_ascii_lowercase();
-        match &*name {
-            "uv" | "uvx" | "pipx" | "poetry" | "fastmcp" | "mcp" => Self::Python,
-            name if name.starts_with("python") => Self::Python,
-            "node" | "npx" | "npm" | "pnpm" | "yarn" | "tsx" | "bun" | "bunx" | "deno" => {
-                Self::JavaScript
-            }
-            _ => Self::Other,
+/// Advice on a program whose output has lines that are no messages.
+pub(super) fn on_noise(program: &str) -> &'static str {
+    match language(program) {
+        "Python" => {
+            "Logs belong to standard error, in Python print(…, file=sys.stderr): clients take every line \
+             of the output for a message."
         }
+        "JavaScript" => {
+            "Logs belong to standard error, as console.error writes them: clients take every line of the \
+             output for a message."
+        }
+        _ => "Logs belong to standard error: clients take every line of the output for a message.",
     }
+}
 
-    /// Advice on a server that says nothing and ends well, at once.
-    pub(super) fn on_silence(self) -> &'static str {
-        match self {
-            Self::Python => {
-                "It said nothing: a script has to run the server at its end, as mcp.run() does."
-            }
-            Self::JavaScript => {
-                "It said nothing: a script has to connect the server to its standard streams at its end."
-            }
-            Self::Other => "It said nothing: start it by hand to see more.",
-        }
-    }
-
-    /// Advice on lines that are no messages.
-    pub(super) fn on_noise(self) -> &'static str {
-        match self {
-            Self::Python => {
-                "Logs belong to standard error, in Python print(…, file=sys.stderr): clients take every line \
-                 of the output for a message."
-            }
-            Self::JavaScript => {
-                "Logs belong to standard error, as console.error writes them: clients take every line of the \
-                 output for a message."
-            }
-            Self::Other => {
-                "Logs belong to standard error: clients take every line of the output for a message."
-            }
-        }
+/// The language of a server, as far as its program tells; empty if it does not.
+fn language(program: &str) -> &'static str {
+    let name = Path::new(program).file_stem().unwrap_or_default();
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    match &*name {
+        "uv" | "uvx" | "pipx" | "poetry" | "fastmcp" | "mcp" => "Python",
+        name if name.starts_with("python") => "Python",
+        "node" | "npx" | "npm" | "pnpm" | "yarn" | "tsx" | "bun" | "bunx" | "deno" => "JavaScript",
+        _ => "",
     }
 }
 
@@ -172,76 +146,75 @@ mod tests {
 
     #[test]
     fn usual_failures_are_known_by_their_words() {
-        #[track_caller]
-        fn check(lines: &str, expected: Option<&str>) {
-            let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
-            let advice = advice(&lines);
-            match expected {
-                Some(expected) => assert!(
-                    advice.is_some_and(|advice| advice.contains(expected)),
-                    "{advice:?}"
-                ),
-                None => assert_eq!(advice, None),
-            }
-        }
-        check(
-            "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import fastmcp\n\
-             ModuleNotFoundError: No module named 'fastmcp'",
-            Some("does not find a module"),
-        );
-        check(
-            "/usr/bin/python3: No module named my_server",
-            Some("does not find a module"),
-        );
-        check(
-            "python3: can't open file '/a/s.py': [Errno 2] No such file or directory",
-            Some("path of the script"),
-        );
-        check(
-            "    def f(:\n          ^\nSyntaxError: invalid syntax",
-            Some("cannot be read"),
-        );
-        check(
-            "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)",
-            Some("--url"),
-        );
-        check(
-            "node:internal/modules/cjs/loader:1228\nError: Cannot find module '/a/dist/index.js'\n    at a",
-            Some("Node.js does not find"),
-        );
-        // What ended it is said last.
-        check(
-            "No module named 'colorama', so there are no colours\nKeyError: 'API_TOKEN'",
-            Some("variable of the environment"),
-        );
-        // A module that a package had in another version, and a file in the place of the package.
         let import = "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    from mcp.server.fastmcp \
                       import FastMCP\nModuleNotFoundError: No module named 'mcp.server.fastmcp'";
-        check(import, Some("has no such module"));
-        check(
-            &format!("{import}; 'mcp.server' is not a package"),
-            Some("has the name of a package"),
-        );
-        // An error of its own, whatever was said before, and whatever stands in its rows.
-        check(
-            "No module named 'colorama', so there are no colours\nTraceback (most recent call last):\n  File \"s.py\", \
-             line 3, in <module>\n    raise Sorry('KeyError')\nSorry: out of luck",
-            None,
-        );
-        check("out of luck", None);
+        for (lines, expected) in [
+            (
+                "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import fastmcp\n\
+                 ModuleNotFoundError: No module named 'fastmcp'",
+                "does not find a module",
+            ),
+            (
+                "/usr/bin/python3: No module named my_server",
+                "does not find a module",
+            ),
+            (
+                "python3: can't open file '/a/s.py': [Errno 2] No such file or directory",
+                "path of the script",
+            ),
+            (
+                "    def f(:\n          ^\nSyntaxError: invalid syntax",
+                "cannot be read",
+            ),
+            (
+                "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)",
+                "--url",
+            ),
+            (
+                "node:internal/modules/cjs/loader:1228\nError: Cannot find module '/a/dist/index.js'\n    at a",
+                "Node.js does not find",
+            ),
+            // What ended it is said last.
+            (
+                "No module named 'colorama', so there are no colours\nKeyError: 'API_TOKEN'",
+                "variable of the environment",
+            ),
+            // A module that a package had in another version, and a file in the place of the package.
+            (import, "has no such module"),
+            (
+                &format!("{import}; 'mcp.server' is not a package"),
+                "has the name of a package",
+            ),
+            // An error of its own, whatever was said before, and whatever stands in its rows.
+            (
+                "No module named 'colorama', so there are no colours\nTraceback (most recent call last):\n  File \"s.py\", \
+                 line 3, in <module>\n    raise Sorry('KeyError')\nSorry: out of luck",
+                "",
+            ),
+            ("out of luck", ""),
+        ] {
+            let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
+            let advice = advice(&lines).unwrap_or_default();
+            assert_eq!(
+                advice.is_empty(),
+                expected.is_empty(),
+                "{lines:?}: {advice}"
+            );
+            assert!(advice.contains(expected), "{lines:?}: {advice}");
+        }
     }
 
     #[test]
     fn a_language_is_told_by_the_program() {
         for (program, expected) in [
-            ("python3", Language::Python),
-            ("/opt/venv/bin/python3.12", Language::Python),
-            ("uvx", Language::Python),
-            ("npx", Language::JavaScript),
-            ("./my-server", Language::Other),
-            ("", Language::Other),
+            ("python3", "Python"),
+            ("/opt/venv/bin/python3.12", "Python"),
+            ("uvx", "Python"),
+            ("npx", "JavaScript"),
+            ("./my-server", ""),
+            ("", ""),
         ] {
-            assert_eq!(Language::of_program(program), expected, "{program}");
+            assert_eq!(language(program), expected, "{program}");
         }
     }
 }

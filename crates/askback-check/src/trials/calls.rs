@@ -1,17 +1,14 @@
-//! Calls of tools that change nothing, or that the person named.
+//! Calls of tools that change nothing, or that the user named.
 
 use askback::protocol::codes::MISSING_CAPABILITY;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Conversation, Trials, lists::NOBODY};
+use super::{Conversation, Trials, bare, lists::NOBODY};
 use crate::{
     NamedTool,
-    probe::{Exchange, Sent, is_question},
+    probe::{Reply, Sent, is_question},
     rules::*,
 };
-
-/// The most tools that are called because they say that they change nothing.
-const HARMLESS: usize = 4;
 
 /// The token of progress that goes with each call.
 const TOKEN: &str = "askback-progress";
@@ -28,11 +25,7 @@ impl Trials<'_> {
             let rules = [ARGUMENTS, STRUCTURED, STRUCTURED_TEXT];
             return self.ledger.untried(&rules, "the server has no tools");
         }
-        let unknown = NamedTool {
-            name: NOBODY.to_owned(),
-            arguments: Map::new(),
-        };
-        self.refused(talk, &unknown).await;
+        self.refused(talk, &bare(NOBODY)).await;
         for tool in self.without_arguments(talk) {
             self.refused(talk, &tool).await;
         }
@@ -40,53 +33,51 @@ impl Trials<'_> {
         for tool in &tools {
             self.called(talk, tool).await;
         }
-        let uncalled = uncalled(talk, &tools);
-        for (rule, why) in [
-            (STRUCTURED, without_schema(talk, &tools)),
-            (
-                STRUCTURED_TEXT,
-                "no tool that was called gave structured content",
-            ),
-            (UNDECLARED_QUESTIONS, "no call was answered"),
-        ] {
-            self.ledger.untried(&[rule], uncalled.unwrap_or(why));
-        }
+        let untold = "no tool that was called gave structured content";
+        let declares = |tool: &NamedTool| talk.tool(&tool.name)["outputSchema"].is_object();
+        let unchecked = match tools.iter().any(declares) {
+            true => "no tool that was called with an output schema gave a result",
+            false => "no tool that was called has an output schema",
+        };
+        self.uncalled(talk, &tools, STRUCTURED, unchecked);
+        self.uncalled(talk, &tools, STRUCTURED_TEXT, untold);
+        self.uncalled(talk, &tools, UNDECLARED_QUESTIONS, "no call was answered");
+    }
+
+    /// Notes why a rule about calls was not tried, unless it was: that no tool was called, or this.
+    pub(super) fn uncalled(
+        &mut self,
+        talk: &Conversation,
+        called: &[NamedTool],
+        rule: Rule,
+        why: &'static str,
+    ) {
+        let why = match (called.is_empty(), talk.harmless(|_| true).is_empty()) {
+            (true, true) => "no tool says that it changes nothing; name one with --tool",
+            (true, false) => {
+                "each tool that says that it changes nothing requires arguments; name one with --tool"
+            }
+            (false, _) => why,
+        };
+        self.ledger.untried(&[rule], why);
     }
 
     /// The tools that may be called, with arguments that should do.
     pub(super) fn callable(&self, talk: &Conversation) -> Vec<NamedTool> {
-        let can_do_without = |tool: &&Value| required(tool).is_empty();
-        let harmless = talk.harmless().filter(can_do_without).take(HARMLESS);
-        let named = self.scope.tools.iter().cloned();
-        let is_named = |name: &str| self.scope.tools.iter().any(|tool| tool.name == name);
-        let names = harmless.filter_map(|tool| tool["name"].as_str());
-        let harmless = names.filter(|name| !is_named(name)).map(|name| NamedTool {
-            name: name.to_owned(),
-            arguments: Map::new(),
-        });
-        named.chain(harmless).collect()
+        let mut tools = self.scope.tools.clone();
+        let is_named = |tool: &NamedTool| self.scope.tools.iter().any(|it| it.name == tool.name);
+        let harmless = talk.harmless(|tool| required(tool).is_empty());
+        tools.extend(harmless.into_iter().filter(|tool| !is_named(tool)));
+        tools
     }
 
     /// The tools that may be called, each without an argument that it requires.
     fn without_arguments(&self, talk: &Conversation) -> Vec<NamedTool> {
-        let wants = |tool: &&Value| !required(tool).is_empty();
-        let mut all: Vec<_> = talk
-            .harmless()
-            .filter(wants)
-            .take(HARMLESS)
-            .filter_map(|tool| tool["name"].as_str())
-            .map(|name| NamedTool {
-                name: name.to_owned(),
-                arguments: Map::new(),
-            })
-            .collect();
-        for tool in &self.scope.tools {
-            let listed = talk.tool(&tool.name).map(required).unwrap_or_default();
-            if let Some(first) = listed.first() {
-                let mut arguments = tool.arguments.clone();
-                arguments.remove(*first);
-                let name = tool.name.clone();
-                all.push(NamedTool { name, arguments });
+        let mut all = talk.harmless(|tool| !required(tool).is_empty());
+        for mut tool in self.scope.tools.iter().cloned() {
+            if let Some(first) = required(talk.tool(&tool.name)).first() {
+                tool.arguments.remove(*first);
+                all.push(tool);
             }
         }
         all
@@ -95,31 +86,28 @@ impl Trials<'_> {
     /// A call that cannot succeed.
     async fn refused(&mut self, talk: &mut Conversation, tool: &NamedTool) {
         let seen = self.call(talk, tool, json!({})).await;
-        let result = seen.reply.result();
-        let is_error = result.is_none_or(|result| {
-            result["isError"] == true || result["resultType"] == "input_required"
-        });
-        self.ledger.judge(ARGUMENTS, is_error, &seen);
+        let result = seen.result();
+        let asks = result["resultType"] == "input_required";
+        let is_error = result.is_null() || result["isError"] == true || asks;
+        self.judge(&seen, [(ARGUMENTS, is_error)]);
     }
 
     /// A call that may succeed, by a client that can be asked nothing.
     async fn called(&mut self, talk: &mut Conversation, tool: &NamedTool) {
         let meta = json!({"progressToken": TOKEN});
         let seen = self.call(talk, tool, json!({"_meta": meta})).await;
-        let declared = talk.tool(&tool.name);
-        let declared = declared.and_then(|it| it["outputSchema"].as_object().cloned());
-        self.structured(&seen, declared.map(Value::Object).as_ref());
+        self.structured(&seen, &talk.tool(&tool.name)["outputSchema"]);
         self.undeclared(&seen);
-        self.beside(&seen);
+        self.notified(&seen);
     }
 
-    /// Calls a tool. Its arguments travel in headers, too, where its schema says so.
+    /// Calls a tool. Its arguments travel in headers, too, if its schema says so.
     pub(super) async fn call(
         &mut self,
         talk: &mut Conversation,
         tool: &NamedTool,
         more: Value,
-    ) -> Exchange {
+    ) -> Reply {
         let mut params = json!({"name": tool.name, "arguments": tool.arguments});
         if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
             params.extend(more);
@@ -129,92 +117,63 @@ impl Trials<'_> {
         self.send(talk, sent).await
     }
 
-    fn structured(&mut self, seen: &Exchange, declared: Option<&Value>) {
-        let Some(result) = seen.reply.result() else {
-            return;
-        };
-        let is_over = !matches!(result["resultType"].as_str(), Some(kind) if kind != "complete");
-        if result["isError"] == true || !is_over {
+    fn structured(&mut self, seen: &Reply, schema: &Value) {
+        let result = seen.result();
+        let is_over = matches!(result["resultType"].as_str(), None | Some("complete"));
+        if result.is_null() || result["isError"] == true || !is_over {
             return;
         }
         let structured = result.get("structuredContent");
-        let has = structured.is_some();
-        match declared.map(|schema| structured.map(|found| fits(schema, found))) {
-            None => {}
-            Some(None) => self.ledger.judge(STRUCTURED, false, seen),
-            Some(Some(Some(fits))) => {
-                self.ledger.judge(STRUCTURED, fits, seen);
+        if schema.is_object() {
+            match structured.map(|found| fits(schema, found)) {
+                Some(None) => self.ledger.untried(&[STRUCTURED], UNCHECKED),
+                fits => {
+                    let fits = fits.flatten() == Some(true);
+                    self.judge(seen, [(STRUCTURED, fits)]);
+                }
             }
-            Some(Some(None)) => self.ledger.untried(&[STRUCTURED], UNCHECKED),
         }
-        if has {
+        if structured.is_some() {
             let mut content = result["content"].as_array().into_iter().flatten();
             let is_told = content.any(|block| block["type"] == "text");
-            self.ledger.judge(STRUCTURED_TEXT, is_told, seen);
+            self.judge(seen, [(STRUCTURED_TEXT, is_told)]);
         }
     }
 
-    fn undeclared(&mut self, seen: &Exchange) {
-        let result = seen.reply.result();
-        let questions = result.and_then(|result| result["inputRequests"].as_object());
-        let asks = questions.is_some_and(|all| all.values().any(is_question));
-        self.ledger.judge(UNDECLARED_QUESTIONS, !asks, seen);
-        if seen.reply.code() == Some(MISSING_CAPABILITY) {
-            let missing = seen
-                .reply
-                .error()
-                .map(|error| &error["data"]["requiredCapabilities"]);
-            let is_told = missing.is_some_and(Value::is_object);
-            self.ledger.judge(CAPABILITY_NAMED, is_told, seen);
-            let is_400 = seen.reply.status == Some(400);
-            self.ledger.judge(CAPABILITY_STATUS, is_400, seen);
+    fn undeclared(&mut self, seen: &Reply) {
+        let questions = seen.result()["inputRequests"].as_object();
+        let mut questions = questions.into_iter().flatten();
+        let asks = questions.any(|(_, question)| is_question(&question["method"]));
+        self.judge(seen, [(UNDECLARED_QUESTIONS, !asks)]);
+        if seen.has_code(MISSING_CAPABILITY) {
+            let is_named = seen.error()["data"]["requiredCapabilities"].is_object();
+            let is_400 = seen.has_status(400);
+            self.judge(
+                seen,
+                [(CAPABILITY_NAMED, is_named), (CAPABILITY_STATUS, is_400)],
+            );
         }
     }
 
-    /// The notifications that came with a call.
-    fn beside(&mut self, seen: &Exchange) {
+    /// Judges the notifications that came with a call.
+    fn notified(&mut self, seen: &Reply) {
         let of = |method: &'static str| {
-            let all = seen.reply.notifications.iter();
+            let all = seen.notifications.iter();
             all.filter(move |message| message["method"] == method)
         };
         if self.is_modern() {
             let is_quiet = of("notifications/message").next().is_none();
-            self.ledger.judge(QUIET_LOG, is_quiet, seen);
+            self.judge(seen, [(QUIET_LOG, is_quiet)]);
         }
-        let steps: Vec<_> = of("notifications/progress").collect();
-        if steps.is_empty() {
-            return;
+        let steps: Vec<_> = of("notifications/progress")
+            .map(|step| &step["params"])
+            .collect();
+        if !steps.is_empty() {
+            let is_named = steps.iter().all(|step| step["progressToken"] == TOKEN);
+            let values: Vec<_> = steps.iter().map(|it| it["progress"].as_f64()).collect();
+            let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
+            self.judge(seen, [(PROGRESS_TOKEN, is_named), (PROGRESS_RISES, rises)]);
         }
-        let is_named = steps
-            .iter()
-            .all(|step| step["params"]["progressToken"] == TOKEN);
-        self.ledger.judge(PROGRESS_TOKEN, is_named, seen);
-        let values = steps.iter().map(|step| step["params"]["progress"].as_f64());
-        let values: Vec<_> = values.collect();
-        let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
-        self.ledger.judge(PROGRESS_RISES, rises, seen);
-    }
-}
-
-/// Why no tool was called, if none was.
-pub(super) fn uncalled(talk: &Conversation, called: &[NamedTool]) -> Option<&'static str> {
-    called.is_empty().then(|| match talk.harmless().next() {
-        Some(_) => {
-            "each tool that says that it changes nothing requires arguments; name one with --tool"
-        }
-        None => "no tool says that it changes nothing; name one with --tool",
-    })
-}
-
-/// Why no structured content was held against an output schema, where tools were called.
-fn without_schema(talk: &Conversation, called: &[NamedTool]) -> &'static str {
-    let declares = |tool: &NamedTool| {
-        let listed = talk.tool(&tool.name);
-        listed.is_some_and(|listed| listed["outputSchema"].is_object())
-    };
-    match called.iter().any(declares) {
-        true => "no tool that was called with an output schema gave a result",
-        false => "no tool that was called has an output schema",
     }
 }
 

@@ -2,16 +2,16 @@
 
 use askback::{Revision, protocol::codes::UNSUPPORTED_VERSION};
 use askback_core::jsonrpc::INVALID_PARAMS;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Trials;
 use crate::{
-    probe::{Exchange, Sent, Wait, meta},
+    probe::{Probe, Reply, Sent, client_info, meta},
     rules::*,
 };
 
 /// A version that there never was.
-const UNKNOWN: &str = "1999-01-01";
+pub(super) const UNKNOWN: &str = "1999-01-01";
 
 impl Trials<'_> {
     pub(super) async fn greetings(&mut self) {
@@ -24,21 +24,19 @@ impl Trials<'_> {
     async fn handshake(&mut self) {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(self.revision.as_str()).await;
-        if seen.reply.is_silent() {
+        if seen.is_silent() {
             // It answered before, so that it starts slowly this time.
             return;
         }
         self.message(&seen);
-        let result = seen.reply.result().cloned().unwrap_or_default();
-        let info = &result["serverInfo"];
-        let is_whole = result["capabilities"].is_object()
+        let info = &seen.result()["serverInfo"];
+        let is_whole = seen.result()["capabilities"].is_object()
             && info["name"].is_string()
             && info["version"].is_string();
-        self.ledger.judge(GREETING, is_whole, &seen);
+        self.judge(&seen, [(GREETING, is_whole)]);
         // Pings may be sent at this time, and show what else the server has to say.
         probe.ask("ping", json!({})).await;
-        let mut asked = probe.asked().iter();
-        let early = asked.find(|asked| asked.outline["method"] != "ping");
+        let early = probe.asked.iter().find(|asked| asked.method != "ping");
         self.judge_asked(EARLY_REQUESTS, early, &seen);
         probe.close().await;
         if self.newest_with_handshake() == Some(self.revision) {
@@ -49,101 +47,96 @@ impl Trials<'_> {
     async fn unknown_version(&mut self) {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(UNKNOWN).await;
-        if seen.reply.is_silent() {
+        if seen.is_silent() {
             let why = "there was no answer in time";
             return self.ledger.untried(&[OTHER_VERSION], why);
         }
-        let result = seen.reply.result();
-        let answered = result.and_then(|result| result["protocolVersion"].as_str());
+        let answered = seen.result()["protocolVersion"].as_str();
         let is_other = answered.is_some_and(|version| version != UNKNOWN);
-        self.ledger.judge(OTHER_VERSION, is_other, &seen);
+        self.judge(&seen, [(OTHER_VERSION, is_other)]);
         if is_other {
             let is_latest = answered == Some(self.revision.as_str());
-            self.ledger.judge(LATEST_VERSION, is_latest, &seen);
+            self.judge(&seen, [(LATEST_VERSION, is_latest)]);
         }
         probe.close().await;
     }
 
     async fn discovery(&mut self) {
         let Some(mut probe) = self.open() else { return };
-        let seen = probe.ask("server/discover", json!({})).await;
-        if seen.reply.is_silent() {
+        let seen = probe.greet().await;
+        if seen.is_silent() {
             return;
         }
         self.general(&seen);
-        let result = seen.reply.result().cloned().unwrap_or_default();
+        let result = seen.result();
         let is_whole = result["supportedVersions"].is_array() && result["capabilities"].is_object();
-        self.ledger.judge(DISCOVER, is_whole, &seen);
         let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
         let is_named = info["name"].is_string();
-        self.ledger.judge(NAMED, is_named, &seen);
+        self.judge(&seen, [(DISCOVER, is_whole), (NAMED, is_named)]);
         self.caching(DISCOVER_CACHING, &seen);
         probe.close().await;
-        self.unknown_modern_version().await;
-        self.missing_meta().await;
-        if self.newest_with_handshake().is_none() {
-            self.refused_handshake().await;
+        let seen = self.greet_as(|probe| {
+            let params = json!({"_meta": meta(UNKNOWN, &json!({}))});
+            let message = probe.request("server/discover", params);
+            Sent::request(&message).header("mcp-protocol-version", Some(UNKNOWN))
+        });
+        if let Some(seen) = seen.await {
+            let names = seen.error()["data"]["supported"].is_array();
+            let verdicts = [
+                (UNKNOWN_VERSION, names && seen.has_code(UNSUPPORTED_VERSION)),
+                (VERSION_STATUS, seen.has_status(400)),
+            ];
+            self.judge(&seen, verdicts);
         }
+        let seen = self.greet_as(|probe| {
+            let mut message = probe.request("server/discover", json!({}));
+            if let Some(meta) = message["params"]["_meta"].as_object_mut() {
+                meta.remove("io.modelcontextprotocol/clientCapabilities");
+            }
+            Sent::request(&message)
+        });
+        if let Some(seen) = seen.await {
+            let verdicts = [
+                (MISSING_META, seen.has_code(INVALID_PARAMS)),
+                (MISSING_META_STATUS, seen.has_status(400)),
+            ];
+            self.judge(&seen, verdicts);
+        }
+        if self.newest_with_handshake().is_some() {
+            return;
+        }
+        // A client that knows only the handshake.
+        let seen = self.greet_as(|_| {
+            let known = Revision::LATEST_LEGACY.as_str();
+            let params =
+                json!({"protocolVersion": known, "capabilities": {}, "clientInfo": client_info()});
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+            Sent::request(&message).header("mcp-protocol-version", Some(known))
+        });
+        if let Some(seen) = seen.await {
+            let is_named = seen.error().to_string().contains(self.revision.as_str());
+            self.judge(&seen, [(MODERN_ONLY, is_named)]);
+        }
+    }
+
+    /// Begins with this on a connection of its own.
+    async fn greet_as(&mut self, sent: impl FnOnce(&mut Probe) -> Sent) -> Option<Reply> {
+        let mut probe = self.open()?;
+        let sent = sent(&mut probe);
+        let seen = probe.send(sent).await;
+        self.general(&seen);
+        probe.close().await;
+        Some(seen)
     }
 
     /// Whether a result says for how long it may be kept.
-    pub(super) fn caching(&mut self, rule: Rule, seen: &Exchange) {
-        let Some(result) = seen.reply.result() else {
-            return;
-        };
-        let is_kept_for = result["ttlMs"].as_f64().is_some_and(|ttl| ttl >= 0.0);
-        let is_scoped = matches!(result["cacheScope"].as_str(), Some("public" | "private"));
-        self.ledger.judge(rule, is_kept_for && is_scoped, seen);
-    }
-
-    async fn unknown_modern_version(&mut self) {
-        let Some(mut probe) = self.open() else { return };
-        let params = json!({"_meta": meta(UNKNOWN, &json!({}))});
-        let message = probe.request("server/discover", params);
-        let sent = Sent::request(&message).header("mcp-protocol-version", Some(UNKNOWN));
-        let seen = probe.send(sent).await;
-        self.general(&seen);
-        let data = seen.reply.error().map(|error| &error["data"]);
-        let names = data.is_some_and(|data| data["supported"].is_array());
-        let is_refused = seen.reply.code() == Some(UNSUPPORTED_VERSION) && names;
-        self.ledger.judge(UNKNOWN_VERSION, is_refused, &seen);
-        let is_400 = seen.reply.status == Some(400);
-        self.ledger.judge(VERSION_STATUS, is_400, &seen);
-        probe.close().await;
-    }
-
-    async fn missing_meta(&mut self) {
-        let Some(mut probe) = self.open() else { return };
-        let mut message = probe.request("server/discover", json!({}));
-        let meta = message["params"]["_meta"].as_object_mut();
-        if let Some(meta) = meta {
-            meta.remove("io.modelcontextprotocol/clientCapabilities");
+    pub(super) fn caching(&mut self, rule: Rule, seen: &Reply) {
+        let result = seen.result();
+        if !result.is_null() {
+            let is_kept_for = result["ttlMs"].as_f64().is_some_and(|ttl| ttl >= 0.0);
+            let is_scoped = matches!(result["cacheScope"].as_str(), Some("public" | "private"));
+            self.judge(seen, [(rule, is_kept_for && is_scoped)]);
         }
-        let seen = probe.send(Sent::request(&message)).await;
-        self.general(&seen);
-        let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger.judge(MISSING_META, is_refused, &seen);
-        let is_400 = seen.reply.status == Some(400);
-        self.ledger.judge(MISSING_META_STATUS, is_400, &seen);
-        probe.close().await;
-    }
-
-    /// A client that knows only the handshake.
-    async fn refused_handshake(&mut self) {
-        let Some(mut probe) = self.open() else { return };
-        let known = Revision::LATEST_LEGACY.as_str();
-        let info = json!({"name": "askback", "version": env!("CARGO_PKG_VERSION")});
-        let message = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": {"protocolVersion": known, "capabilities": {}, "clientInfo": info},
-        });
-        let sent = Sent::message(&message, Wait::For(json!(1)));
-        let sent = sent.header("mcp-protocol-version", Some(known));
-        let seen = probe.send(sent).await;
-        self.general(&seen);
-        let error = seen.reply.error().map(Value::to_string).unwrap_or_default();
-        let is_named = error.contains(self.revision.as_str());
-        self.ledger.judge(MODERN_ONLY, is_named, &seen);
-        probe.close().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Lists, and what is on them.
+//! Lists, what is on them, and subscriptions to their changes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Conversation, Trials};
 use crate::{
     listed::Lists,
-    probe::{ENTRIES, Exchange, PAGES},
+    probe::{ENTRIES, PAGES, Reply, Sent, Wait, id_of},
     rules::*,
 };
 
@@ -18,9 +18,8 @@ struct List {
     capability: &'static str,
     method: &'static str,
     member: &'static str,
-    /// That a server with such things declares them.
-    declared: Option<Rule>,
-    listed: Option<Rule>,
+    /// That a server with such things declares them, and lists what it declares.
+    declared: Option<[Rule; 2]>,
     caching: Rule,
 }
 
@@ -28,8 +27,7 @@ const TOOLS: List = List {
     capability: "tools",
     method: "tools/list",
     member: "tools",
-    declared: Some(TOOLS_DECLARED),
-    listed: Some(TOOLS_LISTED),
+    declared: Some([TOOLS_DECLARED, TOOLS_LISTED]),
     caching: TOOLS_CACHING,
 };
 
@@ -37,8 +35,7 @@ const PROMPTS: List = List {
     capability: "prompts",
     method: "prompts/list",
     member: "prompts",
-    declared: Some(PROMPTS_DECLARED),
-    listed: Some(PROMPTS_LISTED),
+    declared: Some([PROMPTS_DECLARED, PROMPTS_LISTED]),
     caching: PROMPTS_CACHING,
 };
 
@@ -46,8 +43,7 @@ const RESOURCES: List = List {
     capability: "resources",
     method: "resources/list",
     member: "resources",
-    declared: Some(RESOURCES_DECLARED),
-    listed: Some(RESOURCES_LISTED),
+    declared: Some([RESOURCES_DECLARED, RESOURCES_LISTED]),
     caching: RESOURCES_CACHING,
 };
 
@@ -56,7 +52,6 @@ const TEMPLATES: List = List {
     method: "resources/templates/list",
     member: "resourceTemplates",
     declared: None,
-    listed: None,
     caching: TEMPLATES_CACHING,
 };
 
@@ -65,6 +60,8 @@ pub(super) const NOBODY: &str = "askback-no-such-name";
 
 /// A URI that leads to nothing.
 const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
+
+const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
 
 impl Trials<'_> {
     pub(super) async fn lists(&mut self, talk: &mut Conversation) {
@@ -92,79 +89,53 @@ impl Trials<'_> {
         let mut cursors = BTreeSet::new();
         let mut params = json!({});
         let mut scope = None;
-        for page in 0..PAGES {
+        for _ in 0..PAGES {
             let seen = self.ask(talk, list.method, params).await;
-            let items = seen.reply.result().map(|result| &result[list.member]);
-            let items = items.and_then(Value::as_array).cloned();
-            if page == 0 {
-                self.judge_declared(talk, list, &seen, items.as_deref());
+            let result = seen.result();
+            let items = result[list.member].as_array();
+            let has = talk.has(list.capability);
+            if let (Some([declared, listed]), true) = (list.declared, cursors.is_empty()) {
+                let is_declared = has || items.is_none_or(Vec::is_empty);
+                self.judge(&seen, [(declared, is_declared)]);
+                let is_listed = has.then_some((listed, items.is_some()));
+                self.judge(&seen, is_listed);
             }
-            if !talk.has(list.capability) {
-                return items.unwrap_or_default();
+            all.extend(items.into_iter().flatten().cloned());
+            if !has {
+                return all;
             }
-            if seen.reply.result().is_some() {
-                self.caching(list.caching, &seen);
-                let now = seen
-                    .reply
-                    .result()
-                    .map(|result| result["cacheScope"].clone());
-                if page > 0 {
-                    let is_same = now == scope;
-                    self.ledger.judge(PAGES_SCOPE, is_same, &seen);
+            self.caching(list.caching, &seen);
+            if !result.is_null() {
+                let first = scope.get_or_insert_with(|| result["cacheScope"].clone());
+                if !cursors.is_empty() {
+                    let is_same = *first == result["cacheScope"];
+                    self.judge(&seen, [(PAGES_SCOPE, is_same)]);
                 }
-                scope = now;
             }
-            all.extend(items.unwrap_or_default());
-            let result = seen.reply.result();
-            let next = result.and_then(|result| result["nextCursor"].as_str());
-            match next {
+            match result["nextCursor"].as_str() {
                 Some(next) if all.len() < ENTRIES && cursors.insert(next.to_owned()) => {
-                    params = json!({"cursor": next})
+                    params = json!({"cursor": next});
                 }
                 _ => break,
             }
         }
         let params = json!({"cursor": "askback-no-such-cursor"});
         let seen = self.ask(talk, list.method, params).await;
-        if seen.reply.code() != Some(METHOD_NOT_FOUND) {
-            let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-            self.ledger.judge(BAD_CURSOR, is_refused, &seen);
+        if !seen.has_code(METHOD_NOT_FOUND) {
+            self.judge(&seen, [(BAD_CURSOR, seen.has_code(INVALID_PARAMS))]);
         }
         all
     }
 
-    fn judge_declared(
-        &mut self,
-        talk: &Conversation,
-        list: &List,
-        seen: &Exchange,
-        items: Option<&[Value]>,
-    ) {
-        let has = talk.has(list.capability);
-        if let Some(listed) = list.listed.filter(|_| has) {
-            self.ledger.judge(listed, items.is_some(), seen);
-        }
-        let is_right = has || items.is_none_or(<[Value]>::is_empty);
-        if let Some(rule) = list.declared {
-            self.ledger.judge(rule, is_right, seen);
-        }
-    }
-
     async fn same_order(&mut self, talk: &mut Conversation) {
-        let mut orders = Vec::new();
-        let mut last = None;
-        for _ in 0..2 {
-            let seen = self.ask(talk, TOOLS.method, json!({})).await;
-            let tools = seen.reply.result().map(|result| result["tools"].clone());
-            let tools = tools.as_ref().and_then(Value::as_array);
-            let names = tools.into_iter().flatten().map(|tool| tool["name"].clone());
-            orders.push(names.collect::<Vec<_>>());
-            last = Some(seen);
-        }
-        if let Some(seen) = last {
-            let is_same = orders.windows(2).all(|pair| pair[0] == pair[1]);
-            self.ledger.judge(TOOLS_ORDER, is_same, &seen);
-        }
+        let names = |seen: &Reply| {
+            let tools = seen.result()["tools"].as_array().into_iter().flatten();
+            tools.map(|tool| tool["name"].clone()).collect::<Vec<_>>()
+        };
+        let first = self.ask(talk, TOOLS.method, json!({})).await;
+        let seen = self.ask(talk, TOOLS.method, json!({})).await;
+        let is_same = names(&first) == names(&seen);
+        self.judge(&seen, [(TOOLS_ORDER, is_same)]);
     }
 
     async fn prompts(&mut self, talk: &mut Conversation, prompts: &[Value]) {
@@ -172,9 +143,9 @@ impl Trials<'_> {
             let rules = [UNKNOWN_PROMPT, PROMPT_ARGUMENTS];
             return self.ledger.untried(&rules, "the server has no prompts");
         }
-        let seen = self.ask(talk, "prompts/get", json!({"name": NOBODY})).await;
-        let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger.judge(UNKNOWN_PROMPT, is_refused, &seen);
+        let nobody = json!({"name": NOBODY});
+        let refusal = [(UNKNOWN_PROMPT, INVALID_PARAMS)];
+        self.refuse(talk, "prompts/get", nobody, refusal).await;
         let wants = |prompt: &&Value| {
             let mut arguments = prompt["arguments"].as_array().into_iter().flatten();
             arguments.any(|argument| argument["required"] == true)
@@ -184,9 +155,8 @@ impl Trials<'_> {
             return self.ledger.untried(&[PROMPT_ARGUMENTS], why);
         };
         let params = json!({"name": prompt["name"], "arguments": {}});
-        let seen = self.ask(talk, "prompts/get", params).await;
-        let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger.judge(PROMPT_ARGUMENTS, is_refused, &seen);
+        let refusal = [(PROMPT_ARGUMENTS, INVALID_PARAMS)];
+        self.refuse(talk, "prompts/get", params, refusal).await;
     }
 
     async fn unknown_resource(&mut self, talk: &mut Conversation) {
@@ -196,39 +166,29 @@ impl Trials<'_> {
         }
         let params = json!({"uri": NOWHERE});
         let seen = self.ask(talk, "resources/read", params).await;
-        let contents = seen.reply.result().map(|result| &result["contents"]);
-        let contents = contents.and_then(Value::as_array);
-        if contents.is_some_and(|contents| !contents.is_empty()) {
-            // It may lead to something after all.
-            return;
+        let contents = seen.result()["contents"].as_array();
+        // It may lead to something after all.
+        if contents.is_none_or(Vec::is_empty) {
+            let verdicts = [
+                (UNKNOWN_RESOURCE, seen.has_code(INVALID_PARAMS)),
+                (OLD_UNKNOWN_RESOURCE, seen.has_code(RESOURCE_NOT_FOUND)),
+            ];
+            self.judge(&seen, verdicts);
         }
-        let code = seen.reply.code();
-        self.ledger
-            .judge(UNKNOWN_RESOURCE, code == Some(INVALID_PARAMS), &seen);
-        self.ledger.judge(
-            OLD_UNKNOWN_RESOURCE,
-            code == Some(RESOURCE_NOT_FOUND),
-            &seen,
-        );
     }
 
     async fn completions(&mut self, talk: &mut Conversation) {
         let reference = json!({"type": "ref/prompt", "name": NOBODY});
-        let argument = json!({"name": "a", "value": ""});
-        let params = json!({"ref": reference, "argument": argument});
-        let seen = self.ask(talk, "completion/complete", params).await;
-        let code = seen.reply.code();
-        match talk.has("completions") {
-            true => {
-                let is_refused = code == Some(INVALID_PARAMS);
-                self.ledger.judge(COMPLETION_PROMPT, is_refused, &seen);
-            }
-            false => {
-                let is_refused = code == Some(METHOD_NOT_FOUND);
-                self.ledger.judge(NO_COMPLETION, is_refused, &seen);
-                let why = "the server completes nothing";
-                self.ledger.untried(&[COMPLETION_PROMPT], why);
-            }
+        let params = json!({"ref": reference, "argument": {"name": "a", "value": ""}});
+        let refusal = match talk.has("completions") {
+            true => (COMPLETION_PROMPT, INVALID_PARAMS),
+            false => (NO_COMPLETION, METHOD_NOT_FOUND),
+        };
+        self.refuse(talk, "completion/complete", params, [refusal])
+            .await;
+        if !talk.has("completions") {
+            let why = "the server completes nothing";
+            self.ledger.untried(&[COMPLETION_PROMPT], why);
         }
     }
 
@@ -236,18 +196,48 @@ impl Trials<'_> {
         if !talk.has("logging") {
             return self.ledger.untried(&[LOG_LEVEL], "the server logs nothing");
         }
-        let seen = match self.is_modern() {
+        let (method, params) = match self.is_modern() {
             true => {
                 let meta = json!({"io.modelcontextprotocol/logLevel": "askback"});
-                let params = json!({"_meta": meta});
-                self.ask(talk, "server/discover", params).await
+                ("server/discover", json!({"_meta": meta}))
             }
-            false => {
-                let params = json!({"level": "askback"});
-                self.ask(talk, "logging/setLevel", params).await
-            }
+            false => ("logging/setLevel", json!({"level": "askback"})),
         };
-        let is_refused = seen.reply.code() == Some(INVALID_PARAMS);
-        self.ledger.judge(LOG_LEVEL, is_refused, &seen);
+        let refusal = [(LOG_LEVEL, INVALID_PARAMS)];
+        self.refuse(talk, method, params, refusal).await;
+    }
+
+    /// Subscribes to changes of a list (2026-07-28, basic/patterns/subscriptions).
+    pub(super) async fn subscription(&mut self) {
+        let Some(mut talk) = self.begin(json!({})).await else {
+            return;
+        };
+        let mut kinds = ["tools", "prompts", "resources"].into_iter();
+        let Some(kind) = kinds.find(|kind| talk.offered[kind]["listChanged"] == true) else {
+            let rules = [ACKNOWLEDGED, UNREQUESTED, STREAM_BUFFERING];
+            self.ledger
+                .untried(&rules, "the server tells of no changes");
+            talk.probe.close().await;
+            return;
+        };
+        let filter = json!({format!("{kind}ListChanged"): true});
+        let params = json!({"notifications": filter});
+        let message = talk.probe.request("subscriptions/listen", params);
+        let sent = Sent::message(&message, Wait::Any);
+        let seen = self.send(&mut talk, sent).await;
+        let is_first = seen.notifications.first().is_some_and(|first| {
+            let meta = &first["params"]["_meta"];
+            first["method"] == ACKNOWLEDGEMENT
+                && meta["io.modelcontextprotocol/subscriptionId"] == id_of(&message)
+        });
+        let allowed = format!("notifications/{kind}/list_changed");
+        let is_asked_for = |it: &Value| it["method"] == *allowed || it["method"] == ACKNOWLEDGEMENT;
+        let is_quiet = seen.notifications.iter().all(is_asked_for);
+        self.judge(&seen, [(ACKNOWLEDGED, is_first), (UNREQUESTED, is_quiet)]);
+        if seen.media().starts_with("text/event-stream") {
+            let is_unbuffered = seen.header("x-accel-buffering").as_deref() == Some("no");
+            self.judge(&seen, [(STREAM_BUFFERING, is_unbuffered)]);
+        }
+        talk.probe.close().await;
     }
 }

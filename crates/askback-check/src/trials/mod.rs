@@ -5,11 +5,9 @@ mod greeting;
 mod http;
 mod lists;
 mod messages;
-mod questions;
 mod rounds;
-mod subscription;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use askback::{
     Revision,
@@ -19,19 +17,22 @@ use askback::{
     },
 };
 use askback_core::revision::Era;
-use serde_json::{Value, json};
-
-pub(crate) use self::rounds::asked_everything;
+use serde_json::{Map, Value, json};
 
 use crate::{
-    Scope, greet,
+    NamedTool, Scope,
     ledger::Ledger,
-    probe::{Asked, Bounds, Exchange, Fault, Probe, Sent, Way, is_question},
+    probe::{
+        Bounds, Fault, MODERN_CAPABILITIES, Probe, Reply, Sent, ServerRequest, Way, is_question,
+    },
     rules::*,
 };
 
-/// How far the codes that the protocol keeps for itself are below the first of them.
-const RESERVED: std::ops::Range<i64> = 0..80;
+/// The codes that the protocol keeps for itself.
+const RESERVED: RangeInclusive<i64> = -32_099..=-32_020;
+
+/// The most tools that are called because they say that they change nothing.
+const HARMLESS: usize = 4;
 
 /// The trials of one revision.
 pub(crate) struct Trials<'a> {
@@ -45,32 +46,78 @@ pub(crate) struct Trials<'a> {
 }
 
 /// A conversation that was begun.
-struct Conversation {
-    probe: Probe,
+pub(crate) struct Conversation {
+    pub(crate) probe: Probe,
     /// The capabilities of the server.
     offered: Value,
     /// The exchange it began with.
-    greeting: Exchange,
+    greeting: Reply,
     /// The tools that were listed.
     listed: Vec<Value>,
 }
 
 impl Conversation {
+    /// Begins one with these capabilities, if the server answers.
+    pub(crate) async fn begin(
+        way: &Way,
+        bounds: &Bounds,
+        revision: Revision,
+        capabilities: Value,
+    ) -> Option<Self> {
+        // That it starts was seen before.
+        let mut probe = way.open(bounds, revision).ok()?;
+        probe.set_capabilities(capabilities);
+        let greeting = probe.greet().await;
+        if greeting.result().is_null() {
+            return None;
+        }
+        if revision.era() == Era::Legacy {
+            probe.initialized().await;
+        }
+        Some(Self {
+            probe,
+            offered: greeting.result()["capabilities"].clone(),
+            greeting,
+            listed: Vec::new(),
+        })
+    }
+
     /// Whether the server declares a capability.
-    fn has(&self, capability: &str) -> bool {
-        self.offered.get(capability).is_some_and(Value::is_object)
+    pub(crate) fn has(&self, capability: &str) -> bool {
+        self.offered[capability].is_object()
     }
 
-    /// The listed tools that say that they change nothing.
-    fn harmless(&self) -> impl Iterator<Item = &Value> {
+    /// The first of the listed tools that say that they change nothing, and are such.
+    fn harmless(&self, is_such: impl Fn(&Value) -> bool) -> Vec<NamedTool> {
         let tools = self.listed.iter();
-        tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true)
+        let tools = tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true);
+        let tools = tools.filter(|tool| is_such(tool)).take(HARMLESS);
+        tools
+            .filter_map(|tool| tool["name"].as_str())
+            .map(bare)
+            .collect()
     }
 
-    /// A listed tool, by its name.
-    fn tool(&self, name: &str) -> Option<&Value> {
-        self.listed.iter().find(|tool| tool["name"] == name)
+    /// A listed tool, by its name; null if there is none.
+    fn tool(&self, name: &str) -> &Value {
+        let mut tools = self.listed.iter();
+        tools
+            .find(|tool| tool["name"] == name)
+            .unwrap_or(&Value::Null)
     }
+}
+
+/// A tool without arguments.
+fn bare(name: &str) -> NamedTool {
+    NamedTool {
+        name: name.to_owned(),
+        arguments: Map::new(),
+    }
+}
+
+/// The capabilities of a client that can be asked everything.
+pub(crate) fn asked_everything() -> Value {
+    serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
 }
 
 impl Trials<'_> {
@@ -81,7 +128,7 @@ impl Trials<'_> {
             return;
         };
         if talk.has("logging") {
-            self.ledger.judge(LOGGING_DECLARED, true, &talk.greeting);
+            self.judge(&talk.greeting, [(LOGGING_DECLARED, true)]);
         }
         self.messages(&mut talk).await;
         self.lists(&mut talk).await;
@@ -100,9 +147,8 @@ impl Trials<'_> {
         self.ledger.untried(&[LOGGING_DECLARED], why);
     }
 
-    /// Runs those that a server may not outlive.
-    pub(crate) async fn run_harsh(&mut self) {
-        self.no_json().await;
+    fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {
+        self.ledger.judge(seen, verdicts);
     }
 
     fn is_modern(&self) -> bool {
@@ -134,113 +180,104 @@ impl Trials<'_> {
 
     /// Begins a conversation with these capabilities.
     async fn begin(&mut self, capabilities: Value) -> Option<Conversation> {
-        self.begin_at(self.way, capabilities).await
-    }
-
-    /// Begins one with a server that is reached so.
-    async fn begin_at(&mut self, way: &Way, capabilities: Value) -> Option<Conversation> {
-        // That it starts was seen before.
-        let mut probe = way.open(self.bounds, self.revision).ok()?;
-        probe.set_capabilities(capabilities);
-        let greeting = greet(&mut probe).await;
-        let offered = greeting.reply.result()?["capabilities"].clone();
-        if !self.is_modern() {
-            probe.initialized().await;
-        }
-        Some(Conversation {
-            probe,
-            offered,
-            greeting,
-            listed: Vec::new(),
-        })
+        Conversation::begin(self.way, self.bounds, self.revision, capabilities).await
     }
 
     /// Sends a request, and looks at the answer for what holds of all.
-    async fn ask(&mut self, talk: &mut Conversation, method: &str, params: Value) -> Exchange {
+    async fn ask(&mut self, talk: &mut Conversation, method: &str, params: Value) -> Reply {
         let message = talk.probe.request(method, params);
         self.send(talk, Sent::request(&message)).await
     }
 
+    /// Sends a request that should be refused with these codes.
+    async fn refuse<const N: usize>(
+        &mut self,
+        talk: &mut Conversation,
+        method: &str,
+        params: Value,
+        codes: [(Rule, i64); N],
+    ) -> Reply {
+        let seen = self.ask(talk, method, params).await;
+        self.judge(&seen, codes.map(|(rule, code)| (rule, seen.has_code(code))));
+        seen
+    }
+
     /// Sends anything, and looks at the answer for what holds of all.
-    async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Exchange {
+    async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Reply {
         let seen = talk.probe.send(sent).await;
         self.general(&seen);
-        let mut messages = seen.reply.notifications.iter();
+        let mut messages = seen.notifications.iter();
         let is_log = |message: &Value| message["method"] == "notifications/message";
         if !talk.has("logging") && messages.any(is_log) {
-            self.ledger.judge(LOGGING_DECLARED, false, &seen);
+            self.judge(&seen, [(LOGGING_DECLARED, false)]);
         }
         seen
     }
 
     /// Judges what holds of every answer.
-    fn general(&mut self, seen: &Exchange) {
+    fn general(&mut self, seen: &Reply) {
         self.message(seen);
-        if let Some(result) = seen.reply.result() {
-            let is_typed = result["resultType"].is_string();
-            self.ledger.judge(RESULT_TYPE, is_typed, seen);
+        if !seen.result().is_null() {
+            let is_typed = seen.result()["resultType"].is_string();
+            self.judge(seen, [(RESULT_TYPE, is_typed)]);
         }
-        if let Some(code) = seen.reply.code() {
+        if let Some(code) = seen.error()["code"].as_i64() {
             let is_old_url = code == URL_ELICITATION_REQUIRED;
-            let is_reserved =
-                RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code)) && !is_old_url;
             let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
-            let is_defined = known.contains(&code) || !is_reserved;
-            self.ledger.judge(RESERVED_CODES, is_defined, seen);
-            let is_other = code != RESOURCE_NOT_FOUND;
-            self.ledger.judge(OLD_NOT_FOUND, is_other, seen);
-            self.ledger.judge(OLD_URL_REQUIRED, !is_old_url, seen);
+            let is_defined = known.contains(&code) || is_old_url || !RESERVED.contains(&code);
+            self.judge(seen, [(RESERVED_CODES, is_defined)]);
+            self.judge(seen, [(OLD_NOT_FOUND, code != RESOURCE_NOT_FOUND)]);
+            self.judge(seen, [(OLD_URL_REQUIRED, !is_old_url)]);
         }
     }
 
     /// Judges the messages that came as messages of JSON-RPC.
-    fn message(&mut self, seen: &Exchange) {
-        let Some(answer) = &seen.reply.answer else {
+    fn message(&mut self, seen: &Reply) {
+        let Some(answer) = &seen.answer else {
             return;
         };
-        let lacks = |fault| !seen.reply.faults.iter().any(|(known, _)| *known == fault);
+        let lacks = |fault| !seen.faults.iter().any(|(known, _)| *known == fault);
         let wanted = "`\"jsonrpc\": \"2.0\"` in each message";
         self.ledger
             .judge_as(JSON_RPC, lacks(Fault::Version), seen, wanted);
-        self.ledger.judge(RESULT_SET, lacks(Fault::Neither), seen);
-        let wanted = ONE_OUTCOME.wanted;
         self.ledger
-            .judge_as(JSON_RPC, lacks(Fault::Both), seen, wanted);
-        self.ledger.judge(ONE_OUTCOME, lacks(Fault::Both), seen);
-        let rule = match answer.get("error").is_some() {
+            .judge_as(JSON_RPC, lacks(Fault::Both), seen, ONE_OUTCOME.wanted);
+        let of_id = match answer.get("error").is_some() {
             true => ERROR_ID,
             false => RESULT_ID,
         };
-        self.ledger.judge(rule, lacks(Fault::OtherId), seen);
+        let verdicts = [
+            (RESULT_SET, lacks(Fault::Neither)),
+            (ONE_OUTCOME, lacks(Fault::Both)),
+            (of_id, lacks(Fault::OtherId)),
+        ];
+        self.judge(seen, verdicts);
     }
 
     /// Notes a request that should not have come, with what had been sent then; or that there was none, since this.
-    fn judge_asked(&mut self, rule: Rule, asked: Option<&Asked>, since: &Exchange) {
+    fn judge_asked(&mut self, rule: Rule, asked: Option<&ServerRequest>, since: &Reply) {
         let (sent, part) = match asked {
-            Some(asked) => (&asked.during, asked.outline.to_string()),
-            None => (&since.shown, String::new()),
+            Some(asked) => (&asked.during, json!({"method": asked.method}).to_string()),
+            None => (&since.sent, String::new()),
         };
         self.ledger.judge_part(rule, asked.is_none(), sent, &part);
     }
 
     /// Ends a conversation in which the server was told that the client can be asked nothing.
     async fn end(&mut self, talk: Conversation) {
-        let greeting = talk.greeting;
-        let asked = talk.probe.asked().iter();
-        let question = asked.clone().find(|asked| is_question(&asked.outline));
+        let (asked, greeting) = (&talk.probe.asked, talk.greeting);
+        let question = asked.iter().find(|asked| is_question(&asked.method));
         self.judge_asked(NEGOTIATED, question, &greeting);
-        let first = asked.clone().next();
-        self.judge_asked(SERVER_REQUESTS, first, &greeting);
+        self.judge_asked(SERVER_REQUESTS, asked.first(), &greeting);
         let closed = talk.probe.close().await;
         let noise = closed.noise.join("\n");
-        let is_clean = closed.noise.is_empty();
         self.ledger
-            .judge_part(NOISE, is_clean, &greeting.shown, &noise);
+            .judge_part(NOISE, noise.is_empty(), &greeting.sent, &noise);
         if let Some(is_by_itself) = closed.is_by_itself {
             let seconds = closed.allowed.as_secs_f64();
             let part = format!("the process went on for {seconds:.1} s, and had to be ended");
             self.ledger
-                .judge_part(PROMPT_EXIT, is_by_itself, &greeting.shown, &part);
+                .judge_part(PROMPT_EXIT, is_by_itself, &greeting.sent, &part);
         }
     }
 }

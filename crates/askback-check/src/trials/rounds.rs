@@ -1,14 +1,15 @@
-//! Calls that need input, and the states they travel with (2026-07-28, basic/patterns/mrtr).
+//! Tools that ask: forms and links, and the states that calls travel with (2026-07-28, basic/patterns/mrtr).
 //!
 //! Forms and links are declined, so that nothing comes of a round that a server should have refused.
 
+use askback::protocol::codes::URL_ELICITATION_REQUIRED;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Trials, calls::uncalled};
+use super::{Conversation, Trials, asked_everything};
 use crate::{
     NamedTool,
     listed::Lists,
-    probe::{Exchange, MODERN_CAPABILITIES, sampled},
+    probe::{Reply, sampled},
     rules::*,
 };
 
@@ -18,14 +19,10 @@ const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 /// The rules about a state.
 const OF_STATE: [Rule; 4] = [TAMPERED, FOREIGN, PRINCIPAL, LAPSED];
 
-/// The rules that need a tool that asks.
-const ROUNDS: [Rule; 9] = [
+/// The other rules that need a tool that asks.
+const OF_ROUND: [Rule; 5] = [
     ROUND_SHAPE,
     ROUND_QUESTIONS,
-    TAMPERED,
-    FOREIGN,
-    PRINCIPAL,
-    LAPSED,
     BAD_RESPONSES,
     EXTRA_RESPONSES,
     ASKED_AGAIN,
@@ -42,6 +39,30 @@ struct Round {
 }
 
 impl Trials<'_> {
+    /// Calls tools of a session as a client that can be asked everything.
+    pub(super) async fn questions(&mut self) {
+        let Some(mut talk) = self.begin_listed().await else {
+            return;
+        };
+        let tools = self.callable(&talk);
+        for tool in &tools {
+            let seen = self.call(&mut talk, tool, json!({})).await;
+            for asked in &seen.asked {
+                if asked["method"] == "elicitation/create" {
+                    self.question(&seen, &asked["params"]);
+                }
+            }
+            if seen.has_code(URL_ELICITATION_REQUIRED) {
+                let links = seen.error()["data"]["elicitations"].as_array();
+                for link in links.into_iter().flatten() {
+                    self.link(&seen, link);
+                }
+            }
+        }
+        self.unasked(&talk, &tools);
+        talk.probe.close().await;
+    }
+
     pub(super) async fn rounds(&mut self) {
         let Some(mut talk) = self.begin_listed().await else {
             return;
@@ -58,18 +79,19 @@ impl Trials<'_> {
                 self.misuse(&mut talk, tool, &tools, round).await;
             }
         }
-        let why = uncalled(&talk, &tools)
-            .unwrap_or("no tool that was called asked something; name one with --tool");
-        self.ledger.untried(&ROUNDS, why);
+        for rule in OF_STATE.into_iter().chain(OF_ROUND) {
+            let why = "no tool that was called asked something; name one with --tool";
+            self.uncalled(&talk, &tools, rule, why);
+        }
         self.unasked(&talk, &tools);
         talk.probe.close().await;
     }
 
     /// Begins a conversation with a client that can be asked everything, and lists the tools.
-    pub(super) async fn begin_listed(&mut self) -> Option<Conversation> {
+    async fn begin_listed(&mut self) -> Option<Conversation> {
         let mut talk = self.begin(asked_everything()).await?;
         let seen = self.ask(&mut talk, "tools/list", json!({})).await;
-        let tools = seen.reply.result().and_then(|it| it["tools"].as_array());
+        let tools = seen.result()["tools"].as_array();
         talk.listed = tools.cloned().unwrap_or_default();
         // Some servers list a tool that asks only to a client that can be asked.
         let lists = Lists {
@@ -80,16 +102,38 @@ impl Trials<'_> {
         Some(talk)
     }
 
+    /// Judges a form or a link.
+    fn question(&mut self, seen: &Reply, params: &Value) {
+        if params["mode"] == "url" {
+            return self.link(seen, params);
+        }
+        let is_whole = params["message"].is_string() && params["requestedSchema"].is_object();
+        self.judge(seen, [(FORM_SHAPE, is_whole)]);
+    }
+
+    fn link(&mut self, seen: &Reply, params: &Value) {
+        let is_whole = params["message"].is_string() && params["url"].is_string();
+        self.judge(seen, [(LINK_SHAPE, is_whole)]);
+    }
+
+    /// Notes why forms and links were not looked at.
+    fn unasked(&mut self, talk: &Conversation, tools: &[NamedTool]) {
+        let no_form = "no tool that was called sent a form; name one with --tool";
+        self.uncalled(talk, tools, FORM_SHAPE, no_form);
+        let no_link = "no tool that was called sent a link; name one with --tool";
+        self.uncalled(talk, tools, LINK_SHAPE, no_link);
+    }
+
     /// Reads a result that needs input, and judges its shape.
-    fn round(&mut self, seen: &Exchange) -> Option<Round> {
-        let result = seen.reply.result()?;
+    fn round(&mut self, seen: &Reply) -> Option<Round> {
+        let result = seen.result();
         if result["resultType"] != "input_required" {
             return None;
         }
         let questions = result["inputRequests"].as_object();
         let state = result["requestState"].as_str();
         let has = questions.is_some() || state.is_some();
-        self.ledger.judge(ROUND_SHAPE, has, seen);
+        self.judge(seen, [(ROUND_SHAPE, has)]);
         let mut answers = Map::new();
         for (key, question) in questions.into_iter().flatten() {
             let answer = match question["method"].as_str() {
@@ -101,7 +145,7 @@ impl Trials<'_> {
                 Some("sampling/createMessage") => Some(sampled()),
                 _ => None,
             };
-            self.ledger.judge(ROUND_QUESTIONS, answer.is_some(), seen);
+            self.judge(seen, [(ROUND_QUESTIONS, answer.is_some())]);
             answers.extend(answer.map(|answer| (key.clone(), answer)));
         }
         let state = state.map(str::to_owned);
@@ -116,29 +160,29 @@ impl Trials<'_> {
         others: &[NamedTool],
         round: Round,
     ) {
-        let answers = json!(round.answers);
-        match &round.state {
-            Some(state) => self.misuse_state(talk, tool, others, state, &answers).await,
+        let Round { state, answers } = round;
+        let state = state.as_deref();
+        match state {
+            Some(state) => {
+                self.misuse_state(talk, tool, others, state, &json!(answers))
+                    .await;
+            }
             None => self
                 .ledger
                 .untried(&OF_STATE, "the calls that ask have no state"),
         }
-        if round.answers.is_empty() {
+        if answers.is_empty() {
             return;
         }
-        let seen = self.call(talk, tool, again(&round.state, &json!([]))).await;
-        self.ledger.judge(BAD_RESPONSES, !is_success(&seen), &seen);
-        let seen = self
-            .call(talk, tool, again(&round.state, &Value::Null))
-            .await;
-        self.ledger.judge(ASKED_AGAIN, is_asked(&seen), &seen);
-        let mut more = round.answers;
+        let seen = self.call(talk, tool, again(state, &json!([]))).await;
+        self.judge(&seen, [(BAD_RESPONSES, !is_success(&seen))]);
+        let seen = self.call(talk, tool, again(state, &Value::Null)).await;
+        self.judge(&seen, [(ASKED_AGAIN, is_asked(&seen))]);
+        let mut more = answers;
         more.insert("askback-unknown".to_owned(), json!({"action": "cancel"}));
-        let seen = self
-            .call(talk, tool, again(&round.state, &json!(more)))
-            .await;
-        let is_ignored = seen.reply.code().is_none();
-        self.ledger.judge(EXTRA_RESPONSES, is_ignored, &seen);
+        let seen = self.call(talk, tool, again(state, &json!(more))).await;
+        let is_ignored = !seen.error()["code"].is_i64();
+        self.judge(&seen, [(EXTRA_RESPONSES, is_ignored)]);
     }
 
     /// Sends the state with other requests than its own.
@@ -150,103 +194,92 @@ impl Trials<'_> {
         state: &str,
         answers: &Value,
     ) {
-        let round = again(&Some(state.to_owned()), answers);
+        let round = again(Some(state), answers);
         let declined = self.declined(talk, tool).await;
-        let declined = declined.as_ref();
         let changed = changed(state);
         if changed.is_empty() {
             let why = "the state is too short to be changed";
             self.ledger.untried(&[TAMPERED], why);
         }
         for changed in changed {
-            let seen = self.call(talk, tool, again(&Some(changed), answers)).await;
-            self.judge_refusal(TAMPERED, &seen, is_alike(declined, &seen));
+            let seen = self.call(talk, tool, again(Some(&changed), answers)).await;
+            self.judge_refusal(TAMPERED, &seen, &declined);
         }
         if let Some(other) = with_other_arguments(tool) {
             let seen = self.call(talk, &other, round.clone()).await;
-            self.judge_refusal(FOREIGN, &seen, is_alike(declined, &seen));
+            self.judge_refusal(FOREIGN, &seen, &declined);
         }
         if let Some(other) = others.iter().find(|other| other.name != tool.name) {
             let seen = self.call(talk, other, round.clone()).await;
             // It has other words for a decline.
-            let is_alike = is_error(seen.reply.result()) && is_error(declined);
-            self.judge_refusal(FOREIGN, &seen, is_alike);
+            let as_declined = match declined["isError"] == true {
+                true => seen.result(),
+                false => &Value::Null,
+            };
+            self.judge_refusal(FOREIGN, &seen, as_declined);
         }
         let why = "no argument of the call is a text, and no other tool may be called";
         self.ledger.untried(&[FOREIGN], why);
-        match self.scope.other.as_ref() {
-            Some(other) => match self.begin_at(other, asked_everything()).await {
-                Some(mut talk) => {
-                    let seen = self.call(&mut talk, tool, round.clone()).await;
-                    self.judge_refusal(PRINCIPAL, &seen, is_alike(declined, &seen));
-                    talk.probe.close().await;
-                }
-                None => {
-                    let why = "the other principal is not let in";
-                    self.ledger.untried(&[PRINCIPAL], why);
-                }
-            },
-            None => {
-                let why = "no other principal is known (--other NAME)";
-                self.ledger.untried(&[PRINCIPAL], why);
-            }
-        }
-        match self.scope.lapse {
-            Some(lapse) => {
-                tokio::time::sleep(lapse).await;
-                let seen = self.call(talk, tool, round).await;
-                self.judge_refusal(LAPSED, &seen, is_alike(declined, &seen));
-            }
-            None => {
-                let why = "the lifetime of a state is not known (--lapse SECONDS)";
-                self.ledger.untried(&[LAPSED], why);
-            }
-        }
+        self.by_another(tool, &round, &declined).await;
+        let Some(lapse) = self.scope.lapse else {
+            let why = "the lifetime of a state is not known (--lapse SECONDS)";
+            return self.ledger.untried(&[LAPSED], why);
+        };
+        tokio::time::sleep(lapse).await;
+        let seen = self.call(talk, tool, round).await;
+        self.judge_refusal(LAPSED, &seen, &declined);
     }
 
-    /// Has the tool ask once more, and answers as a client would: the result of the decline.
-    async fn declined(&mut self, talk: &mut Conversation, tool: &NamedTool) -> Option<Value> {
+    /// Sends the state as another principal.
+    async fn by_another(&mut self, tool: &NamedTool, round: &Value, declined: &Value) {
+        let Some(other) = &self.scope.other else {
+            let why = "no other principal is known (--other NAME)";
+            return self.ledger.untried(&[PRINCIPAL], why);
+        };
+        let talk = Conversation::begin(other, self.bounds, self.revision, asked_everything()).await;
+        let Some(mut talk) = talk else {
+            let why = "the other principal is not let in";
+            return self.ledger.untried(&[PRINCIPAL], why);
+        };
+        let seen = self.call(&mut talk, tool, round.clone()).await;
+        self.judge_refusal(PRINCIPAL, &seen, declined);
+        talk.probe.close().await;
+    }
+
+    /// Has the tool ask once more, and answers as a client would: the result of the decline, or null.
+    async fn declined(&mut self, talk: &mut Conversation, tool: &NamedTool) -> Value {
         let asks = self.call(talk, tool, json!({})).await;
-        let round = self.round(&asks)?;
-        let more = again(&round.state, &json!(round.answers));
-        let seen = self.call(talk, tool, more).await;
-        seen.reply.result().cloned()
+        let Some(round) = self.round(&asks) else {
+            return Value::Null;
+        };
+        let more = again(round.state.as_deref(), &json!(round.answers));
+        self.call(talk, tool, more).await.result().clone()
     }
 
-    /// Judges whether a state was refused, unless a refusal looks like a decline.
-    fn judge_refusal(&mut self, rule: Rule, seen: &Exchange, is_alike: bool) {
-        match is_alike {
+    /// Judges whether a state was refused, unless a refusal looks like a decline: both are errors with the same content.
+    fn judge_refusal(&mut self, rule: Rule, seen: &Reply, declined: &Value) {
+        let result = seen.result();
+        let is_error = |result: &Value| result["isError"] == true;
+        match is_error(declined) && is_error(result) && declined["content"] == result["content"] {
             true => self.ledger.untried(&[rule], ALIKE),
-            false => self.ledger.judge(rule, !is_success(seen), seen),
+            false => self.judge(seen, [(rule, !is_success(seen))]),
         }
     }
 }
 
 /// Whether a call came to a result that asks.
-fn is_asked(seen: &Exchange) -> bool {
-    let result = seen.reply.result();
-    result.is_some_and(|result| result["resultType"] == "input_required")
+fn is_asked(seen: &Reply) -> bool {
+    seen.result()["resultType"] == "input_required"
 }
 
 /// Whether a call came to a result that is no error, and asks nothing.
-fn is_success(seen: &Exchange) -> bool {
-    let result = seen.reply.result();
-    result.is_some_and(|result| result["isError"] != true) && !is_asked(seen)
-}
-
-fn is_error(result: Option<&Value>) -> bool {
-    result.is_some_and(|result| result["isError"] == true)
-}
-
-/// Whether a call ended as one that was declined, both with an error.
-fn is_alike(declined: Option<&Value>, seen: &Exchange) -> bool {
-    let result = seen.reply.result();
-    let content = |result: Option<&Value>| result.map(|result| result["content"].clone());
-    is_error(declined) && is_error(result) && content(declined) == content(result)
+fn is_success(seen: &Reply) -> bool {
+    let result = seen.result();
+    !result.is_null() && result["isError"] != true && !is_asked(seen)
 }
 
 /// The parameters of a round.
-fn again(state: &Option<String>, answers: &Value) -> Value {
+fn again(state: Option<&str>, answers: &Value) -> Value {
     let mut more = json!({});
     if let Some(state) = state {
         more["requestState"] = json!(state);
@@ -257,16 +290,13 @@ fn again(state: &Option<String>, answers: &Value) -> Value {
     more
 }
 
-/// The capabilities of a client that can be asked everything.
-pub(crate) fn asked_everything() -> Value {
-    serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
-}
-
 /// A state with one character changed, at two places. The last characters stay: of some encodings
 /// they hold bits that mean nothing.
 fn changed(state: &str) -> Vec<String> {
     let length = state.chars().count();
-    let places = [length.checked_div(3), length.checked_div(2)];
+    if length < 8 {
+        return Vec::new();
+    }
     let at = |place: usize| {
         let change = |(index, c): (usize, char)| match (index == place, c) {
             (false, c) => c,
@@ -275,10 +305,7 @@ fn changed(state: &str) -> Vec<String> {
         };
         state.chars().enumerate().map(change).collect()
     };
-    match length {
-        0..8 => Vec::new(),
-        _ => places.into_iter().flatten().map(at).collect(),
-    }
+    [length / 3, length / 2].map(at).into()
 }
 
 /// The call with another argument, if it has an argument that is a text.

@@ -6,10 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use askback_check::{
-    greet,
-    probe::{Exchange, MODERN_CAPABILITIES, Reply as Came, Sent, Wait, meta},
-};
+use askback_check::probe::{MODERN_CAPABILITIES, Reply as Came, meta};
 use askback_core::{
     forms::{Field, FormSchema, TextField},
     jsonrpc::INVALID_PARAMS,
@@ -267,7 +264,7 @@ impl Repl<'_> {
             None => "Sent on a connection of its own".into(),
         };
         // Over HTTP a notification may be refused with a message.
-        let has_come = seen.reply.answer.is_some() || seen.reply.is_gone();
+        let has_come = seen.answer.is_some() || seen.is_gone();
         let is_shown = kind == Message::Request || has_come;
         let then = match (is_shown, self.session.client.revision().era()) {
             (false, _) => ". A notification has no response.",
@@ -275,16 +272,16 @@ impl Repl<'_> {
             (true, Era::Legacy) => ", where questions are declined. What came back:",
         };
         page.note(Style::Dim, words!("{}{}", beside, then));
-        if let Some(status) = seen.reply.status {
+        if let Some(status) = seen.status {
             page.say(Style::Plain, words!("HTTP status {}", status));
         }
         self.session.host.print(page.take().trimmed())?;
         if is_shown {
-            let mut shown = Shown::new(came(&seen.reply), None, None);
+            let mut shown = Shown::new(came(&seen), None, None);
             self.show_result(&mut shown)?;
             self.known.shown = Some(shown);
         }
-        let answer = seen.reply.answer.as_ref();
+        let answer = seen.answer.as_ref();
         if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
             self.page().say(Style::Dim, OTHER_PROCESS);
         }
@@ -292,37 +289,24 @@ impl Repl<'_> {
     }
 
     /// Sends a message, a request with an id of its own, and over HTTP with the headers that belong to it.
-    async fn exchange(&mut self, message: String, kind: Message) -> Result<Exchange, Error> {
+    async fn exchange(&mut self, message: String, kind: Message) -> Result<Came, Error> {
         let bounds = self
             .session
             .beside(ProbeArgs::default().bounds(PATIENCE, WHOLE));
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
-        let opened = way.open(&bounds, revision);
-        let mut probe = opened.map_err(|error| {
-            Error::new(Kind::Connection, "the server cannot be started:").quoting(error.to_string())
-        })?;
-        let exchanging = async {
-            let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
-            probe.set_capabilities(capabilities);
-            let opens = Members::read(&message).is_ok_and(|members| members.opens());
-            if revision.era() == Era::Legacy && !opens {
-                greet(&mut probe).await;
-                probe.initialized().await;
-            }
-            let id = probe.request("ping", json!({}))["id"].clone();
-            let sent = match kind {
-                Message::Request => {
-                    let request = with_id(&message, &id).unwrap_or(message);
-                    Sent::bytes(request.into_bytes(), Wait::For(id))
-                }
-                Message::Notification => Sent::bytes(message.into_bytes(), Wait::Nothing),
-            };
-            let seen = probe.send(sent).await;
-            probe.close().await;
-            seen
+        let is_beginning = Members::read(&message).is_ok_and(|members| members.opens());
+        let is_request = kind == Message::Request;
+        let bytes = |id: &Value| match is_request {
+            true => with_id(&message, id)
+                .unwrap_or_else(|_| message.clone())
+                .into(),
+            false => message.clone().into(),
         };
-        Ok(self.session.host.attend(exchanging).await?)
+        let sending = askback_check::send(&way, &bounds, revision, bytes, is_beginning, is_request);
+        self.session.host.attend(sending).await?.map_err(|error| {
+            Error::new(Kind::Connection, "the server cannot be started:").quoting(error.to_string())
+        })
     }
 }
 
