@@ -21,66 +21,62 @@ pub(crate) struct Lists {
     pub(crate) templates: Vec<Value>,
 }
 
-/// A member of an entry: its path, its type, and whether it must be there if what holds it is.
-type Member = (&'static str, Kind, bool);
+/// The members of an entry by their types. `!` marks those that must be there.
+type Members = [(&'static str, &'static str)];
 
-/// The types of members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Flag,
-    Number,
-    List,
-    Object,
-}
-
-use Kind::{Flag, List, Number, Object, Text};
-
-const TOOL: [Member; 14] = [
-    ("name", Text, true),
-    ("title", Text, false),
-    ("description", Text, false),
-    ("inputSchema", Object, true),
-    ("outputSchema", Object, false),
-    ("annotations", Object, false),
-    ("annotations/title", Text, false),
-    ("annotations/readOnlyHint", Flag, false),
-    ("annotations/destructiveHint", Flag, false),
-    ("annotations/idempotentHint", Flag, false),
-    ("annotations/openWorldHint", Flag, false),
-    ("execution", Object, false),
-    ("icons", List, false),
-    ("_meta", Object, false),
+const TOOL: &Members = &[
+    ("string", "name! title description annotations.title"),
+    (
+        "boolean",
+        "annotations.readOnlyHint annotations.destructiveHint",
+    ),
+    (
+        "boolean",
+        "annotations.idempotentHint annotations.openWorldHint",
+    ),
+    ("array", "icons"),
+    (
+        "object",
+        "inputSchema! outputSchema annotations execution _meta",
+    ),
 ];
 
-const PROMPT: [Member; 6] = [
-    ("name", Text, true),
-    ("title", Text, false),
-    ("description", Text, false),
-    ("arguments", List, false),
-    ("icons", List, false),
-    ("_meta", Object, false),
+const PROMPT: &Members = &[
+    ("string", "name! title description"),
+    ("array", "arguments icons"),
+    ("object", "_meta"),
 ];
 
-const ARGUMENT: [Member; 4] = [
-    ("name", Text, true),
-    ("title", Text, false),
-    ("description", Text, false),
-    ("required", Flag, false),
+const ARGUMENT: &Members = &[
+    ("string", "name! title description"),
+    ("boolean", "required"),
 ];
 
-const RESOURCE: [Member; 11] = [
-    ("uri", Text, true),
-    ("name", Text, true),
-    ("title", Text, false),
-    ("description", Text, false),
-    ("mimeType", Text, false),
-    ("size", Number, false),
-    ("annotations", Object, false),
-    ("annotations/audience", List, false),
-    ("annotations/priority", Number, false),
-    ("icons", List, false),
-    ("_meta", Object, false),
+const RESOURCE: &Members = &[
+    ("string", "uri! name! title description mimeType"),
+    ("number", "size annotations.priority"),
+    ("array", "annotations.audience icons"),
+    ("object", "annotations _meta"),
+];
+
+const TEMPLATE: &Members = &[
+    ("string", "uriTemplate! name! title description mimeType"),
+    ("array", "annotations.audience icons"),
+    ("number", "size annotations.priority"),
+    ("object", "annotations _meta"),
+];
+
+/// The rules about schemas.
+const OF_SCHEMAS: [Rule; 9] = [
+    INPUT_SCHEMA,
+    SCHEMA_PROPERTIES,
+    SCHEMA_CHOICE,
+    SCHEMA_REQUIRED,
+    SCHEMA_TYPE,
+    SCHEMA_ITEMS,
+    SCHEMA_REFERENCE,
+    SCHEMA_RECURSIVE,
+    OUTPUT_SCHEMA,
 ];
 
 /// The longest name of a tool that the APIs of models take.
@@ -124,14 +120,12 @@ impl Lists {
     }
 
     fn shapes(&self, ledger: &mut Ledger) {
-        let mut template = RESOURCE;
-        template[0].0 = "uriTemplate";
         let mut places = Vec::new();
         for (kind, entries, members) in [
-            ("tool", &self.tools, &TOOL[..]),
-            ("prompt", &self.prompts, &PROMPT),
-            ("resource", &self.resources, &RESOURCE),
-            ("template", &self.templates, &template),
+            ("tool", &self.tools, TOOL),
+            ("prompt", &self.prompts, PROMPT),
+            ("resource", &self.resources, RESOURCE),
+            ("template", &self.templates, TEMPLATE),
         ] {
             for (entry, number) in entries.iter().zip(1_usize..) {
                 let place = match name(entry) {
@@ -139,13 +133,10 @@ impl Lists {
                     name => name,
                 };
                 faults(entry, members, &place, &mut places);
-                let arguments = entry["arguments"].as_array();
-                for argument in arguments.into_iter().flatten() {
-                    if places.len() >= MAX_PLACES {
-                        break;
-                    }
+                let arguments = entry["arguments"].as_array().into_iter().flatten();
+                for argument in arguments.take(MAX_PLACES) {
                     let place = format!("{place}: argument {}", name(argument));
-                    faults(argument, &ARGUMENT, &place, &mut places);
+                    faults(argument, ARGUMENT, &place, &mut places);
                 }
             }
         }
@@ -204,78 +195,58 @@ impl Lists {
         if self.tools.is_empty() {
             return ledger.untried(&[INPUT_SCHEMA], "the server lists no tools");
         }
-        let mut faults: Vec<(Rule, BTreeSet<String>)> = [
-            INPUT_SCHEMA,
-            SCHEMA_PROPERTIES,
-            SCHEMA_CHOICE,
-            SCHEMA_REQUIRED,
-            SCHEMA_TYPE,
-            SCHEMA_ITEMS,
-            SCHEMA_REFERENCE,
-            SCHEMA_RECURSIVE,
-            OUTPUT_SCHEMA,
-        ]
-        .map(|rule| (rule, BTreeSet::new()))
-        .into();
+        let mut faults = Vec::new();
         for tool in &self.tools {
             let name = name(tool);
-            for (rule, place) in schema_faults(tool) {
-                let place = match place.is_empty() {
-                    true => name.clone(),
-                    false => format!("{name}: {place}"),
-                };
-                if let Some((_, places)) = faults.iter_mut().find(|(known, _)| *known == rule) {
-                    places.insert(place);
-                }
-            }
+            let of_tool = schema_faults(tool).into_iter();
+            faults.extend(of_tool.map(|(rule, place)| match place.is_empty() {
+                true => (rule, name.clone()),
+                false => (rule, format!("{name}: {place}")),
+            }));
         }
-        for (rule, places) in faults {
+        for rule in OF_SCHEMAS {
+            let places = faults.iter().filter(|(broken, _)| *broken == rule);
+            let places: BTreeSet<_> = places.map(|(_, place)| place.clone()).collect();
             ledger.judge_places(rule, places.into_iter().collect());
         }
     }
 }
 
 /// Adds the members of an entry that are missing or have another type.
-fn faults(entry: &Value, members: &[Member], place: &str, places: &mut Vec<String>) {
+fn faults(entry: &Value, members: &Members, place: &str, places: &mut Vec<String>) {
+    let mut fault = |what: String| {
+        if places.len() < MAX_PLACES {
+            places.push(format!("{place}: {what}"));
+        }
+    };
     if !entry.is_object() {
-        return places.push(format!("{place}: it is no object"));
+        return fault("it is no object".to_owned());
     }
-    for (path, kind, is_required) in members {
-        let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-        let parent = match parent {
-            "" => Some(entry),
-            parent => entry.get(parent),
-        };
-        let path = path.replace('/', ".");
-        match parent.and_then(|parent| parent.get(last)) {
-            None if *is_required => places.push(format!("{place}: `{path}` is missing")),
-            Some(value) if !kind.fits(value) => {
-                places.push(format!("{place}: `{path}` is no {}", kind.name()));
+    for (kind, paths) in members {
+        for path in paths.split_whitespace() {
+            let (path, is_required) = match path.strip_suffix('!') {
+                Some(path) => (path, true),
+                None => (path, false),
+            };
+            let mut steps = path.split('.');
+            match steps.try_fold(entry, |within, step| within.get(step)) {
+                None if is_required => fault(format!("`{path}` is missing")),
+                Some(value) if type_of(value) != *kind => fault(format!("`{path}` is no {kind}")),
+                _ => {}
             }
-            _ => {}
         }
     }
 }
 
-impl Kind {
-    fn fits(self, value: &Value) -> bool {
-        match self {
-            Text => value.is_string(),
-            Flag => value.is_boolean(),
-            Number => value.is_number(),
-            List => value.is_array(),
-            Object => value.is_object(),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Text => "string",
-            Flag => "boolean",
-            Number => "number",
-            List => "array",
-            Object => "object",
-        }
+/// The type of a value, as JSON Schema calls it.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -497,6 +468,22 @@ mod tests {
         );
     }
 
+    #[track_caller]
+    fn is(schema: &str, expected: &[(&'static str, &str)]) {
+        let schema: Value = serde_json::from_str(schema).expect("it is JSON");
+        check(
+            &tools(json!([{"name": "t", "inputSchema": schema}])),
+            expected,
+        );
+    }
+
+    /// A schema with one argument, and parts to refer to.
+    fn of(argument: &str) -> String {
+        let node = r##"{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}"##;
+        let parts = format!(r#"{{"node":{node},"text":{{"type":"string"}}}}"#);
+        format!(r#"{{"type":"object","properties":{{"a":{argument}}},"$defs":{parts}}}"#)
+    }
+
     #[test]
     fn entries_with_other_members_than_the_schema_has_are_found() {
         let with = |member: &str, value: Value| {
@@ -514,36 +501,28 @@ mod tests {
         let nameless = json!([{"inputSchema": {"type": "object", "properties": {}}}]);
         let place = "tool 1: `name` is missing";
         check(&tools(nameless), &[("entry-shape", place)]);
-        check(
-            &tools(json!(["book"])),
-            &[("TO-10", ""), ("entry-shape", "tool 1: it is no object")],
-        );
+        let place = ("entry-shape", "tool 1: it is no object");
+        check(&tools(json!(["book"])), &[("TO-10", ""), place]);
         let lists = Lists {
             prompts: vec![json!({"name": "p", "arguments": [{"name": "a", "required": "yes"}]})],
+            ..Lists::default()
+        };
+        let place = "p: argument a: `required` is no boolean";
+        check(&lists, &[("entry-shape", place)]);
+        let lists = Lists {
             resources: vec![
-                json!({"uri": "a://b", "name": "b", "size": "1"}),
-                json!({"uri": "b", "name": "c"}),
+                json!({"uri": "a://b", "name": "b", "size": 1}),
+                json!({"uri": "b", "name": "c", "size": "1"}),
             ],
+            ..Lists::default()
+        };
+        let place = ("entry-shape", "c: `size` is no number");
+        check(&lists, &[("RE-08", "b"), place]);
+        let lists = Lists {
             templates: vec![json!({"uriTemplate": "a://{b}"})],
             ..Lists::default()
         };
-        let mut ledger = Ledger::new(false);
-        lists.judge(&mut ledger);
-        let findings = ledger.findings();
-        let shape = findings.iter().find(|it| it.row.id == "entry-shape");
-        assert_eq!(
-            shape.expect("it is found").places,
-            [
-                "p: argument a: `required` is no boolean",
-                "b: `size` is no number",
-                "a://{b}: `name` is missing",
-            ]
-        );
-        assert!(
-            findings
-                .iter()
-                .any(|it| it.row.id == "RE-08" && it.places == ["b"])
-        );
+        check(&lists, &[("entry-shape", "a://{b}: `name` is missing")]);
     }
 
     #[test]
@@ -563,64 +542,46 @@ mod tests {
 
     #[test]
     fn schemas_that_clients_refuse_are_found() {
-        #[track_caller]
-        fn is(schema: Value, expected: &[(&'static str, &str)]) {
-            let tool = json!({"name": "t", "inputSchema": schema});
-            check(&tools(json!([tool])), expected);
+        for (argument, id, place) in [
+            (r#"{"type":"string"}"#, "", ""),
+            (r##"{"$ref":"#/$defs/text"}"##, "", ""),
+            (r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#, "", ""),
+            ("true", "", ""),
+            (
+                r#"{"type":"object","properties":{},"required":["b"]}"#,
+                "schema-required",
+                "a.b",
+            ),
+            (r#"{"description":"d"}"#, "schema-type", "a"),
+            (
+                r#"{"type":"array","items":{"type":"int"}}"#,
+                "schema-type",
+                "a[]",
+            ),
+            (r#"{"type":["array","null"]}"#, "schema-items", "a"),
+            (r##"{"$ref":"#/$defs/none"}"##, "schema-reference", "a"),
+            (
+                r#"{"items":{"$ref":"other.json"}}"#,
+                "schema-reference",
+                "a[]",
+            ),
+            (r##"{"$ref":"#/$defs/node"}"##, "schema-recursive", "a.next"),
+            (r##"{"$ref":"#"}"##, "schema-recursive", "a"),
+        ] {
+            let place = format!("t: {place}");
+            let expected = [(id, place.as_str())];
+            is(&of(argument), if id.is_empty() { &[] } else { &expected });
         }
-        let of = |a: Value| {
-            json!({"type": "object", "properties": {"a": a}, "$defs": {
-                "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}},
-                "text": {"type": "string"},
-            }})
-        };
-        is(of(json!({"type": "string"})), &[]);
-        is(of(json!({"$ref": "#/$defs/text"})), &[]);
-        is(
-            of(json!({"anyOf": [{"type": "string"}, {"type": "null"}]})),
-            &[],
-        );
-        is(of(json!(true)), &[]);
-        is(json!({"type": "string"}), &[("TO-10", "t")]);
-        is(json!({"type": "object"}), &[("schema-properties", "t")]);
-        is(
-            json!({"type": "object", "properties": {}, "oneOf": []}),
-            &[("schema-choice", "t")],
-        );
-        let required = json!({"type": "object", "properties": {}, "required": ["b"]});
-        is(required.clone(), &[("schema-required", "t: b")]);
-        is(of(required), &[("schema-required", "t: a.b")]);
-        is(of(json!({"description": "d"})), &[("schema-type", "t: a")]);
-        is(
-            of(json!({"type": "array", "items": {"type": "int"}})),
-            &[("schema-type", "t: a[]")],
-        );
-        is(
-            of(json!({"type": ["array", "null"]})),
-            &[("schema-items", "t: a")],
-        );
-        is(
-            of(json!({"$ref": "#/$defs/none"})),
-            &[("schema-reference", "t: a")],
-        );
-        is(
-            of(json!({"items": {"$ref": "other.json"}})),
-            &[("schema-reference", "t: a[]")],
-        );
-        is(
-            of(json!({"$ref": "#/$defs/node"})),
-            &[("schema-recursive", "t: a.next")],
-        );
-        is(of(json!({"$ref": "#"})), &[("schema-recursive", "t: a")]);
+        is(r#"{"type":"string"}"#, &[("TO-10", "t")]);
+        is(r#"{"type":"object"}"#, &[("schema-properties", "t")]);
+        let chooses = r#"{"type":"object","properties":{},"oneOf":[]}"#;
+        is(chooses, &[("schema-choice", "t")]);
+        let required = r#"{"type":"object","properties":{},"required":["b"]}"#;
+        is(required, &[("schema-required", "t: b")]);
         let mut tool = tool();
         tool["outputSchema"] = json!({"type": "array", "items": {"$ref": "#/$defs/none"}});
-        check(
-            &tools(json!([tool])),
-            &[
-                ("output-schema", "book"),
-                ("schema-reference", "book: output []"),
-            ],
-        );
+        let place = ("schema-reference", "book: output []");
+        check(&tools(json!([tool])), &[("output-schema", "book"), place]);
     }
 
     #[test]
@@ -632,6 +593,6 @@ mod tests {
                 json!({"type": "object", "properties": {"a": next, "b": next}});
         }
         schema["$defs"]["64"] = json!({"type": "string"});
-        check(&tools(json!([{"name": "t", "inputSchema": schema}])), &[]);
+        is(&schema.to_string(), &[]);
     }
 }

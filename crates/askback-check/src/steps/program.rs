@@ -21,40 +21,32 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
         report.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
-    let program = &server.program;
     // A file that was found with the value of a variable has that in its path.
-    let is_written = server.shown.is_none();
-    match found(program, folder, server.path.as_deref()) {
+    let file = |path: &Path| match server.shown {
+        None => path.display().to_string(),
+        Some(_) => server.name().to_owned(),
+    };
+    let name = given(server.name());
+    let (says, advice) = match found(&server.program, folder, server.path.as_deref()) {
         Found::Program(path) => {
-            let words = match is_written {
-                true => words!("{}", given(path.display())),
-                false => words!("{}", given(server.name())),
-            };
-            report.ok("program", None, words);
-            true
+            report.ok("program", None, words!("{}", given(file(&path))));
+            return true;
         }
-        Found::File(path) => {
-            let file = match is_written {
-                true => given(path.display()),
-                false => given(server.name()),
-            };
-            let says = words!("{} is there, but may not be executed", file);
-            let advice =
-                "Allow that with chmod +x, or name the program that runs it, such as python3.";
-            report.fail("program", says, None, advice);
-            false
-        }
-        Found::Folder => {
-            let says = words!("{} is a folder, and no program", given(server.name()));
-            report.fail("program", says, None, "Name the program in it.");
-            false
-        }
-        Found::Nothing => {
-            let says = words!("there is no program {}", given(server.name()));
-            report.fail("program", says, None, advice(program));
-            false
-        }
-    }
+        Found::File(path) => (
+            words!("{} is there, but may not be executed", given(file(&path))),
+            "Allow that with chmod +x, or name the program that runs it, such as python3.".into(),
+        ),
+        Found::Folder => (
+            words!("{} is a folder, and no program", name),
+            "Name the program in it.".into(),
+        ),
+        Found::Nothing => (
+            words!("there is no program {}", name),
+            advice(&server.program),
+        ),
+    };
+    report.fail("program", says, None, advice);
+    false
 }
 
 /// A thing that is found under the name of a program.
@@ -69,27 +61,21 @@ enum Found {
 
 /// The file of a program.
 fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Found {
-    let here = folder.unwrap_or(Path::new(""));
-    if program.contains(std::path::is_separator) {
-        let file = here.join(program);
-        return match () {
-            () if is_program(&file) => Found::Program(file),
-            () if file.is_file() => Found::File(file),
-            () if file.is_dir() => Found::Folder,
-            () => Found::Nothing,
-        };
-    }
-    let path = path.map(Into::into).or_else(|| env::var_os("PATH"));
-    let path = path.unwrap_or_default();
-    let folders = env::split_paths(&path);
-    let files: Vec<_> = folders
-        .flat_map(|folder| ENDINGS.map(|ending| folder.join(format!("{program}{ending}"))))
-        .collect();
-    let program = files.iter().find(|file| is_program(file)).cloned();
-    let file = || files.iter().find(|file| file.is_file()).cloned();
-    match (program, file) {
+    let is_path = program.contains(std::path::is_separator);
+    let files: Vec<PathBuf> = if is_path {
+        vec![folder.unwrap_or(Path::new("")).join(program)]
+    } else {
+        let path = path.map(Into::into).or_else(|| env::var_os("PATH"));
+        env::split_paths(&path.unwrap_or_default())
+            .flat_map(|folder| ENDINGS.map(|ending| folder.join(format!("{program}{ending}"))))
+            .collect()
+    };
+    let first = |is_it: fn(&Path) -> bool| files.iter().find(|file| is_it(file)).cloned();
+    match (first(is_program), first(Path::is_file)) {
         (Some(program), _) => Found::Program(program),
-        (None, file) => file().map_or(Found::Nothing, Found::File),
+        (None, Some(file)) => Found::File(file),
+        (None, None) if is_path && first(Path::is_dir).is_some() => Found::Folder,
+        (None, None) => Found::Nothing,
     }
 }
 
@@ -172,13 +158,10 @@ mod tests {
         );
         assert_eq!(found("/dev/null/x", None, None), Found::Nothing);
         assert_eq!(found(&folder.to_string_lossy(), None, None), Found::Folder);
-        // A file that is no program.
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         if cfg!(unix) {
-            let file = || Found::File(manifest.clone());
-            assert_eq!(found(&manifest.to_string_lossy(), None, None), file());
-            let path = manifest.parent().and_then(Path::to_str);
-            assert_eq!(found("Cargo.toml", None, path), file());
+            let found = found(&manifest.to_string_lossy(), None, None);
+            assert_eq!(found, Found::File(manifest));
         }
     }
 }
