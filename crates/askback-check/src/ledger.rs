@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
+use serde::Serialize;
 
 use crate::{
     probe::Reply,
@@ -31,10 +32,10 @@ pub struct Ledger {
 }
 
 /// An exchange at which a server went away.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Departure {
     /// The revision that was tried.
-    pub revision: Revision,
+    pub revision: &'static str,
     /// The last message sent.
     pub sent: String,
     /// The last message received.
@@ -144,7 +145,7 @@ impl Ledger {
             self.is_away = true;
             let more = seen.stderr.len().saturating_sub(STDERR_LINES);
             self.departures.push(Departure {
-                revision: self.revision,
+                revision: self.revision.as_str(),
                 sent: seen.sent.clone(),
                 came: seen.shown(),
                 stderr: seen.stderr[more..].to_vec(),

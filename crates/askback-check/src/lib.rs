@@ -20,6 +20,10 @@ use std::{collections::BTreeSet, io, time::Duration};
 
 use askback::Revision;
 use askback_core::revision::Era;
+use askback_host::{
+    text::{Words, given},
+    words,
+};
 use serde_json::{Map, Value, json};
 
 pub use program::{Program, ShownProgram};
@@ -37,15 +41,6 @@ pub struct NamedTool {
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
-}
-
-/// A stage of a check, for progress messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// The server is asked whether it speaks a revision.
-    Asking(Revision),
-    /// The server is tried in a revision.
-    Trying(Revision),
 }
 
 /// The scope of a check.
@@ -77,7 +72,7 @@ pub enum Misnamed {
     },
 }
 
-/// Checks a server.
+/// Checks a server; `tell` is given what it does.
 ///
 /// # Errors
 ///
@@ -86,7 +81,7 @@ pub async fn check(
     way: &Way,
     bounds: &Bounds,
     scope: &Scope,
-    tell: impl Fn(Stage),
+    tell: impl Fn(Words),
 ) -> Result<Report, Misnamed> {
     let mut report = Report::new(way.is_http());
     steps::take(way, bounds, scope.only, &mut report).await;
@@ -121,7 +116,7 @@ pub async fn check(
             if is_harsh {
                 trials.no_json().await;
             } else {
-                tell(Stage::Trying(revision));
+                tell(words!("Trying {}…", given(revision)));
                 trials.run().await;
             }
         }
@@ -165,12 +160,12 @@ pub async fn send(
 async fn spoken(
     way: &Way,
     bounds: &Bounds,
-    tell: &impl Fn(Stage),
+    tell: &impl Fn(Words),
     claims: &mut Option<String>,
 ) -> BTreeSet<Revision> {
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {
-        tell(Stage::Asking(revision));
+        tell(words!("Asking for {}…", given(revision)));
         let Ok(mut probe) = way.open(bounds, revision) else {
             break;
         };

@@ -50,7 +50,8 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Step {
     name: &'static str,
-    state: State,
+    /// One of [`OK`], [`FAILED`] and [`NOT_TRIED`].
+    state: &'static str,
     took: Option<Duration>,
     says: Words,
     /// The words of the server or the system.
@@ -58,13 +59,9 @@ pub struct Step {
     advice: Option<Words>,
 }
 
-/// The outcome of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ok,
-    Failed,
-    NotTried,
-}
+const OK: &str = "ok";
+const FAILED: &str = "failed";
+const NOT_TRIED: &str = "not tried";
 
 impl Report {
     pub(crate) fn new(is_http: bool) -> Self {
@@ -80,19 +77,15 @@ impl Report {
         }
     }
 
-    /// Whether a client cannot use the server.
-    pub fn is_unusable(&self) -> bool {
-        self.steps.iter().any(|step| step.state == State::Failed)
-    }
-
     /// Whether the server fails: a client cannot use it, or it was tried and breaks a rule that counts or went away.
     pub fn is_faulty(&self, measure: &Measure) -> bool {
-        let findings = self.ledger.findings();
-        let is_broken = findings.iter().any(|finding| measure.counts(finding));
+        let mut findings = self.ledger.findings().into_iter();
+        let is_broken = findings.any(|finding| measure.counts(finding));
         let was_tried = !self.tried.is_empty();
-        let is_lost = !self.ledger.departures().is_empty()
-            || matches!(self.lost, Some(Lost::Unresponsive(..)));
-        self.is_unusable() || is_broken && (was_tried || measure.is_strict) || is_lost
+        self.steps.iter().any(|step| step.state == FAILED)
+            || is_broken && (was_tried || measure.is_strict)
+            || !self.ledger.departures().is_empty()
+            || matches!(self.lost, Some(Lost::Unresponsive(..)))
     }
 
     /// Adds a finding that was made elsewhere.
@@ -107,7 +100,8 @@ impl Report {
         took: Option<Duration>,
         says: impl Into<Words>,
     ) {
-        self.step(name, State::Ok, says.into()).took = took;
+        let step = Step::new(name, OK, says);
+        self.steps.push(Step { took, ..step });
     }
 
     /// Adds a step that failed.
@@ -118,40 +112,23 @@ impl Report {
         quoted: Option<String>,
         advice: impl Into<Words>,
     ) {
-        let step = self.step(name, State::Failed, says.into());
-        step.quoted = quoted.filter(|text| !text.is_empty()).map(PeerText::from);
-        step.advice = Some(advice.into());
+        self.steps.push(Step {
+            quoted: quoted.filter(|text| !text.is_empty()).map(PeerText::from),
+            advice: Some(advice.into()),
+            ..Step::new(name, FAILED, says)
+        });
     }
 
     /// Adds a step that there was no need to take.
     pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<Words>) {
-        self.step(name, State::NotTried, why.into());
+        self.steps.push(Step::new(name, NOT_TRIED, why));
     }
 
-    fn step(&mut self, name: &'static str, state: State, says: Words) -> &mut Step {
-        self.steps.push(Step {
-            name,
-            state,
-            took: None,
-            says,
-            quoted: None,
-            advice: None,
-        });
-        let last = self.steps.len().saturating_sub(1);
-        &mut self.steps[last]
-    }
-
-    /// Quotes something next to the last step.
-    pub(crate) fn quote(&mut self, text: impl Into<PeerText>) {
+    /// Quotes something next to the last step, and gives advice on it.
+    pub(crate) fn quote(&mut self, text: impl Into<PeerText>, advice: Option<&'static str>) {
         if let Some(step) = self.steps.last_mut() {
             step.quoted = Some(text.into());
-        }
-    }
-
-    /// Gives advice on the last step.
-    pub(crate) fn advise(&mut self, advice: &'static str) {
-        if let Some(step) = self.steps.last_mut() {
-            step.advice = Some(advice.into());
+            step.advice = advice.map(Words::from);
         }
     }
 
@@ -169,14 +146,13 @@ impl Report {
     /// Returns the report for a program.
     pub fn json(&self, measure: &Measure) -> Value {
         let findings = self.ledger.findings().into_iter();
-        let departures = self.ledger.departures().iter();
         let not_tried = self.ledger.not_tried(&self.tried).into_iter();
         json!({
             "steps": self.steps.iter().map(Step::json).collect::<Value>(),
             "revisions": names(&self.spoken),
             "tried": names(&self.tried),
             "findings": findings.map(|finding| finding.json(measure)).collect::<Value>(),
-            "departures": departures.map(Departure::json).collect::<Value>(),
+            "departures": self.ledger.departures(),
             "endedEarly": self.lost.as_ref().map(|lost| ended(lost).as_str().to_owned()),
             "kept": self.ledger.kept().iter().map(|row| row.id).collect::<Value>(),
             "notTried": not_tried
@@ -250,10 +226,21 @@ impl Report {
 }
 
 impl Step {
+    fn new(name: &'static str, state: &'static str, says: impl Into<Words>) -> Self {
+        Self {
+            name,
+            state,
+            took: None,
+            says: says.into(),
+            quoted: None,
+            advice: None,
+        }
+    }
+
     fn json(&self) -> Value {
         json!({
             "step": self.name,
-            "state": self.state.as_str(),
+            "state": self.state,
             "took": self.took.map(|took| magnitude(took).as_str().to_owned()),
             "says": self.says.as_str().trim_end_matches(':'),
             "quoted": self.quoted.as_ref().map(PeerText::raw),
@@ -263,15 +250,11 @@ impl Step {
 
     fn put(&self, page: &mut Page) {
         let (mark, style) = match self.state {
-            State::Ok => ("✓ ", Style::Plain),
-            State::Failed => ("× ", Style::Warning),
-            State::NotTried => ("- ", Style::Dim),
+            OK => ("✓ ", Style::Plain),
+            FAILED => ("× ", Style::Warning),
+            _ => ("- ", Style::Dim),
         };
-        let mut line = words!(
-            "{} {}",
-            words!("{}", self.name).padded(NAMES),
-            self.state.as_str()
-        );
+        let mut line = words!("{} {}", words!("{}", self.name).padded(NAMES), self.state);
         if let Some(took) = self.took {
             line = words!("{} ({})", line, magnitude(took));
         }
@@ -288,31 +271,13 @@ impl Step {
     }
 }
 
-impl State {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::NotTried => "not tried",
-        }
-    }
-}
-
 impl Departure {
-    fn json(&self) -> Value {
-        json!({
-            "revision": self.revision.as_str(),
-            "sent": self.sent,
-            "came": self.came,
-            "stderr": self.stderr,
-        })
-    }
-
     fn put(&self, page: &mut Page) {
         page.blank();
         let words = words!("The server went away (in {}).", given(self.revision));
         page.item("× ", Style::Warning, words);
-        put_exchange(page, &self.sent, &self.came);
+        put_quoted(page, "  sent ", &self.sent);
+        put_quoted(page, "  came ", &self.came);
         for line in &self.stderr {
             put_quoted(page, "stderr ", line);
         }
@@ -349,7 +314,8 @@ impl Finding {
         if self.row.level != Level::Lint {
             page.note(Style::Dim, words!("in {}", listed(&self.revisions)));
         }
-        put_exchange(page, &self.sent, &self.came);
+        put_quoted(page, "  sent ", &self.sent);
+        put_quoted(page, "  came ", &self.came);
         for place in self.places.iter().take(PLACES) {
             page.quote_line("  ", PeerText::from(&**place));
         }
@@ -380,15 +346,10 @@ fn ended(lost: &Lost) -> Words {
     }
 }
 
-fn put_exchange(page: &mut Page, sent: &str, came: &str) {
-    for (mark, text) in [("  sent ", sent), ("  came ", came)] {
-        if !text.is_empty() {
-            put_quoted(page, mark, text);
-        }
-    }
-}
-
 fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let (head, more) = PeerText::from(text).cut(SHOWN);
     page.quote_json(mark, head);
     if more > 0 {

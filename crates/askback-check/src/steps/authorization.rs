@@ -41,14 +41,10 @@ pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, re
             if !scopes.is_empty() {
                 about = format!("{about}\nscopes {scopes}");
             }
-            report.quote(about);
             let registers = issuer.registration_endpoint.is_some()
                 || issuer.client_id_metadata_document_supported;
-            if !registers {
-                report.advise(
-                    "The authorization server registers no clients by themselves: register one by hand, and name it with --client-id.",
-                );
-            }
+            let advice = "The authorization server registers no clients by themselves: register one by hand, and name it with --client-id.";
+            report.quote(about, (!registers).then_some(advice));
             let why =
                 "run askback list --url with the address at a terminal to sign in, then this again";
             report.skip("protocol", why);

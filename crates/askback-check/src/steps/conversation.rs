@@ -101,7 +101,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     } else {
         report.ok("protocol", (!is_started).then_some(took), spoken(&client));
         if let Some(claims) = &report.claims {
-            report.quote(claims.clone());
+            report.quote(claims.clone(), None);
         }
         lists(&client, &heard, report).await;
     }

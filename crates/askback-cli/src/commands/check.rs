@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback_check::{
-    Misnamed, NamedTool, Scope, Stage,
+    Misnamed, NamedTool, Scope,
     ledger::Measure,
     report::listed,
     rules::{self, OLD_ASKING},
@@ -11,7 +11,7 @@ use askback_check::{
 use askback_core::revision::Revision;
 use askback_host::{
     page::{Style, out},
-    text::given,
+    text::{Words, given},
     words,
 };
 use serde_json::Value;
@@ -125,19 +125,13 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         other,
         lapse: args.lapse.map(Duration::from_secs),
     };
-    let note = |words| {
+    let note = |words: Words| {
         let mut page = out::stderr_page();
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
     note(words!("Looking at {}…", given(&target.name).short()));
-    let tell = |stage: Stage| {
-        note(match stage {
-            Stage::Asking(revision) => words!("Asking for {}…", given(revision)),
-            Stage::Trying(revision) => words!("Trying {}…", given(revision)),
-        });
-    };
-    let checking = askback_check::check(&way, &bounds, &scope, tell);
+    let checking = askback_check::check(&way, &bounds, &scope, note);
     let lapses = scope.lapse.unwrap_or_default().saturating_mul(MAX_LAPSES);
     let report = timeout(WHOLE.saturating_add(lapses), checking)
         .await
