@@ -48,30 +48,28 @@ pub(super) async fn reach(address: &Address, bounds: &Bounds, report: &mut Repor
     };
     let reply = probe.greet().await;
     let is_secure = url.scheme() == "https";
+    let is_unreached = matches!(reply.end, End::Unreachable(_));
+    let is_turned_away = is_unreached || matches!(reply.status, None | Some(400));
+    let may_speak_tls = !is_secure && is_turned_away && !address.is_proxied();
+    let speaks_tls = may_speak_tls && speaks_tls(&host, port, bounds.limits.http.connect).await;
     if let End::Unreachable(why) = &reply.end {
-        let name = if is_secure { "TLS" } else { "endpoint" };
-        let spoken = match address.is_proxied() {
-            true => Spoken::Unknown,
-            false => spoken(&host, port, bounds.limits.http.connect).await,
-        };
-        let advice = match (is_secure, spoken) {
-            (true, Spoken::Plain) => {
-                "It speaks HTTP without TLS at this port: write http: in the place of https:."
-            }
-            (true, _) => {
-                "See whether it speaks TLS at this port, and its certificate is valid for this name."
-            }
-            (false, Spoken::Tls) => WRITE_HTTPS,
-            (false, _) => "See whether something else listens there.",
+        let (name, advice) = match is_secure {
+            // The words of rustls for an answer that is no TLS.
+            true if why.contains("InvalidContentType") => (
+                "TLS",
+                "It answers without TLS at this port: write http: in the place of https:, if it is HTTP.",
+            ),
+            true => (
+                "TLS",
+                "See whether it speaks TLS at this port, and its certificate is valid for this name.",
+            ),
+            false if speaks_tls => ("endpoint", WRITE_HTTPS),
+            false => ("endpoint", "See whether something else listens there."),
         };
         report.fail(name, "no request can be sent:", Some(why.clone()), advice);
         return Reached::Nothing;
     }
-    let is_turned_away = matches!(reply.status, None | Some(400)) && !is_secure;
-    if is_turned_away
-        && !address.is_proxied()
-        && spoken(&host, port, bounds.limits.http.connect).await == Spoken::Tls
-    {
+    if speaks_tls {
         let says = "the request was turned away:";
         report.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
         return Reached::Nothing;
@@ -91,56 +89,19 @@ pub(super) async fn reach(address: &Address, bounds: &Bounds, report: &mut Repor
 /// The advice on an address without TLS at a port with it.
 const WRITE_HTTPS: &str = "It speaks TLS at this port: write https: in the place of http:.";
 
-/// The most bytes of an answer by which it is known what speaks at a port.
-const BEGINNING: u64 = 1024;
-
-/// The protocol that is spoken at a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
-    /// HTTP without TLS.
-    Plain,
-    Tls,
-    Unknown,
-}
-
-/// A greeting of TLS that says too little, which a server with TLS turns down by an alert.
-const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
-
-/// Finds out what is spoken at a port, by the answer to the beginning of TLS, or else to a request without it.
-async fn spoken(host: &str, port: u16, patience: Duration) -> Spoken {
-    let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    match answer(host, port, patience, &HELLO).await {
-        Spoken::Tls => Spoken::Tls,
-        // Some do not answer what they do not understand.
-        Spoken::Plain | Spoken::Unknown => answer(host, port, patience, request.as_bytes()).await,
-    }
-}
-
-/// Finds out the same by the answer to these bytes.
-async fn answer(host: &str, port: u16, patience: Duration, bytes: &[u8]) -> Spoken {
+/// Whether a server turns down the beginning of TLS by an alert, as those do that speak it.
+async fn speaks_tls(host: &str, port: u16, patience: Duration) -> bool {
+    /// A greeting that says too little.
+    const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
     let asking = async {
         let mut stream = TcpStream::connect((bare(host), port)).await?;
-        stream.write_all(bytes).await?;
-        let mut answer = Vec::new();
-        // What came before the end counts.
-        let _ = stream.take(BEGINNING).read_to_end(&mut answer).await;
-        io::Result::Ok(answer)
+        stream.write_all(&HELLO).await?;
+        let mut answer = [0; 2];
+        stream.read_exact(&mut answer).await?;
+        // TLS 1.0 to 1.3 have these first bytes in common.
+        io::Result::Ok(answer == [21, 3])
     };
-    match timeout(patience, asking).await {
-        Ok(Ok(answer)) => Spoken::of(&answer),
-        _ => Spoken::Unknown,
-    }
-}
-
-impl Spoken {
-    fn of(answer: &[u8]) -> Self {
-        match answer {
-            // An alert of TLS 1.0 to 1.3, which have the same first bytes.
-            [21, 3, ..] => Self::Tls,
-            _ if answer.starts_with(b"HTTP/") => Self::Plain,
-            _ => Self::Unknown,
-        }
-    }
+    matches!(timeout(patience, asking).await, Ok(Ok(true)))
 }
 
 /// A host without the brackets of an address of IPv6.
@@ -256,22 +217,4 @@ fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
 pub(crate) fn is_loopback(host: &str) -> bool {
     let address = bare(host).parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_speaks_at_a_port_is_known_by_its_answer() {
-        for (answer, expected) in [
-            (&b"\x15\x03\x01\x00\x02\x02F"[..], Spoken::Tls),
-            (b"HTTP/1.1 400 Bad Request\r\n\r\nuse https", Spoken::Plain),
-            (b"SSH-2.0-OpenSSH\r\n", Spoken::Unknown),
-            (b"", Spoken::Unknown),
-        ] {
-            let text = String::from_utf8_lossy(answer);
-            assert_eq!(Spoken::of(answer), expected, "{text}");
-        }
-    }
 }
