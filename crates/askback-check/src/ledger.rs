@@ -21,9 +21,8 @@ pub struct Measure {
 
 /// The verdicts, by rule.
 #[derive(Debug)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     is_http: bool,
-    /// The revision that is being tried.
     revision: Revision,
     entries: BTreeMap<&'static str, Entry>,
     departures: Vec<Departure>,
@@ -33,15 +32,11 @@ pub struct Ledger {
 
 /// An exchange at which a server went away.
 #[derive(Debug, Clone, Serialize)]
-pub struct Departure {
-    /// The revision that was tried.
-    pub revision: &'static str,
-    /// The last message sent.
-    pub sent: String,
-    /// The last message received.
-    pub came: String,
-    /// The last lines that it wrote to its standard error.
-    pub stderr: Vec<String>,
+pub(crate) struct Departure {
+    pub(crate) revision: &'static str,
+    pub(crate) sent: String,
+    pub(crate) came: String,
+    pub(crate) stderr: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -54,19 +49,14 @@ struct Entry {
 
 /// A rule that is broken.
 #[derive(Debug, Clone)]
-pub struct Finding {
-    /// The rule, in the first of the revisions.
-    pub row: &'static Row,
-    /// The revisions in which it is broken.
-    pub revisions: BTreeSet<Revision>,
-    /// The message that was sent, the first time.
-    pub sent: String,
-    /// The reply, the first time.
-    pub came: String,
-    /// The entries of lists that break it.
-    pub places: Vec<String>,
-    /// What should have come, or what to do.
-    pub wanted: &'static str,
+pub(crate) struct Finding {
+    pub(crate) row: &'static Row,
+    pub(crate) revisions: BTreeSet<Revision>,
+    pub(crate) sent: String,
+    pub(crate) came: String,
+    /// The entries of lists that break it. Like the exchange, they are those of the first time.
+    pub(crate) places: Vec<String>,
+    pub(crate) wanted: &'static str,
 }
 
 /// The most findings for one rule: more of a kind tell nothing new.
@@ -77,7 +67,7 @@ const STDERR_LINES: usize = 8;
 
 impl Measure {
     /// Whether a finding makes the server fail.
-    pub fn counts(&self, finding: &Finding) -> bool {
+    pub(crate) fn counts(&self, finding: &Finding) -> bool {
         !self.allows(finding) && (self.is_strict || finding.row.level == Level::Must)
     }
 
@@ -97,7 +87,6 @@ impl Ledger {
         }
     }
 
-    /// Begins with another revision.
     pub(crate) fn turn_to(&mut self, revision: Revision) {
         self.revision = revision;
     }
@@ -197,13 +186,12 @@ impl Ledger {
         }
     }
 
-    /// The exchanges at which the server went away.
-    pub fn departures(&self) -> &[Departure] {
+    pub(crate) fn departures(&self) -> &[Departure] {
         &self.departures
     }
 
     /// The rules that are broken, the strongest first.
-    pub fn findings(&self) -> Vec<&Finding> {
+    pub(crate) fn findings(&self) -> Vec<&Finding> {
         let entries = self.entries.values();
         let mut findings: Vec<_> = entries.flat_map(|entry| &entry.findings).collect();
         findings.sort_by_key(|finding| finding.row.level);
@@ -211,7 +199,7 @@ impl Ledger {
     }
 
     /// The rules that were kept wherever they were tried.
-    pub fn kept(&self) -> Vec<&'static Row> {
+    pub(crate) fn kept(&self) -> Vec<&'static Row> {
         let is_kept = |row: &&Row| {
             let entry = self.entries.get(row.id);
             entry.is_some_and(|entry| entry.is_kept && entry.findings.is_empty())
@@ -220,7 +208,10 @@ impl Ledger {
     }
 
     /// The rules of these revisions that were not tried, with the reason.
-    pub fn not_tried(&self, revisions: &BTreeSet<Revision>) -> Vec<(&'static Row, &'static str)> {
+    pub(crate) fn not_tried(
+        &self,
+        revisions: &BTreeSet<Revision>,
+    ) -> Vec<(&'static Row, &'static str)> {
         let applies = |(rule, row): &(&Rule, &Row)| {
             let mut revisions = revisions.iter();
             revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))

@@ -7,10 +7,9 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-pub mod ledger;
+mod ledger;
 mod listed;
 pub mod probe;
-mod program;
 pub mod report;
 pub mod rules;
 mod steps;
@@ -26,7 +25,8 @@ use askback_host::{
 };
 use serde_json::{Map, Value, json};
 
-pub use program::{Program, ShownProgram};
+pub use ledger::Measure;
+pub use steps::program::Program;
 
 use self::{
     probe::{Bounds, PAGES, Reply, Sent, Wait, Way},

@@ -28,8 +28,7 @@ const NAMES: usize = 14;
 /// The findings about a server.
 #[derive(Debug)]
 pub struct Report {
-    /// The steps that a client takes, in order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// Whether a sign-in is needed to go on.
     pub wants_sign_in: bool,
     /// The name and version in the greeting of the server.
@@ -37,18 +36,17 @@ pub struct Report {
     /// Whether the server answers, so that it can be tried.
     pub(crate) is_answering: bool,
     /// The revisions that the server speaks, as far as they were looked for.
-    pub spoken: BTreeSet<Revision>,
+    pub(crate) spoken: BTreeSet<Revision>,
     /// The revisions in which it was tried; none if it was not.
-    pub tried: BTreeSet<Revision>,
-    /// The verdicts on the rules.
-    pub ledger: Ledger,
+    pub(crate) tried: BTreeSet<Revision>,
+    pub(crate) ledger: Ledger,
     /// Why it was not tried to the end.
-    pub lost: Option<Lost>,
+    pub(crate) lost: Option<Lost>,
 }
 
 /// A step that a client takes.
 #[derive(Debug)]
-pub struct Step {
+pub(crate) struct Step {
     name: &'static str,
     /// One of [`OK`], [`FAILED`] and [`NOT_TRIED`].
     state: &'static str,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askback::authorization::client::Authorization;
 use askback_check::{
-    Program, ShownProgram,
+    Program,
     probe::{Address, Bounds, Patience, Site, Way},
 };
 use askback_core::limits::Limits;
@@ -178,10 +178,7 @@ fn program(command: Command) -> Program {
         program: command.program.clone(),
         folder: command.cwd.clone(),
         path: command.env.get("PATH").cloned(),
-        shown: (!is_written).then(|| ShownProgram {
-            program: told.program.clone(),
-            folder: told.cwd.clone(),
-        }),
+        shown: (!is_written).then(|| (told.program.clone(), told.cwd.clone())),
         child: Arc::new(move || command.clone().child()),
     }
 }

@@ -5,7 +5,7 @@
 pub(crate) mod address;
 mod authorization;
 mod conversation;
-mod program;
+pub(crate) mod program;
 mod said;
 
 use askback::Revision;

@@ -1,47 +1,73 @@
 //! The program that starts a server.
 
 use std::{
-    env,
+    env, fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use askback::transport::Child;
 use askback_host::{
     text::{Words, given},
     words,
 };
 
-use crate::Program;
 use crate::report::Report;
+
+/// A server that is started as a process.
+#[derive(Clone)]
+pub struct Program {
+    /// The program.
+    pub program: String,
+    /// The folder in which it runs, if it is not the current one.
+    pub folder: Option<PathBuf>,
+    /// `PATH` of its environment, if it is not ours.
+    pub path: Option<String>,
+    /// How the program and its folder are named in reports, if one has the value of a variable, which may be a secret.
+    pub shown: Option<(String, Option<PathBuf>)>,
+    /// Makes a process that is not started yet.
+    pub child: Arc<dyn Fn() -> Child + Send + Sync>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").finish_non_exhaustive()
+    }
+}
 
 /// Looks for the program of a command; says whether it is there.
 pub(super) fn find(server: &Program, report: &mut Report) -> bool {
+    let (name, shown_folder) = match &server.shown {
+        Some((program, folder)) => (program, folder),
+        None => (&server.program, &server.folder),
+    };
     let folder = server.folder.as_deref();
-    if let Some(missing) = server.missing_folder() {
-        let says = words!("the folder {} does not exist", given(missing.display()));
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let folder = shown_folder.as_deref().unwrap_or(folder).display();
+        let says = words!("the folder {} does not exist", given(folder));
         report.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
     // A file that was found with the value of a variable has that in its path.
     let file = |path: &Path| match server.shown {
-        None => path.display().to_string(),
-        Some(_) => server.name().to_owned(),
+        None => given(path.display()),
+        Some(_) => given(name),
     };
-    let name = given(server.name());
     let (says, advice) = match found(&server.program, folder, server.path.as_deref()) {
         Found::Program(path) => {
-            report.ok("program", None, words!("{}", given(file(&path))));
+            report.ok("program", None, words!("{}", file(&path)));
             return true;
         }
         Found::File(path) => (
-            words!("{} is there, but may not be executed", given(file(&path))),
+            words!("{} is there, but may not be executed", file(&path)),
             "Allow that with chmod +x, or name the program that runs it, such as python3.".into(),
         ),
         Found::Folder => (
-            words!("{} is a folder, and no program", name),
+            words!("{} is a folder, and no program", given(name)),
             "Name the program in it.".into(),
         ),
         Found::Nothing => (
-            words!("there is no program {}", name),
+            words!("there is no program {}", given(name)),
             advice(&server.program),
         ),
     };

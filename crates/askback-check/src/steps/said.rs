@@ -3,70 +3,22 @@
 use std::path::Path;
 
 /// Words of a runtime, and what to do about them.
-const KNOWN: [(&str, &str); 15] = [
-    (
-        "is not a package",
-        "A file of the script's own has the name of a package, and Python takes it for that: give it another name.",
-    ),
-    (
-        "No module named",
-        "Python does not find a module: install it for the Python that is started, or start the server with \
-         the Python of its virtual environment, such as uv run.",
-    ),
-    (
-        "cannot import name",
-        "A package has another version than the server is written for: see which one the Python that is \
-         started has.",
-    ),
-    (
-        "can't open file",
-        "Check the path of the script: it begins at the folder in which the command is run.",
-    ),
-    (
-        "SyntaxError",
-        "The script cannot be read: see the line, and whether the program that is started is new enough.",
-    ),
-    (
-        "IndentationError",
-        "The script cannot be read: see the line that is named.",
-    ),
-    (
-        "Already running asyncio in this thread",
-        "The script runs an event loop in another: call mcp.run() outside of async functions, or await \
-         mcp.run_async() in them.",
-    ),
-    (
-        "Failed to spawn",
-        "uv does not find the program: check its name, or --directory for the folder of the project.",
-    ),
-    (
-        "ERR_MODULE_NOT_FOUND",
-        "Node.js does not find a file or a package: check the path, and run npm install.",
-    ),
-    (
-        "Cannot find module",
-        "Node.js does not find a file or a package: check the path, and run npm install or the build.",
-    ),
-    ("npm error 404", "There is no such package: check its name."),
-    (
-        "No solution found when resolving",
-        "uv does not find such a package, or none that fits: check its name.",
-    ),
-    (
-        "Uvicorn running on",
-        "It serves HTTP: reach it with --url, or have it use standard streams (FastMCP: mcp.run() without \
-         a transport).",
-    ),
-    (
-        "ddress already in use",
-        "It serves HTTP at a port that another process has: end that one, and reach it with --url.",
-    ),
-    (
-        "KeyError",
-        "A key is missing, which is often a variable of the environment: set it before the command, or in \
-         the `env` of its entry.",
-    ),
-];
+const KNOWN: &str = "\
+is not a package => A file of the script's own has the name of a package, and Python takes it for that: give it another name.
+No module named => Python does not find a module: install it for the Python that is started, or start the server with the Python of its virtual environment, such as uv run.
+cannot import name => A package has another version than the server is written for: see which one the Python that is started has.
+can't open file => Check the path of the script: it begins at the folder in which the command is run.
+SyntaxError => The script cannot be read: see the line, and whether the program that is started is new enough.
+IndentationError => The script cannot be read: see the line that is named.
+Already running asyncio in this thread => The script runs an event loop in another: call mcp.run() outside of async functions, or await mcp.run_async() in them.
+Failed to spawn => uv does not find the program: check its name, or --directory for the folder of the project.
+ERR_MODULE_NOT_FOUND => Node.js does not find a file or a package: check the path, and run npm install.
+Cannot find module => Node.js does not find a file or a package: check the path, and run npm install or the build.
+npm error 404 => There is no such package: check its name.
+No solution found when resolving => uv does not find such a package, or none that fits: check its name.
+Uvicorn running on => It serves HTTP: reach it with --url, or have it use standard streams (FastMCP: mcp.run() without a transport).
+ddress already in use => It serves HTTP at a port that another process has: end that one, and reach it with --url.
+KeyError => A key is missing, which is often a variable of the environment: set it before the command, or in the `env` of its entry.";
 
 /// The beginning of what Python says of an error that nothing caught. The error is behind the rows of its places.
 const TRACEBACK: &str = "Traceback (most recent call last):";
@@ -84,8 +36,8 @@ pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
     // The last words of a runtime say what ended it.
     let mut lines = lines.iter().rev().filter(|line| !is_place(line));
     lines.find_map(|line| {
-        let known = KNOWN.iter().find(|(words, _)| line.contains(words));
-        let (_, advice) = known?;
+        let mut known = KNOWN.lines().filter_map(|known| known.split_once(" => "));
+        let (_, advice) = known.find(|(words, _)| line.contains(words))?;
         Some(match lacks_part(line) {
             true => LACKS_PART,
             false => advice,

@@ -13,47 +13,47 @@ use crate::{
     rules::*,
 };
 
-/// A list of a server.
-struct List {
-    capability: &'static str,
-    method: &'static str,
-    member: &'static str,
-    /// That a server with such things declares them, and lists what it declares.
-    declared: Option<[Rule; 2]>,
-    caching: Rule,
-}
+/// A list of a server: the capability, the method and the member of it; that a server with such things declares them, and
+/// lists what it declares; that it says how long it may be kept.
+struct List(
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<[Rule; 2]>,
+    Rule,
+);
 
-const TOOLS: List = List {
-    capability: "tools",
-    method: "tools/list",
-    member: "tools",
-    declared: Some([TOOLS_DECLARED, TOOLS_LISTED]),
-    caching: TOOLS_CACHING,
-};
+const TOOLS: List = List(
+    "tools",
+    "tools/list",
+    "tools",
+    Some([TOOLS_DECLARED, TOOLS_LISTED]),
+    TOOLS_CACHING,
+);
 
-const PROMPTS: List = List {
-    capability: "prompts",
-    method: "prompts/list",
-    member: "prompts",
-    declared: Some([PROMPTS_DECLARED, PROMPTS_LISTED]),
-    caching: PROMPTS_CACHING,
-};
+const PROMPTS: List = List(
+    "prompts",
+    "prompts/list",
+    "prompts",
+    Some([PROMPTS_DECLARED, PROMPTS_LISTED]),
+    PROMPTS_CACHING,
+);
 
-const RESOURCES: List = List {
-    capability: "resources",
-    method: "resources/list",
-    member: "resources",
-    declared: Some([RESOURCES_DECLARED, RESOURCES_LISTED]),
-    caching: RESOURCES_CACHING,
-};
+const RESOURCES: List = List(
+    "resources",
+    "resources/list",
+    "resources",
+    Some([RESOURCES_DECLARED, RESOURCES_LISTED]),
+    RESOURCES_CACHING,
+);
 
-const TEMPLATES: List = List {
-    capability: "resources",
-    method: "resources/templates/list",
-    member: "resourceTemplates",
-    declared: None,
-    caching: TEMPLATES_CACHING,
-};
+const TEMPLATES: List = List(
+    "resources",
+    "resources/templates/list",
+    "resourceTemplates",
+    None,
+    TEMPLATES_CACHING,
+);
 
 /// A name that nothing has.
 pub(super) const NOBODY: &str = "askback-no-such-name";
@@ -65,17 +65,17 @@ const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
 
 impl Trials<'_> {
     pub(super) async fn lists(&mut self, talk: &mut Conversation) {
-        talk.listed = self.list(talk, &TOOLS).await;
+        talk.listed = self.list(talk, TOOLS).await;
         if talk.has("tools") {
             self.same_order(talk).await;
         }
-        let prompts = self.list(talk, &PROMPTS).await;
+        let prompts = self.list(talk, PROMPTS).await;
         self.prompts(talk, &prompts).await;
         let lists = Lists {
             tools: talk.listed.clone(),
             prompts,
-            resources: self.list(talk, &RESOURCES).await,
-            templates: self.list(talk, &TEMPLATES).await,
+            resources: self.list(talk, RESOURCES).await,
+            templates: self.list(talk, TEMPLATES).await,
         };
         lists.judge(self.ledger);
         self.unknown_resource(talk).await;
@@ -84,17 +84,18 @@ impl Trials<'_> {
     }
 
     /// Reads a list, all its pages.
-    async fn list(&mut self, talk: &mut Conversation, list: &List) -> Vec<Value> {
+    async fn list(&mut self, talk: &mut Conversation, list: List) -> Vec<Value> {
+        let List(capability, method, member, declared, caching) = list;
         let mut all = Vec::new();
         let mut cursors = BTreeSet::new();
         let mut params = json!({});
         let mut scope = None;
         for _ in 0..PAGES {
-            let seen = self.ask(talk, list.method, params).await;
+            let seen = self.ask(talk, method, params).await;
             let result = seen.result();
-            let items = result[list.member].as_array();
-            let has = talk.has(list.capability);
-            if let (Some([declared, listed]), true) = (list.declared, cursors.is_empty()) {
+            let items = result[member].as_array();
+            let has = talk.has(capability);
+            if let (Some([declared, listed]), true) = (declared, cursors.is_empty()) {
                 let is_declared = has || items.is_none_or(Vec::is_empty);
                 self.judge(&seen, [(declared, is_declared)]);
                 let is_listed = has.then_some((listed, items.is_some()));
@@ -104,7 +105,7 @@ impl Trials<'_> {
             if !has {
                 return all;
             }
-            self.caching(list.caching, &seen);
+            self.caching(caching, &seen);
             if !result.is_null() {
                 let first = scope.get_or_insert_with(|| result["cacheScope"].clone());
                 if !cursors.is_empty() {
@@ -120,7 +121,7 @@ impl Trials<'_> {
             }
         }
         let params = json!({"cursor": "askback-no-such-cursor"});
-        let seen = self.ask(talk, list.method, params).await;
+        let seen = self.ask(talk, method, params).await;
         if !seen.has_code(METHOD_NOT_FOUND) {
             self.judge(&seen, [(BAD_CURSOR, seen.has_code(INVALID_PARAMS))]);
         }
@@ -132,8 +133,8 @@ impl Trials<'_> {
             let tools = seen.result()["tools"].as_array().into_iter().flatten();
             tools.map(|tool| tool["name"].clone()).collect::<Vec<_>>()
         };
-        let first = self.ask(talk, TOOLS.method, json!({})).await;
-        let seen = self.ask(talk, TOOLS.method, json!({})).await;
+        let first = self.ask(talk, TOOLS.1, json!({})).await;
+        let seen = self.ask(talk, TOOLS.1, json!({})).await;
         let is_same = names(&first) == names(&seen);
         self.judge(&seen, [(TOOLS_ORDER, is_same)]);
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use askback_check::{
-    Misnamed, NamedTool, Scope,
-    ledger::Measure,
+    Measure, Misnamed, NamedTool, Scope,
     report::listed,
     rules::{self, OLD_ASKING},
 };

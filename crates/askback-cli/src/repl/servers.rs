@@ -7,7 +7,7 @@ use std::{
 };
 
 use askback::client::{Client, ClientError, Subscription};
-use askback_check::{Scope, ledger::Measure};
+use askback_check::{Measure, Scope};
 use askback_core::protocol::Tool;
 use askback_host::{
     model::{Catalog, Presence},

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod agency;
 #[cfg(unix)]
+mod answered;
+#[cfg(unix)]
 mod asking;
 // The filters are those of GNU.
 #[cfg(target_os = "linux")]
