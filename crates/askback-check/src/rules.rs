@@ -386,10 +386,10 @@ rules! {
             => "\"type\": \"object\". Clients with the TypeScript SDK 1 drop all tools of the server (kenn-io/msgvault#626, August 2026)";
     SLOW_START Any ["slow-start" Lint V2024_11_05..=V2026_07_28]
         "The server answers for the first time within 3 s."
-            => "a quick start: hosts give up on slow servers, some after 10 s";
+            => "a quick start. Codex 0.101 gives up on a server after 10 s (openai/codex#11851)";
     PLAIN_HTTP Http ["plain-http" Lint V2024_11_05..=V2026_07_28]
         "A server beyond this machine is at an https: address."
-            => "https:, since others can read what is sent otherwise";
+            => "https:, since others can read what is sent otherwise. mcp-remote refuses such an address (openbkn-ai/bkn-studio#434, August 2026)";
     OLD_ASKING Any ["asks-in-older" Lint V2024_11_05..=V2026_07_28]
         "The server can ask in the newest revision that it speaks."
             => "questions in results; until then, --protocol 2025-11-25 works";
