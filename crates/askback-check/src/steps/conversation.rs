@@ -24,10 +24,7 @@ use crate::{
     listed::Lists,
     probe::{Bounds, ENTRIES, Fault, LINES, Reply, Wait, Way, is_question, keep},
     report::Report,
-    rules::{
-        NEGOTIATED, NOISE, PROMPTS_DECLARED, RESOURCES_DECLARED, SERVER_REQUESTS, SLOW_START,
-        TOOLS_DECLARED,
-    },
+    rules::{NEGOTIATED, NOISE, SERVER_REQUESTS, SLOW_START, TOOLS_DECLARED},
 };
 
 /// How long a server may take to answer for the first time.
@@ -223,25 +220,12 @@ async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
     .await;
     let mut heard = lock(heard);
     let ledger = &mut report.ledger;
-    for (rule, is_declared, entries) in [
-        (TOOLS_DECLARED, can.tools.is_some(), &heard.lists.tools),
-        (
-            PROMPTS_DECLARED,
-            can.prompts.is_some(),
-            &heard.lists.prompts,
-        ),
-        (
-            RESOURCES_DECLARED,
-            can.resources.is_some(),
-            &heard.lists.resources,
-        ),
-    ] {
-        let places = match is_declared || entries.is_empty() {
-            true => Vec::new(),
-            false => vec![format!("{} entries are listed", entries.len())],
-        };
-        ledger.judge_places(rule, places);
-    }
+    // Other lists are read only if they are declared.
+    let places = match can.tools.is_some() || heard.lists.tools.is_empty() {
+        true => Vec::new(),
+        false => vec![format!("{} entries are listed", heard.lists.tools.len())],
+    };
+    ledger.judge_places(TOOLS_DECLARED, places);
     heard.lists.judge(ledger);
     match (read, heard.fault.take()) {
         (_, Some((fault, message))) => {
