@@ -36,7 +36,6 @@ pub(crate) enum Wait {
     For(Value),
     /// The answers to all of these requests; they are strays then.
     Each(Vec<Value>),
-    /// Any message.
     Any,
     Nothing,
 }
@@ -48,7 +47,6 @@ pub struct Reply {
     pub(crate) sent: String,
     /// The status over HTTP.
     pub status: Option<u16>,
-    /// The headers of the response over HTTP.
     pub(crate) headers: HeaderMap,
     /// The bytes of the messages, or of the body over HTTP, that were read.
     pub(crate) bytes: usize,
@@ -56,9 +54,7 @@ pub struct Reply {
     pub answer: Option<Value>,
     /// Other answers.
     pub(crate) strays: Vec<Value>,
-    /// The notifications of the server.
     pub(crate) notifications: Vec<Value>,
-    /// The requests of the server.
     pub(crate) asked: Vec<Value>,
     /// The messages, and batches of them, as they came, in order.
     pub came: Vec<String>,
@@ -92,7 +88,6 @@ pub(crate) enum End {
 const SHOWN: usize = 1_000;
 
 impl Sent {
-    /// A message.
     pub(crate) fn message(message: &Value, wait: Wait) -> Self {
         Self::bytes(message.to_string().into_bytes(), wait)
     }
@@ -102,7 +97,6 @@ impl Sent {
         Self::message(message, Wait::For(message["id"].clone()))
     }
 
-    /// Bytes that need not be a message.
     pub(crate) fn bytes(body: Vec<u8>, wait: Wait) -> Self {
         Self {
             body,
@@ -181,7 +175,6 @@ impl Reply {
         self.answer.as_ref().map_or(&Value::Null, |it| &it["error"])
     }
 
-    /// Whether the answer is an error with this code.
     pub(crate) fn has_code(&self, code: i64) -> bool {
         self.error()["code"].as_i64() == Some(code)
     }
@@ -216,7 +209,6 @@ impl Reply {
         matches!(self.end, End::Unreachable(_))
     }
 
-    /// Whether the response is refused by its status.
     pub(crate) fn is_refused(&self) -> bool {
         self.status.is_some_and(|status| status >= 400)
     }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// The version that each message says.
 const VERSION: &str = "2.0";
 
 /// A departure of a message from JSON-RPC 2.0.
@@ -12,7 +11,6 @@ pub(crate) enum Fault {
     Version,
     /// A response with a result and an error.
     Both,
-    /// A response with neither.
     Neither,
     /// A response with an id that is not the one of the request.
     OtherId,

@@ -81,7 +81,6 @@ pub(crate) struct Probe {
     wire: Wire,
     bounds: Bounds,
     speaker: Speaker,
-    /// Whether there was an exchange.
     is_begun: bool,
     next: u64,
     /// The answers in a row that did not come; the most if the server is gone.
@@ -94,7 +93,6 @@ pub(crate) struct Probe {
     stderr: Vec<String>,
 }
 
-/// A request of the server.
 #[derive(Debug)]
 pub(crate) struct ServerRequest {
     pub(crate) method: Value,
@@ -108,7 +106,6 @@ enum Wire {
     Address(Address),
 }
 
-/// The end of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Closed {
     /// Whether the process ended when its input did; none over HTTP.
@@ -125,7 +122,6 @@ pub(crate) const LINES: usize = 32;
 /// The most characters of a method that are kept of a request of the server.
 const METHOD_CHARS: usize = 100;
 
-/// The header that names a session.
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// How often in a row a server may be silent before it is given up.
@@ -185,7 +181,6 @@ impl Bounds {
 }
 
 impl Probe {
-    /// The id of the session over HTTP.
     pub(crate) fn session(&self) -> Option<&str> {
         self.speaker.session.as_deref()
     }
@@ -217,7 +212,6 @@ impl Probe {
         reply
     }
 
-    /// Ends the handshake.
     pub(crate) async fn initialized(&mut self) {
         let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.send(Sent::message(&message, Wait::Nothing)).await;
@@ -314,7 +308,6 @@ impl Probe {
     }
 }
 
-/// Keeps the last lines.
 pub(crate) fn keep(lines: &mut Vec<String>, line: String) {
     if lines.len() == LINES {
         lines.remove(0);

@@ -7,7 +7,6 @@ use tokio::time::{Instant, timeout};
 
 use super::{Bounds, Closed, End, Reply, Sent, Speaker, Wait, keep};
 
-/// A server that was started.
 #[derive(Debug)]
 pub(super) struct Process {
     /// The process, until it has ended.

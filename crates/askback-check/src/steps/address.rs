@@ -113,39 +113,33 @@ fn bare(host: &str) -> &str {
 /// Resolves a name, and connects to the first of its addresses that answers.
 async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
     let bare = bare(host);
-    let addresses = match bare.parse::<IpAddr>() {
-        Ok(address) => {
-            report.skip("name", "it is an address already");
-            vec![address]
-        }
-        Err(_) => {
-            let began = Instant::now();
-            match timeout(patience, lookup_host((bare, port))).await {
-                Ok(Ok(found)) => {
-                    let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
-                    let list = found.iter().map(|address| words!("{}", given(address)));
-                    report.ok("name", Some(began.elapsed()), Words::join(list, ", "));
-                    found
-                }
-                failed => {
-                    let why = match failed {
-                        Ok(Err(error)) => error.to_string(),
-                        _ => "no answer".to_owned(),
-                    };
-                    let says = words!("{} leads to no address:", given(bare));
-                    let advice = "Check the spelling, and the network of this machine.";
-                    report.fail("name", says, Some(why), advice);
-                    return false;
-                }
-            }
+    let began = Instant::now();
+    let found = match timeout(patience, lookup_host((bare, port))).await {
+        Ok(Ok(found)) => Ok(found.collect::<Vec<_>>()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("no answer".to_owned()),
+    };
+    let addresses = match found {
+        Ok(found) => found,
+        Err(why) => {
+            let says = words!("{} leads to no address:", given(bare));
+            let advice = "Check the spelling, and the network of this machine.";
+            report.fail("name", says, Some(why), advice);
+            return false;
         }
     };
+    if bare.parse::<IpAddr>().is_ok() {
+        report.skip("name", "it is an address already");
+    } else {
+        let list = addresses.iter().map(|it| words!("{}", given(it.ip())));
+        report.ok("name", Some(began.elapsed()), Words::join(list, ", "));
+    }
     let began = Instant::now();
     let mut why = "it has no address".to_owned();
     for address in addresses {
-        match timeout(patience, TcpStream::connect((address, port))).await {
+        match timeout(patience, TcpStream::connect(address)).await {
             Ok(Ok(_)) => {
-                let says = words!("{} port {}", given(address), port);
+                let says = words!("{} port {}", given(address.ip()), port);
                 report.ok("connection", Some(began.elapsed()), says);
                 return true;
             }

@@ -17,7 +17,6 @@ use crate::report::Report;
 
 const NAME: &str = "authorization";
 
-/// How a token is given.
 const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
 /// Why a document is of no use.

@@ -92,9 +92,9 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     report
         .ledger
         .judge_places(SLOW_START, slow.into_iter().collect());
-    if let Some((fault, message)) = lock(&heard).fault.take() {
-        let (says, advice) = fault.says();
-        report.fail("protocol", says, Some(message), advice);
+    let fault = lock(&heard).fault.take();
+    if let Some(fault) = fault {
+        blame(fault, "protocol", report);
     } else {
         report.ok("protocol", (!is_started).then_some(took), spoken(&client));
         if let Some(claims) = &report.claims {
@@ -104,14 +104,19 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     }
     client.close().await;
     let heard = lock(&heard);
-    let questions = heard.asked.iter();
-    let questions = questions.filter(|method| is_question(&method.as_str().into()));
-    report
-        .ledger
-        .judge_places(NEGOTIATED, questions.cloned().collect());
-    let asked = heard.asked.iter().cloned().collect();
-    report.ledger.judge_places(SERVER_REQUESTS, asked);
-    report.ledger.judge_places(NOISE, heard.noise.clone());
+    let asked: Vec<String> = heard.asked.iter().cloned().collect();
+    let is_question = |method: &&String| is_question(&method.as_str().into());
+    let questions = asked.iter().filter(is_question).cloned().collect();
+    let ledger = &mut report.ledger;
+    ledger.judge_places(NEGOTIATED, questions);
+    ledger.judge_places(SERVER_REQUESTS, asked);
+    ledger.judge_places(NOISE, heard.noise.clone());
+}
+
+/// Fails a step for a message that breaks JSON-RPC.
+fn blame((fault, message): (Fault, String), step: &'static str, report: &mut Report) {
+    let (says, advice) = fault.says();
+    report.fail(step, says, Some(message), advice);
 }
 
 /// The revisions that a server speaks, as far as its greeting names them.
@@ -121,11 +126,9 @@ fn spoken(client: &Client) -> Words {
         Era::Modern => {
             let greeting = client.greeting();
             let greeting: Value = serde_json::from_str(greeting.result.get()).unwrap_or_default();
-            let offered = greeting["supportedVersions"]
-                .as_array()
-                .into_iter()
-                .flatten();
-            let known = offered.filter_map(|version| version.as_str()?.parse::<Revision>().ok());
+            let offered = greeting["supportedVersions"].as_array();
+            let known = offered.into_iter().flatten();
+            let known = known.filter_map(|version| version.as_str()?.parse::<Revision>().ok());
             let known: BTreeSet<Revision> = known.chain([revision]).collect();
             words!(
                 "each request by itself, in {}",
@@ -173,9 +176,8 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
         report.ok("start", took, says);
     }
     report.is_answering = !is_silent || heard.fault.is_some();
-    if let Some((fault, message)) = &heard.fault {
-        let (says, advice) = fault.says();
-        return report.fail("protocol", says, Some(message.clone()), advice);
+    if let Some(fault) = heard.fault.clone() {
+        return blame(fault, "protocol", report);
     }
     let no_server = match is_started {
         true => "See whether it is an MCP server over standard streams.",
@@ -228,10 +230,7 @@ async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
     ledger.judge_places(TOOLS_DECLARED, places);
     heard.lists.judge(ledger);
     match (read, heard.fault.take()) {
-        (_, Some((fault, message))) => {
-            let (says, advice) = fault.says();
-            report.fail("lists", says, Some(message), advice);
-        }
+        (_, Some(fault)) => blame(fault, "lists", report),
         (Err((method, error)), None) => {
             let says = words!("{} cannot be read:", method);
             let advice = "See the log of the server.";

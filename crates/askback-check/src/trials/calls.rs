@@ -177,7 +177,6 @@ impl Trials<'_> {
     }
 }
 
-/// The arguments that a tool requires.
 fn required(tool: &Value) -> Vec<&str> {
     let names = tool["inputSchema"]["required"].as_array();
     let names = names.into_iter().flatten();

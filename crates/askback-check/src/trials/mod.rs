@@ -34,7 +34,6 @@ const RESERVED: RangeInclusive<i64> = -32_099..=-32_020;
 /// The most tools that are called because they say that they change nothing.
 const HARMLESS: usize = 4;
 
-/// The trials of one revision.
 pub(crate) struct Trials<'a> {
     pub(crate) way: &'a Way,
     pub(crate) bounds: &'a Bounds,
@@ -107,7 +106,6 @@ impl Conversation {
     }
 }
 
-/// A tool without arguments.
 fn bare(name: &str) -> NamedTool {
     NamedTool {
         name: name.to_owned(),
@@ -178,7 +176,6 @@ impl Trials<'_> {
         self.way.open(self.bounds, self.revision).ok()
     }
 
-    /// Begins a conversation with these capabilities.
     async fn begin(&mut self, capabilities: Value) -> Option<Conversation> {
         Conversation::begin(self.way, self.bounds, self.revision, capabilities).await
     }

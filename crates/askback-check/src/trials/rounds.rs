@@ -16,7 +16,6 @@ use crate::{
 /// The member of `_meta` with which a client wants log messages.
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
-/// The rules about a state.
 const OF_STATE: [Rule; 4] = [TAMPERED, FOREIGN, PRINCIPAL, LAPSED];
 
 /// The other rules that need a tool that asks.
@@ -102,7 +101,6 @@ impl Trials<'_> {
         Some(talk)
     }
 
-    /// Judges a form or a link.
     fn question(&mut self, seen: &Reply, params: &Value) {
         if params["mode"] == "url" {
             return self.link(seen, params);
@@ -278,7 +276,6 @@ fn is_success(seen: &Reply) -> bool {
     !result.is_null() && result["isError"] != true && !is_asked(seen)
 }
 
-/// The parameters of a round.
 fn again(state: Option<&str>, answers: &Value) -> Value {
     let mut more = json!({});
     if let Some(state) = state {
