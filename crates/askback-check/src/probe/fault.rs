@@ -89,31 +89,30 @@ mod tests {
 
     #[test]
     fn each_fault_of_a_message_is_found() {
-        #[track_caller]
-        fn check(message: Value, expected: &[Fault]) {
-            assert_eq!(Fault::of(&message, Some(&json!(7))), expected, "{message}");
-        }
-        let two = "2.0";
-        check(json!({"jsonrpc": two, "id": 7, "result": {}}), &[]);
-        check(json!({"jsonrpc": two, "id": null, "error": {}}), &[]);
-        check(json!({"jsonrpc": two, "method": "a"}), &[]);
-        check(json!({"jsonrpc": two, "id": 8, "result": {}}), &[]);
-        check(json!({"id": 7, "result": {}}), &[Fault::Version]);
-        check(json!({"jsonrpc": 2.0, "method": "a"}), &[Fault::Version]);
-        check(
-            json!({"jsonrpc": "1.0", "id": 7, "result": {}}),
-            &[Fault::Version],
-        );
-        check(
-            json!({"jsonrpc": two, "id": 7, "result": {}, "error": {}}),
-            &[Fault::Both],
-        );
-        check(json!({"jsonrpc": two, "id": 7}), &[Fault::Neither]);
-        for id in [json!("7"), json!(7.0)] {
-            check(
-                json!({"jsonrpc": two, "id": id, "result": {}}),
+        for (message, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, &[][..]),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, &[]),
+            (r#"{"jsonrpc":"2.0","method":"a"}"#, &[]),
+            (r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, &[]),
+            (r#"{"id":7,"result":{}}"#, &[Fault::Version]),
+            (r#"{"jsonrpc":2.0,"method":"a"}"#, &[Fault::Version]),
+            (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, &[Fault::Version]),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+                &[Fault::Both],
+            ),
+            (r#"{"jsonrpc":"2.0","id":7}"#, &[Fault::Neither]),
+            (
+                r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
                 &[Fault::OtherId],
-            );
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#,
+                &[Fault::OtherId],
+            ),
+        ] {
+            let read: Value = serde_json::from_str(message).expect("it is JSON");
+            assert_eq!(Fault::of(&read, Some(&json!(7))), expected, "{message}");
         }
     }
 }

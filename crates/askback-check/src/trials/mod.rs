@@ -134,8 +134,8 @@ impl Trials<'_> {
         self.end(talk).await;
         if self.is_modern() {
             self.subscription().await;
-            self.rounds().await;
-        } else if FORM_SHAPE.row(self.revision, self.way.is_http()).is_some() {
+        }
+        if FORM_SHAPE.row(self.revision, self.way.is_http()).is_some() {
             self.questions().await;
         }
         if self.way.is_http() {

@@ -38,14 +38,25 @@ struct Round {
 }
 
 impl Trials<'_> {
-    /// Calls tools of a session as a client that can be asked everything.
+    /// Calls tools as a client that can be asked everything.
     pub(super) async fn questions(&mut self) {
         let Some(mut talk) = self.begin_listed().await else {
             return;
         };
         let tools = self.callable(&talk);
         for tool in &tools {
-            let seen = self.call(&mut talk, tool, json!({})).await;
+            let more = match self.is_modern() && !talk.has("logging") {
+                // It has no log messages that could be wanted.
+                true => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
+                false => json!({}),
+            };
+            let seen = self.call(&mut talk, tool, more).await;
+            if self.is_modern() {
+                if let Some(round) = self.round(&seen) {
+                    self.misuse(&mut talk, tool, &tools, round).await;
+                }
+                continue;
+            }
             for asked in &seen.asked {
                 if asked["method"] == "elicitation/create" {
                     self.question(&seen, &asked["params"]);
@@ -58,31 +69,14 @@ impl Trials<'_> {
                 }
             }
         }
-        self.unasked(&talk, &tools);
-        talk.probe.close().await;
-    }
-
-    pub(super) async fn rounds(&mut self) {
-        let Some(mut talk) = self.begin_listed().await else {
-            return;
-        };
-        let tools = self.callable(&talk);
-        for tool in &tools {
-            let more = match talk.has("logging") {
-                true => json!({}),
-                // It has no log messages that could be wanted.
-                false => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
-            };
-            let seen = self.call(&mut talk, tool, more).await;
-            if let Some(round) = self.round(&seen) {
-                self.misuse(&mut talk, tool, &tools, round).await;
-            }
-        }
+        let no_form = "no tool that was called sent a form; name one with --tool";
+        self.uncalled(&talk, &tools, FORM_SHAPE, no_form);
+        let no_link = "no tool that was called sent a link; name one with --tool";
+        self.uncalled(&talk, &tools, LINK_SHAPE, no_link);
+        let no_round = "no tool that was called asked something; name one with --tool";
         for rule in OF_STATE.into_iter().chain(OF_ROUND) {
-            let why = "no tool that was called asked something; name one with --tool";
-            self.uncalled(&talk, &tools, rule, why);
+            self.uncalled(&talk, &tools, rule, no_round);
         }
-        self.unasked(&talk, &tools);
         talk.probe.close().await;
     }
 
@@ -112,14 +106,6 @@ impl Trials<'_> {
     fn link(&mut self, seen: &Reply, params: &Value) {
         let is_whole = params["message"].is_string() && params["url"].is_string();
         self.judge(seen, [(LINK_SHAPE, is_whole)]);
-    }
-
-    /// Notes why forms and links were not looked at.
-    fn unasked(&mut self, talk: &Conversation, tools: &[NamedTool]) {
-        let no_form = "no tool that was called sent a form; name one with --tool";
-        self.uncalled(talk, tools, FORM_SHAPE, no_form);
-        let no_link = "no tool that was called sent a link; name one with --tool";
-        self.uncalled(talk, tools, LINK_SHAPE, no_link);
     }
 
     /// Reads a result that needs input, and judges its shape.
