@@ -283,8 +283,8 @@ impl OpenChild {
     ///
     /// Fails where the process cannot be waited for.
     pub async fn end(mut self, limits: &Limits) -> io::Result<ChildEnd> {
-        // What could not be written has nobody to read it.
-        let _ = self.sender.close().await;
+        // A server that reads nothing does not get what still waits for it.
+        let _ = timeout(limits.client.exit, self.sender.close()).await;
         let mut lines = LastLines::default();
         let ended = {
             let ending = self.process.finish(limits);

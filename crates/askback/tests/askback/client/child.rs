@@ -568,6 +568,19 @@ async fn an_open_child_that_does_not_end_is_ended() {
 }
 
 #[tokio::test]
+async fn an_open_child_that_reads_nothing_is_ended() {
+    let limits = limits(|limits| limits.client.exit = Duration::from_millis(50));
+    let mut open = child("sleeper").open(&limits).unwrap();
+    // More than a pipe holds.
+    let sending = open.send(vec![b'a'; 1 << 20]);
+    let sent = tokio::time::timeout(limits.client.exit, sending).await;
+    assert!(!matches!(sent, Ok(Err(_))), "{sent:?}");
+    let ending = tokio::time::timeout(PROMPT, open.end(&limits)).await;
+    let end = ending.expect("it is ended").unwrap();
+    assert_eq!((end.code, end.is_by_itself), (None, false));
+}
+
+#[tokio::test]
 async fn an_exit_is_noticed_while_another_process_holds_the_output() {
     async fn check(script: &str) {
         let child = Child::command("sh").args(["-c", script]);
