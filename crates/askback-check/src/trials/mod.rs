@@ -7,7 +7,7 @@ mod lists;
 mod messages;
 mod rounds;
 
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::{collections::BTreeSet, ops::Range};
 
 use askback::{
     Revision,
@@ -28,8 +28,8 @@ use crate::{
     rules::*,
 };
 
-/// The codes that the protocol keeps for itself.
-const RESERVED: RangeInclusive<i64> = -32_099..=-32_020;
+/// How far the codes that the protocol keeps for itself are below the first of them.
+const RESERVED: Range<i64> = 0..80;
 
 /// The most tools that are called because they say that they change nothing.
 const HARMLESS: usize = 4;
@@ -221,7 +221,8 @@ impl Trials<'_> {
         if let Some(code) = seen.error()["code"].as_i64() {
             let is_old_url = code == URL_ELICITATION_REQUIRED;
             let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
-            let is_defined = known.contains(&code) || is_old_url || !RESERVED.contains(&code);
+            let is_reserved = RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code));
+            let is_defined = known.contains(&code) || is_old_url || !is_reserved;
             self.judge(seen, [(RESERVED_CODES, is_defined)]);
             self.judge(seen, [(OLD_NOT_FOUND, code != RESOURCE_NOT_FOUND)]);
             self.judge(seen, [(OLD_URL_REQUIRED, !is_old_url)]);
