@@ -93,6 +93,8 @@ mod extension;
 mod flow;
 #[cfg(feature = "server")]
 pub mod handler;
+#[cfg(feature = "http-server")]
+pub mod journal;
 #[cfg(feature = "server")]
 pub mod keys;
 #[cfg(feature = "server")]

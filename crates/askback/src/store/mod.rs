@@ -54,7 +54,7 @@ mod owner;
 mod process_lock;
 pub mod share;
 #[cfg(feature = "sqlite")]
-mod sqlite;
+pub(crate) mod sqlite;
 
 use std::error::Error;
 use std::time::Duration;

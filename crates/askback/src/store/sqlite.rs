@@ -199,6 +199,8 @@ impl SqliteStore {
     /// Those of SQLite.
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
         connection.execute_batch(TABLES)?;
+        #[cfg(feature = "http-server")]
+        connection.execute_batch(crate::journal::TABLES)?;
         for table in Table::ALL {
             connection.execute_batch(&TRIGGERS.replace("KIND", table.kind()))?;
         }
@@ -345,8 +347,13 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// The bound of claims, and again of states.
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Has the thread do `work` in a transaction that writes.
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -360,7 +367,7 @@ impl SqliteStore {
         .await
     }
 
-    async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -477,6 +484,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     // A commit lost to a power failure would be granted twice.
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     SqliteStore::create_tables(&transaction)?;
     transaction.commit()?;
@@ -490,15 +498,15 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 /// SQLite's integers are signed; a moment beyond them is as good as never.
-fn integer(time: Millis) -> i64 {
+pub(crate) fn integer(time: Millis) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
-fn count(bytes: usize) -> i64 {
+pub(crate) fn count(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// How an owner is written; nobody known is written as nothing.
-fn blob(owner: Option<&Owner>) -> &[u8] {
+pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
     owner.map_or(&[], |owner| &owner.0)
 }

@@ -60,6 +60,8 @@ mod contract;
 mod crash;
 mod fixture;
 mod handshake;
+#[cfg(feature = "http-server")]
+mod journal;
 mod person;
 mod report;
 mod stateless;
@@ -74,6 +76,8 @@ pub use contract::BrokenContract;
 #[doc(hidden)]
 pub use crash::{Crash, CrashingStore};
 pub use fixture::{Fixture, call, prompt, read};
+#[cfg(feature = "http-server")]
+pub use journal::check_journal;
 pub use person::Person;
 pub use report::{Ended, ReceivedNotification, ReceivedQuestion, Report, Run};
 pub use store::check_store;

@@ -13,6 +13,8 @@ mod extension;
 mod extensions;
 #[cfg(feature = "http-server")]
 mod http;
+#[cfg(all(feature = "http-server", feature = "sqlite"))]
+mod journal;
 #[cfg(feature = "http-server")]
 mod keeping;
 mod keys;

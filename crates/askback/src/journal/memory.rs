@@ -1,0 +1,354 @@
+//! A journal in the memory of one process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use askback_core::limits::Limits;
+
+use super::{
+    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
+    Owner, ParkRequest, Parked, SessionId, SessionNote, StoreError, StoreFuture, TakenCall,
+};
+use crate::store::share::{self, Held, OVERHEAD};
+
+/// A journal in memory: for tests, and for a fleet of servers in one process.
+pub struct MemoryJournal {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    calls: HashMap<CallId, Call>,
+    sessions: HashMap<SessionId, Session>,
+    max_bytes: usize,
+}
+
+struct Call {
+    session: SessionId,
+    request: [u8; 16],
+    owner: Option<Owner>,
+    epoch: u32,
+    /// The process that works on it.
+    lease: Option<Lease>,
+    wake: Option<Millis>,
+    record: Vec<u8>,
+    /// The answers by the numbers of their questions; `None` once they are part of the record.
+    answers: BTreeMap<u32, Option<Vec<u8>>>,
+    first_event: u64,
+    events: Vec<Event>,
+    is_over: bool,
+    expires: Millis,
+}
+
+struct Session {
+    ended_at: Option<Millis>,
+    note: Option<Vec<u8>>,
+    expires: Millis,
+}
+
+impl MemoryJournal {
+    /// An empty journal of at most `max_bytes`.
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            entries: Mutex::new(Entries {
+                max_bytes,
+                ..Entries::default()
+            }),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Nothing below panics half-way, so what a poisoned lock guards is whole.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A journal with the default of
+/// [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes).
+impl Default for MemoryJournal {
+    fn default() -> Self {
+        Self::new(Limits::default().asking.store_bytes)
+    }
+}
+
+impl fmt::Debug for MemoryJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryJournal")
+            .field("calls", &self.entries().calls.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    fn size(&self) -> usize {
+        let answers = self.answers.values().flatten().map(Vec::len);
+        let events = self.events.iter().map(|event| event.message.len());
+        OVERHEAD + self.record.len() + answers.sum::<usize>() + events.sum::<usize>()
+    }
+
+    fn next_event(&self) -> u64 {
+        self.first_event + self.events.len() as u64
+    }
+
+    fn take(&mut self, call: CallId, lease: Lease) -> TakenCall {
+        self.epoch += 1;
+        self.lease = Some(lease);
+        self.taken(call)
+    }
+
+    fn taken(&self, call: CallId) -> TakenCall {
+        let answers = self.answers.iter();
+        TakenCall {
+            call,
+            session: self.session,
+            epoch: self.epoch,
+            record: self.record.clone(),
+            answers: answers
+                .filter_map(|(ask, reply)| Some((*ask, reply.clone()?)))
+                .collect(),
+            next_event: self.next_event(),
+        }
+    }
+
+    /// Whether a process has to go on with it.
+    fn is_due(&self, now: Millis) -> bool {
+        match self.lease {
+            _ if self.is_over => false,
+            Some(lease) => lease.until <= now,
+            None => self.wake.is_some_and(|wake| wake <= now),
+        }
+    }
+}
+
+impl Entries {
+    fn held(&self, owner: Option<Owner>) -> Held {
+        let of = |owner: Option<Owner>| {
+            let calls = self.calls.values();
+            let calls = calls.filter(|call| owner.is_none() || call.owner == owner);
+            calls.map(Call::size).sum()
+        };
+        Held {
+            in_all: of(None),
+            by_owner: owner.map(|owner| of(Some(owner))),
+        }
+    }
+
+    fn park(&mut self, request: &ParkRequest<'_>) -> Result<Parked, StoreError> {
+        let known = self.calls.get(&request.call);
+        if known.map_or(request.epoch != 0, |call| {
+            call.epoch != request.epoch || call.is_over
+        }) {
+            return Ok(Parked::Lost);
+        }
+        let events: usize = request.events.iter().map(|event| event.message.len()).sum();
+        let size = OVERHEAD + request.record.len() + events;
+        share::admit_claim(self.held(request.owner), size, self.max_bytes)?;
+        let call = self.calls.entry(request.call).or_insert_with(|| Call {
+            session: request.session,
+            request: request.request,
+            owner: request.owner,
+            epoch: 0,
+            lease: None,
+            wake: None,
+            record: Vec::new(),
+            answers: BTreeMap::new(),
+            first_event: request.first_event,
+            events: Vec::new(),
+            is_over: false,
+            expires: 0,
+        });
+        call.record = request.record.to_vec();
+        call.events.extend_from_slice(request.events);
+        call.wake = request.wake;
+        call.expires = request.expires;
+        for ask in request.settled {
+            if let Some(reply) = call.answers.get_mut(ask) {
+                *reply = None;
+            }
+        }
+        if call.answers.values().any(Option::is_some) {
+            return Ok(Parked::Answered(call.taken(request.call)));
+        }
+        call.lease = None;
+        Ok(Parked::Waiting)
+    }
+
+    fn answer(&mut self, answer: &AnswerRequest<'_>) -> Answered {
+        let call = self.calls.get_mut(&answer.call);
+        let Some(call) = call.filter(|call| call.session == answer.session) else {
+            return Answered::Unknown;
+        };
+        if call.is_over || call.answers.contains_key(&answer.ask) {
+            return Answered::Duplicate;
+        }
+        call.answers.insert(answer.ask, Some(answer.reply.to_vec()));
+        match call.lease {
+            Some(lease) if lease.until > answer.now => Answered::Kept,
+            _ => Answered::Taken(call.take(answer.call, answer.lease)),
+        }
+    }
+
+    fn finish(&mut self, end: &FinishRequest<'_>) -> bool {
+        let call = self.calls.get_mut(&end.call);
+        let Some(call) = call.filter(|call| call.epoch == end.epoch && !call.is_over) else {
+            return false;
+        };
+        call.is_over = true;
+        call.lease = None;
+        call.wake = None;
+        call.record = Vec::new();
+        call.events.extend_from_slice(end.events);
+        call.expires = end.expires;
+        true
+    }
+
+    fn read(&self, call: CallId, session: SessionId, after: u64, most: usize) -> Option<Log> {
+        let call = self.calls.get(&call)?;
+        if call.session != session {
+            return None;
+        }
+        let numbered = (call.first_event..).zip(&call.events);
+        let mut events: Vec<_> = numbered
+            .filter(|(number, _)| *number > after)
+            .take(most + 1)
+            .map(|(number, event)| LogEvent {
+                number,
+                is_answered: event.ask.is_some_and(|ask| call.answers.contains_key(&ask)),
+                message: event.message.clone(),
+            })
+            .collect();
+        let is_whole = events.len() <= most;
+        events.truncate(most);
+        Some(Log {
+            events,
+            is_over: call.is_over && is_whole,
+        })
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked> {
+        Box::pin(async move { self.entries().park(&call) })
+    }
+
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, Answered> {
+        Box::pin(async move { Ok(self.entries().answer(&answer)) })
+    }
+
+    fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
+        Box::pin(async move { Ok(self.entries().finish(&end)) })
+    }
+
+    fn read(
+        &self,
+        call: CallId,
+        session: SessionId,
+        after: u64,
+        most: usize,
+    ) -> StoreFuture<'_, Option<Log>> {
+        Box::pin(async move { Ok(self.entries().read(call, session, after, most)) })
+    }
+
+    fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            let calls = entries.calls.iter_mut();
+            let due = calls.filter(|(_, call)| call.is_due(now)).take(most);
+            Ok(due.map(|(id, call)| call.take(*id, lease)).collect())
+        })
+    }
+
+    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            for (id, epoch) in held {
+                let call = entries.calls.get_mut(id);
+                if let Some(call) = call.filter(|call| call.epoch == *epoch)
+                    && let Some(lease) = &mut call.lease
+                {
+                    lease.until = until;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            let before = entries.calls.len();
+            entries.calls.retain(|_, call| {
+                call.is_over || call.session != session || call.request != request
+            });
+            Ok(entries.calls.len() < before)
+        })
+    }
+
+    fn note<'a>(
+        &'a self,
+        session: SessionId,
+        note: &'a [u8],
+        expires: Millis,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            let session = entries.sessions.entry(session).or_insert(Session {
+                ended_at: None,
+                note: None,
+                expires,
+            });
+            session.note = Some(note.to_vec());
+            session.expires = session.expires.max(expires);
+            Ok(())
+        })
+    }
+
+    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            entries.calls.retain(|_, call| call.session != session);
+            entries.sessions.insert(
+                session,
+                Session {
+                    ended_at: Some(now),
+                    note: None,
+                    expires,
+                },
+            );
+            Ok(())
+        })
+    }
+
+    fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
+        Box::pin(async move {
+            let entries = self.entries();
+            let known = entries.sessions.get(&session);
+            Ok(
+                known.map_or_else(SessionNote::default, |known| SessionNote {
+                    is_ended: known.ended_at.is_some(),
+                    note: known.note.clone(),
+                }),
+            )
+        })
+    }
+
+    fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
+        Box::pin(async move {
+            let entries = self.entries();
+            let sessions = entries.sessions.iter();
+            let ended = sessions.filter(|(_, it)| it.ended_at.is_some_and(|at| at >= since));
+            Ok(ended.map(|(id, _)| *id).collect())
+        })
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            let before = entries.calls.len() + entries.sessions.len();
+            entries.calls.retain(|_, call| call.expires > now);
+            entries.sessions.retain(|_, session| session.expires > now);
+            Ok(before - entries.calls.len() - entries.sessions.len())
+        })
+    }
+}

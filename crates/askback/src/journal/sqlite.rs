@@ -1,0 +1,516 @@
+//! A journal in the SQLite file of a [`SqliteStore`].
+
+use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
+
+use super::{
+    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
+    Owner, ParkRequest, Parked, SessionId, SessionNote, StoreError, StoreFuture, TakenCall,
+};
+use crate::store::{
+    SqliteStore,
+    share::{self, Held, OVERHEAD},
+    sqlite::{blob, count, integer},
+};
+
+/// The tables of the journal.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS askback_calls (
+        id BLOB NOT NULL PRIMARY KEY,
+        session BLOB NOT NULL,
+        request BLOB NOT NULL,
+        owner BLOB NOT NULL,
+        epoch INTEGER NOT NULL,
+        node BLOB,
+        lease INTEGER,
+        wake INTEGER,
+        is_over INTEGER NOT NULL,
+        next_event INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        record BLOB NOT NULL,
+        expires INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS askback_calls_session ON askback_calls (session);
+    CREATE INDEX IF NOT EXISTS askback_calls_owner ON askback_calls (owner, size);
+    CREATE INDEX IF NOT EXISTS askback_calls_expires ON askback_calls (expires);
+    CREATE INDEX IF NOT EXISTS askback_calls_wake ON askback_calls (wake)
+        WHERE node IS NULL AND wake IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS askback_calls_lease ON askback_calls (lease) WHERE node IS NOT NULL;
+
+    CREATE TABLE IF NOT EXISTS askback_answers (
+        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        ask INTEGER NOT NULL,
+        reply BLOB,
+        PRIMARY KEY (call, ask)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE IF NOT EXISTS askback_events (
+        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        ask INTEGER,
+        message BLOB NOT NULL,
+        PRIMARY KEY (call, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE IF NOT EXISTS askback_sessions (
+        id BLOB NOT NULL PRIMARY KEY,
+        ended_at INTEGER,
+        note BLOB,
+        expires INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS askback_sessions_ended ON askback_sessions (ended_at)
+        WHERE ended_at IS NOT NULL;
+";
+
+/// A call to be parked, of its own: the store's thread may outlive the request.
+struct OwnParkRequest {
+    call: CallId,
+    session: SessionId,
+    request: [u8; 16],
+    owner: Option<Owner>,
+    epoch: u32,
+    record: Vec<u8>,
+    settled: Vec<u32>,
+    events: Vec<Event>,
+    first_event: u64,
+    wake: Option<Millis>,
+    expires: Millis,
+}
+
+impl OwnParkRequest {
+    fn of(request: &ParkRequest<'_>) -> Self {
+        Self {
+            call: request.call,
+            session: request.session,
+            request: request.request,
+            owner: request.owner,
+            epoch: request.epoch,
+            record: request.record.to_vec(),
+            settled: request.settled.to_vec(),
+            events: request.events.to_vec(),
+            first_event: request.first_event,
+            wake: request.wake,
+            expires: request.expires,
+        }
+    }
+
+    fn park(&self, transaction: &Transaction<'_>, max_bytes: usize) -> Result<Parked, StoreError> {
+        let known: Option<(u32, bool, i64)> = transaction
+            .query_row(
+                "SELECT epoch, is_over, next_event FROM askback_calls WHERE id = ?1",
+                [self.call.0],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )
+            .optional()?;
+        let first_event = match known {
+            Some((epoch, false, next_event)) if epoch == self.epoch => next_event,
+            None if self.epoch == 0 => count_of_events(self.first_event),
+            Some(_) | None => return Ok(Parked::Lost),
+        };
+        let events: usize = self.events.iter().map(|event| event.message.len()).sum();
+        let size = OVERHEAD + self.record.len() + events;
+        share::admit_claim(held(transaction, self.owner)?, size, max_bytes)?;
+        transaction.execute(
+            "INSERT INTO askback_calls
+                 (id, session, request, owner, epoch, wake, is_over, next_event, size, record, expires)
+             VALUES (:id, :session, :request, :owner, 0, :wake, 0, :next, :size, :record, :expires)
+             ON CONFLICT DO UPDATE SET wake = excluded.wake, next_event = excluded.next_event,
+                 size = size + excluded.size, record = excluded.record, expires = excluded.expires",
+            named_params! {
+                ":id": self.call.0,
+                ":session": self.session.0,
+                ":request": self.request,
+                ":owner": blob(self.owner.as_ref()),
+                ":wake": self.wake.map(integer),
+                ":next": first_event.saturating_add(count(self.events.len())),
+                ":size": count(size),
+                ":record": self.record,
+                ":expires": integer(self.expires),
+            },
+        )?;
+        append(transaction, self.call, first_event, &self.events)?;
+        for ask in &self.settled {
+            transaction.execute(
+                "UPDATE askback_answers SET reply = NULL WHERE call = ?1 AND ask = ?2",
+                params![self.call.0, ask],
+            )?;
+        }
+        let taken = taken(transaction, self.call)?;
+        if !taken.answers.is_empty() {
+            return Ok(Parked::Answered(taken));
+        }
+        transaction.execute(
+            "UPDATE askback_calls SET node = NULL, lease = NULL WHERE id = ?1",
+            [self.call.0],
+        )?;
+        Ok(Parked::Waiting)
+    }
+}
+
+/// Numbers beyond those of SQLite are as good as the largest.
+fn count_of_events(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}
+
+fn append(
+    transaction: &Transaction<'_>,
+    call: CallId,
+    first: i64,
+    events: &[Event],
+) -> Result<(), StoreError> {
+    for (number, event) in (first..).zip(events) {
+        transaction.execute(
+            "INSERT INTO askback_events (call, number, ask, message) VALUES (?1, ?2, ?3, ?4)",
+            params![call.0, number, event.ask, event.message],
+        )?;
+    }
+    Ok(())
+}
+
+/// The bytes of calls, in all and of an owner.
+fn held(transaction: &Transaction<'_>, owner: Option<Owner>) -> Result<Held, StoreError> {
+    let bytes = |sql: &str, owner: Option<&Owner>| -> Result<usize, StoreError> {
+        let bytes: Option<i64> = match owner {
+            Some(owner) => transaction.query_row(sql, [owner.0], |row| row.get(0))?,
+            None => transaction.query_row(sql, [], |row| row.get(0))?,
+        };
+        Ok(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
+    };
+    Ok(Held {
+        in_all: bytes("SELECT sum(size) FROM askback_calls", None)?,
+        by_owner: owner
+            .map(|owner| {
+                bytes(
+                    "SELECT sum(size) FROM askback_calls WHERE owner = ?1",
+                    Some(&owner),
+                )
+            })
+            .transpose()?,
+    })
+}
+
+/// A call as the process sees it that has taken it.
+fn taken(transaction: &Transaction<'_>, call: CallId) -> Result<TakenCall, StoreError> {
+    let mut select = transaction.prepare(
+        "SELECT ask, reply FROM askback_answers WHERE call = ?1 AND reply IS NOT NULL ORDER BY ask",
+    )?;
+    let answers = select.query_map([call.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let answers = answers.collect::<Result<_, _>>()?;
+    let taken = transaction.query_row(
+        "SELECT session, epoch, record, next_event FROM askback_calls WHERE id = ?1",
+        [call.0],
+        |row| {
+            Ok(TakenCall {
+                call,
+                session: SessionId(row.get(0)?),
+                epoch: row.get(1)?,
+                record: row.get(2)?,
+                answers,
+                next_event: number(row.get(3)?),
+            })
+        },
+    )?;
+    Ok(taken)
+}
+
+/// Takes a call if no process works on it.
+fn take(
+    transaction: &Transaction<'_>,
+    call: CallId,
+    lease: Lease,
+    now: Millis,
+) -> Result<Option<TakenCall>, StoreError> {
+    let changed = transaction.execute(
+        "UPDATE askback_calls SET node = ?2, lease = ?3, epoch = epoch + 1, wake = NULL
+         WHERE id = ?1 AND is_over = 0 AND (node IS NULL OR lease <= ?4)",
+        params![call.0, lease.node.0, integer(lease.until), integer(now)],
+    )?;
+    match changed {
+        0 => Ok(None),
+        _ => taken(transaction, call).map(Some),
+    }
+}
+
+fn answer(
+    transaction: &Transaction<'_>,
+    (call, session, ask): (CallId, SessionId, u32),
+    reply: &[u8],
+    lease: Lease,
+    now: Millis,
+) -> Result<Answered, StoreError> {
+    let is_over: Option<bool> = transaction
+        .query_row(
+            "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
+            params![call.0, session.0],
+            |row| row.get(0),
+        )
+        .optional()?;
+    match is_over {
+        None => return Ok(Answered::Unknown),
+        Some(true) => return Ok(Answered::Duplicate),
+        Some(false) => {}
+    }
+    let kept = transaction.execute(
+        "INSERT INTO askback_answers (call, ask, reply) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        params![call.0, ask, reply],
+    )?;
+    if kept == 0 {
+        return Ok(Answered::Duplicate);
+    }
+    transaction.execute(
+        "UPDATE askback_calls SET size = size + ?2 WHERE id = ?1",
+        params![call.0, count(reply.len())],
+    )?;
+    let taken = take(transaction, call, lease, now)?;
+    Ok(taken.map_or(Answered::Kept, Answered::Taken))
+}
+
+fn finish(
+    transaction: &Transaction<'_>,
+    call: CallId,
+    epoch: u32,
+    events: &[Event],
+    expires: Millis,
+) -> Result<bool, StoreError> {
+    let next: Option<i64> = transaction
+        .query_row(
+            "SELECT next_event FROM askback_calls WHERE id = ?1 AND epoch = ?2 AND is_over = 0",
+            params![call.0, epoch],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(next) = next else {
+        return Ok(false);
+    };
+    append(transaction, call, next, events)?;
+    let bytes: usize = events.iter().map(|event| event.message.len()).sum();
+    transaction.execute(
+        "UPDATE askback_calls SET is_over = 1, node = NULL, lease = NULL, wake = NULL,
+             next_event = next_event + ?2, size = size - length(record) + ?3, record = x'',
+             expires = ?4
+         WHERE id = ?1",
+        params![call.0, count(events.len()), count(bytes), integer(expires)],
+    )?;
+    transaction.execute(
+        "UPDATE askback_answers SET reply = NULL WHERE call = ?1",
+        [call.0],
+    )?;
+    Ok(true)
+}
+
+fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
+    Ok(LogEvent {
+        number: number(row.get(0)?),
+        is_answered: row.get(1)?,
+        message: row.get(2)?,
+    })
+}
+
+impl Journal for SqliteStore {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked> {
+        let (request, max_bytes) = (OwnParkRequest::of(&call), self.max_bytes());
+        Box::pin(self.write(move |transaction| request.park(transaction, max_bytes)))
+    }
+
+    fn answer<'a>(&'a self, request: AnswerRequest<'a>) -> StoreFuture<'a, Answered> {
+        let AnswerRequest {
+            call,
+            session,
+            ask,
+            reply,
+            lease,
+            now,
+        } = request;
+        let reply = reply.to_vec();
+        Box::pin(self.write(move |transaction| {
+            answer(transaction, (call, session, ask), &reply, lease, now)
+        }))
+    }
+
+    fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
+        let FinishRequest {
+            call,
+            epoch,
+            events,
+            expires,
+        } = end;
+        let events = events.to_vec();
+        Box::pin(self.write(move |transaction| finish(transaction, call, epoch, &events, expires)))
+    }
+
+    fn read(
+        &self,
+        call: CallId,
+        session: SessionId,
+        after: u64,
+        most: usize,
+    ) -> StoreFuture<'_, Option<Log>> {
+        Box::pin(self.run(move |connection| {
+            let transaction = connection.transaction()?;
+            let is_over: Option<bool> = transaction
+                .query_row(
+                    "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
+                    params![call.0, session.0],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let Some(is_over) = is_over else {
+                return Ok(None);
+            };
+            let mut select = transaction.prepare(
+                "SELECT number, answers.ask IS NOT NULL, message FROM askback_events AS events
+                 LEFT JOIN askback_answers AS answers
+                     ON answers.call = events.call AND answers.ask = events.ask
+                 WHERE events.call = ?1 AND number > ?2 ORDER BY number LIMIT ?3",
+            )?;
+            let most_and_one = count(most).saturating_add(1);
+            let after = count_of_events(after);
+            let events = select.query_map(params![call.0, after, most_and_one], log_event)?;
+            let mut events = events.collect::<Result<Vec<_>, _>>()?;
+            let is_whole = events.len() <= most;
+            events.truncate(most);
+            Ok(Some(Log {
+                events,
+                is_over: is_over && is_whole,
+            }))
+        }))
+    }
+
+    fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
+        Box::pin(async move {
+            // A transaction that writes would delay other processes, and usually no call is due.
+            let due = self.run(move |connection| {
+                let mut select = connection.prepare(
+                    "SELECT id FROM askback_calls WHERE is_over = 0 AND
+                         (node IS NULL AND wake <= ?1 OR node IS NOT NULL AND lease <= ?1)
+                     LIMIT ?2",
+                )?;
+                let due = select.query_map(params![integer(now), count(most)], |row| {
+                    row.get(0).map(CallId)
+                })?;
+                Ok(due.collect::<Result<Vec<_>, _>>()?)
+            });
+            let due = due.await?;
+            if due.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.write(move |transaction| {
+                let mut all = Vec::new();
+                for call in due {
+                    // Another process may have taken it, or parked it again, meanwhile.
+                    let is_due: bool = transaction.query_row(
+                        "SELECT count(*) > 0 FROM askback_calls WHERE id = ?1 AND
+                             (node IS NULL AND wake <= ?2 OR node IS NOT NULL AND lease <= ?2)",
+                        params![call.0, integer(now)],
+                        |row| row.get(0),
+                    )?;
+                    if is_due {
+                        all.extend(take(transaction, call, lease, now)?);
+                    }
+                }
+                Ok(all)
+            })
+            .await
+        })
+    }
+
+    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()> {
+        let held = held.to_vec();
+        Box::pin(self.write(move |transaction| {
+            for (call, epoch) in held {
+                transaction.execute(
+                    "UPDATE askback_calls SET lease = ?3
+                     WHERE id = ?1 AND epoch = ?2 AND node IS NOT NULL",
+                    params![call.0, epoch, integer(until)],
+                )?;
+            }
+            Ok(())
+        }))
+    }
+
+    fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
+        Box::pin(self.write(move |transaction| {
+            let gone = transaction.execute(
+                "DELETE FROM askback_calls WHERE session = ?1 AND request = ?2 AND is_over = 0",
+                params![session.0, request],
+            )?;
+            Ok(gone > 0)
+        }))
+    }
+
+    fn note<'a>(
+        &'a self,
+        session: SessionId,
+        note: &'a [u8],
+        expires: Millis,
+    ) -> StoreFuture<'a, ()> {
+        let note = note.to_vec();
+        Box::pin(self.write(move |transaction| {
+            transaction.execute(
+                "INSERT INTO askback_sessions (id, note, expires) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET note = excluded.note,
+                     expires = max(expires, excluded.expires)",
+                params![session.0, note, integer(expires)],
+            )?;
+            Ok(())
+        }))
+    }
+
+    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()> {
+        Box::pin(self.write(move |transaction| {
+            transaction.execute("DELETE FROM askback_calls WHERE session = ?1", [session.0])?;
+            transaction.execute(
+                "INSERT INTO askback_sessions (id, ended_at, expires) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET ended_at = excluded.ended_at, note = NULL,
+                     expires = max(expires, excluded.expires)",
+                params![session.0, integer(now), integer(expires)],
+            )?;
+            Ok(())
+        }))
+    }
+
+    fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
+        Box::pin(self.run(move |connection| {
+            let note = connection
+                .query_row(
+                    "SELECT ended_at IS NOT NULL, note FROM askback_sessions WHERE id = ?1",
+                    [session.0],
+                    |row| {
+                        Ok(SessionNote {
+                            is_ended: row.get(0)?,
+                            note: row.get(1)?,
+                        })
+                    },
+                )
+                .optional()?;
+            Ok(note.unwrap_or_default())
+        }))
+    }
+
+    fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
+        Box::pin(self.run(move |connection| {
+            let mut select = connection.prepare(
+                "SELECT id FROM askback_sessions WHERE ended_at >= ?1 ORDER BY ended_at",
+            )?;
+            let ended = select.query_map([integer(since)], |row| row.get(0).map(SessionId))?;
+            Ok(ended.collect::<Result<_, _>>()?)
+        }))
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        Box::pin(self.write(move |transaction| {
+            let calls = transaction.execute(
+                "DELETE FROM askback_calls WHERE expires <= ?1",
+                [integer(now)],
+            )?;
+            let sessions = transaction.execute(
+                "DELETE FROM askback_sessions WHERE expires <= ?1",
+                [integer(now)],
+            )?;
+            Ok(calls + sessions)
+        }))
+    }
+}

@@ -1,0 +1,549 @@
+//! The contract of journals.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::contract::{BrokenContract, Checking, Kept, expect};
+use crate::journal::{
+    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId, Owner,
+    ParkRequest, Parked, SessionId, StoreError, TakenCall,
+};
+
+const NOW: Millis = 1_800_000_000_000;
+const EXPIRES: Millis = NOW + 86_400_000;
+const CALL: CallId = CallId([1; 16]);
+const SESSION: SessionId = SessionId([2; 16]);
+const REQUEST: [u8; 16] = [3; 16];
+/// The room of a journal in which nothing gets tight, in bytes.
+const AMPLE: usize = 64 << 20;
+
+/// The lease of a process, for ten seconds.
+const fn lease(node: u8, now: Millis) -> Lease {
+    Lease {
+        node: NodeId([node; 8]),
+        until: now + 10_000,
+    }
+}
+
+/// The rules, with the room and the check of each.
+const RULES: &[(&str, usize, Rule)] = &[
+    (
+        "a call is taken with its record by its first answer",
+        AMPLE,
+        |journals| Box::pin(taken_by_an_answer(journals)),
+    ),
+    ("the first answer to a question counts", AMPLE, |journals| {
+        Box::pin(first_answer(journals))
+    }),
+    (
+        "of many answers at the same time one takes the call",
+        AMPLE,
+        |journals| Box::pin(one_takes(journals)),
+    ),
+    (
+        "an answer while a process works on the call is given to it",
+        AMPLE,
+        |journals| Box::pin(answered_at_work(journals)),
+    ),
+    (
+        "who comes with an older epoch has lost the call",
+        AMPLE,
+        |journals| Box::pin(lost(journals)),
+    ),
+    (
+        "a call goes on when its time has come or a lease is over",
+        AMPLE,
+        |journals| Box::pin(goes_on(journals)),
+    ),
+    (
+        "the log is numbered without a gap, and says which questions are answered",
+        AMPLE,
+        |journals| Box::pin(logged(journals)),
+    ),
+    ("a call is known in its session alone", AMPLE, |journals| {
+        Box::pin(in_its_session(journals))
+    }),
+    (
+        "a call that is cancelled or over takes no answer",
+        AMPLE,
+        |journals| Box::pin(ended(journals)),
+    ),
+    (
+        "a session that is ended is so for all, and its calls are gone",
+        AMPLE,
+        |journals| Box::pin(sessions_end(journals)),
+    ),
+    (
+        "purge removes what has expired and nothing else",
+        AMPLE,
+        |journals| Box::pin(purged(journals)),
+    ),
+    ("an owner leaves room for others", 1 << 20, |journals| {
+        Box::pin(shared_out(journals))
+    }),
+];
+
+type Rule = fn(Journals) -> Checking;
+
+/// One journal, opened twice.
+struct Journals {
+    journal: Arc<dyn Journal>,
+    other: Arc<dyn Journal>,
+}
+
+/// Checks that a journal keeps to the rules of [`Journal`] and of its [module](crate::journal).
+///
+/// `create` makes an empty journal of at most so many bytes; what it gives opens that journal. Each rule has a journal of
+/// its own, opened twice: one that outlives its process should be opened as another process would.
+///
+/// # Errors
+///
+/// All rules that are broken.
+pub async fn check_journal<C, O>(create: C) -> Result<(), BrokenContract>
+where
+    C: AsyncFn(usize) -> O,
+    O: AsyncFn() -> Arc<dyn Journal>,
+{
+    let mut broken = BrokenContract::default();
+    for (rule, max_bytes, check) in RULES {
+        let open = create(*max_bytes).await;
+        let journals = Journals {
+            journal: open().await,
+            other: open().await,
+        };
+        broken.note(rule, check(journals).await);
+    }
+    broken.into_result()
+}
+
+fn failed(error: StoreError) -> String {
+    format!("failed with {error:?}")
+}
+
+fn event(text: &str, ask: Option<u32>) -> Event {
+    Event {
+        ask,
+        message: text.as_bytes().to_vec(),
+    }
+}
+
+fn park<'a>(record: &'a [u8], events: &'a [Event]) -> ParkRequest<'a> {
+    ParkRequest {
+        call: CALL,
+        session: SESSION,
+        request: REQUEST,
+        owner: None,
+        epoch: 0,
+        record,
+        settled: &[],
+        events,
+        first_event: 1,
+        wake: None,
+        now: NOW,
+        expires: EXPIRES,
+    }
+}
+
+async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: Parked) -> Kept {
+    let got = journal.park(request).await.map_err(failed)?;
+    expect("to park a call", got, want)
+}
+
+async fn answer(
+    journal: &dyn Journal,
+    ask: u32,
+    node: u8,
+    now: Millis,
+) -> Result<Answered, String> {
+    let reply = format!("reply {ask}");
+    let answer = AnswerRequest {
+        call: CALL,
+        session: SESSION,
+        ask,
+        reply: reply.as_bytes(),
+        lease: lease(node, now),
+        now,
+    };
+    journal.answer(answer).await.map_err(failed)
+}
+
+/// The call as it is taken, with the answers to these questions.
+fn taken(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCall {
+    let reply = |ask: &u32| (*ask, format!("reply {ask}").into_bytes());
+    TakenCall {
+        call: CALL,
+        session: SESSION,
+        epoch,
+        record: record.as_bytes().to_vec(),
+        answers: answers.iter().map(reply).collect(),
+        next_event,
+    }
+}
+
+async fn taken_by_an_answer(Journals { journal, other }: Journals) -> Kept {
+    let events = [event("Which?", Some(0)), event("How many?", Some(1))];
+    let request = ParkRequest {
+        first_event: 5,
+        ..park(b"first", &events)
+    };
+    parks(&*journal, request, Parked::Waiting).await?;
+    let want = Answered::Taken(taken("first", 1, &[1], 7));
+    expect("the answer", answer(&*other, 1, 7, NOW).await?, want)?;
+    // It goes on where it was parked again.
+    let again = ParkRequest {
+        epoch: 1,
+        settled: &[1],
+        ..park(b"second", &[])
+    };
+    parks(&*other, again, Parked::Waiting).await?;
+    let want = Answered::Taken(taken("second", 2, &[0], 7));
+    expect(
+        "the other answer",
+        answer(&*journal, 0, 7, NOW).await?,
+        want,
+    )
+}
+
+async fn first_answer(Journals { journal, other }: Journals) -> Kept {
+    parks(
+        &*journal,
+        park(b"r", &[event("Sure?", Some(0))]),
+        Parked::Waiting,
+    )
+    .await?;
+    let want = Answered::Taken(taken("r", 1, &[0], 2));
+    expect("the first", answer(&*journal, 0, 7, NOW).await?, want)?;
+    expect(
+        "the second",
+        answer(&*other, 0, 8, NOW).await?,
+        Answered::Duplicate,
+    )?;
+    let again = ParkRequest {
+        epoch: 1,
+        settled: &[0],
+        ..park(b"s", &[])
+    };
+    parks(&*journal, again, Parked::Waiting).await?;
+    let late = answer(&*other, 0, 8, NOW).await?;
+    expect(
+        "one after it is part of the record",
+        late,
+        Answered::Duplicate,
+    )
+}
+
+async fn one_takes(Journals { journal, other }: Journals) -> Kept {
+    const NODES: u8 = 8;
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    let mut answering = JoinSet::new();
+    for node in 0..NODES {
+        let journal = Arc::clone(if node % 2 == 0 { &journal } else { &other });
+        answering.spawn(async move { answer(&*journal, u32::from(node), node, NOW).await });
+    }
+    let mut takers = 0;
+    let mut kept = 0;
+    while let Some(answered) = answering.join_next().await {
+        match answered.map_err(|error| error.to_string())?? {
+            Answered::Taken(_) => takers += 1,
+            Answered::Kept => kept += 1,
+            other => return Err(format!("an answer: {other:?}")),
+        }
+    }
+    expect("processes that took it", takers, 1)?;
+    expect("answers that were kept for it", kept, NODES - 1)
+}
+
+async fn answered_at_work(Journals { journal, other }: Journals) -> Kept {
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    answer(&*journal, 0, 7, NOW).await?;
+    expect(
+        "an answer meanwhile",
+        answer(&*other, 1, 8, NOW).await?,
+        Answered::Kept,
+    )?;
+    let again = ParkRequest {
+        epoch: 1,
+        settled: &[0],
+        ..park(b"s", &[])
+    };
+    parks(&*journal, again, Parked::Answered(taken("s", 1, &[1], 1))).await?;
+    let again = ParkRequest {
+        settled: &[1],
+        ..again
+    };
+    parks(&*journal, again, Parked::Waiting).await
+}
+
+async fn lost(Journals { journal, other }: Journals) -> Kept {
+    let second = ParkRequest {
+        epoch: 1,
+        ..park(b"r", &[])
+    };
+    parks(&*journal, second, Parked::Lost).await?;
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    answer(&*journal, 0, 7, NOW).await?;
+    // Its process is silent, and another goes on.
+    let later = NOW + 10_000;
+    let due = other.due(lease(8, later), later, 9).await.map_err(failed)?;
+    expect("calls that are due", due, vec![taken("r", 2, &[0], 1)])?;
+    let late = [event("late", None)];
+    let request = ParkRequest {
+        epoch: 1,
+        ..park(b"late", &late)
+    };
+    parks(&*journal, request, Parked::Lost).await?;
+    let end = FinishRequest {
+        call: CALL,
+        epoch: 1,
+        events: &late,
+        expires: EXPIRES,
+    };
+    expect("an end", journal.finish(end).await.map_err(failed)?, false)?;
+    let end = FinishRequest { epoch: 2, ..end };
+    expect("the end", other.finish(end).await.map_err(failed)?, true)?;
+    expect(
+        "a second end",
+        other.finish(end).await.map_err(failed)?,
+        false,
+    )
+}
+
+async fn goes_on(Journals { journal, other }: Journals) -> Kept {
+    let request = ParkRequest {
+        wake: Some(NOW + 5),
+        ..park(b"r", &[])
+    };
+    parks(&*journal, request, Parked::Waiting).await?;
+    for (now, want) in [
+        (NOW + 4, Vec::new()),
+        (NOW + 5, vec![taken("r", 1, &[], 1)]),
+        (NOW + 5, Vec::new()),
+    ] {
+        let due = other.due(lease(7, now), now, 9).await.map_err(failed)?;
+        expect("calls that are due", due, want)?;
+    }
+    // A lease that is renewed is not over.
+    other
+        .renew(&[(CALL, 1)], NOW + 20_000)
+        .await
+        .map_err(failed)?;
+    other
+        .renew(&[(CALL, 0)], NOW + 90_000)
+        .await
+        .map_err(failed)?;
+    for (now, want) in [
+        (NOW + 19_999, Vec::new()),
+        (NOW + 20_000, vec![taken("r", 2, &[], 1)]),
+    ] {
+        let due = journal.due(lease(8, now), now, 9).await.map_err(failed)?;
+        expect("calls that are due", due, want)?;
+    }
+    let due = journal.due(lease(9, NOW + 90_000), NOW + 90_000, 0).await;
+    expect("none of them", due.map_err(failed)?, Vec::new())
+}
+
+async fn logged(Journals { journal, other }: Journals) -> Kept {
+    let events = [event("a", Some(0)), event("b", Some(1))];
+    let request = ParkRequest {
+        first_event: 4,
+        ..park(b"r", &events)
+    };
+    parks(&*journal, request, Parked::Waiting).await?;
+    let read = async |after, most| {
+        let log = other
+            .read(CALL, SESSION, after, most)
+            .await
+            .map_err(failed)?;
+        let log = log.ok_or("there is no log")?;
+        let events = log.events.into_iter();
+        let events: Vec<_> = events
+            .map(|event| (event.number, event.is_answered, event.message))
+            .collect();
+        Ok::<_, String>((events, log.is_over))
+    };
+    let a = |is_answered| (4, is_answered, b"a".to_vec());
+    let b = (5, false, b"b".to_vec());
+    expect(
+        "the log",
+        read(0, 9).await?,
+        (vec![a(false), b.clone()], false),
+    )?;
+    expect("its end", read(5, 9).await?, (Vec::new(), false))?;
+    answer(&*journal, 0, 7, NOW).await?;
+    expect(
+        "the log",
+        read(3, 9).await?,
+        (vec![a(true), b.clone()], false),
+    )?;
+    let last = [event("c", None)];
+    let end = FinishRequest {
+        call: CALL,
+        epoch: 1,
+        events: &last,
+        expires: EXPIRES,
+    };
+    journal.finish(end).await.map_err(failed)?;
+    let c = (6, false, b"c".to_vec());
+    expect(
+        "a part of the log",
+        read(3, 2).await?,
+        (vec![a(true), b.clone()], false),
+    )?;
+    expect("the rest of the log", read(4, 2).await?, (vec![b, c], true))?;
+    expect("what is behind it", read(6, 2).await?, (Vec::new(), true))
+}
+
+async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
+    parks(
+        &*journal,
+        park(b"r", &[event("a", Some(0))]),
+        Parked::Waiting,
+    )
+    .await?;
+    let other = SessionId([9; 16]);
+    let stolen = AnswerRequest {
+        call: CALL,
+        session: other,
+        ask: 0,
+        reply: b"x",
+        lease: lease(7, NOW),
+        now: NOW,
+    };
+    let answered = journal.answer(stolen).await.map_err(failed)?;
+    expect("an answer in another session", answered, Answered::Unknown)?;
+    let read = journal.read(CALL, other, 0, 9).await.map_err(failed)?;
+    expect("its log in another session", read, None)?;
+    let cancelled = journal.cancel(other, REQUEST).await.map_err(failed)?;
+    expect("to cancel it in another session", cancelled, false)?;
+    let unknown = AnswerRequest {
+        call: CallId([9; 16]),
+        session: SESSION,
+        ..stolen
+    };
+    let answered = journal.answer(unknown).await.map_err(failed)?;
+    expect("an answer to another call", answered, Answered::Unknown)?;
+    let want = Answered::Taken(taken("r", 1, &[0], 2));
+    expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)
+}
+
+async fn ended(Journals { journal, other }: Journals) -> Kept {
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    let cancelled = other.cancel(SESSION, [9; 16]).await.map_err(failed)?;
+    expect("to cancel another request", cancelled, false)?;
+    let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
+    expect("to cancel it", cancelled, true)?;
+    expect(
+        "an answer",
+        answer(&*journal, 0, 7, NOW).await?,
+        Answered::Unknown,
+    )?;
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    answer(&*journal, 0, 7, NOW).await?;
+    let end = FinishRequest {
+        call: CALL,
+        epoch: 1,
+        events: &[],
+        expires: EXPIRES,
+    };
+    journal.finish(end).await.map_err(failed)?;
+    expect(
+        "a late answer",
+        answer(&*journal, 1, 7, NOW).await?,
+        Answered::Duplicate,
+    )?;
+    let due = journal
+        .due(lease(7, EXPIRES), EXPIRES, 9)
+        .await
+        .map_err(failed)?;
+    expect("calls that are due", due, Vec::new())?;
+    let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
+    expect("to cancel it when it is over", cancelled, false)
+}
+
+async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
+    let session = journal.session(SESSION).await.map_err(failed)?;
+    expect(
+        "a session that is not known",
+        (session.is_ended, session.note),
+        (false, None),
+    )?;
+    journal
+        .note(SESSION, b"first", EXPIRES)
+        .await
+        .map_err(failed)?;
+    journal
+        .note(SESSION, b"watched", EXPIRES)
+        .await
+        .map_err(failed)?;
+    let session = other.session(SESSION).await.map_err(failed)?;
+    let noted = (false, Some(b"watched".to_vec()));
+    expect("what was noted", (session.is_ended, session.note), noted)?;
+    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    journal
+        .end_session(SESSION, NOW, EXPIRES)
+        .await
+        .map_err(failed)?;
+    let session = other.session(SESSION).await.map_err(failed)?;
+    expect("whether it has ended", session.is_ended, true)?;
+    expect(
+        "an answer",
+        answer(&*other, 0, 7, NOW).await?,
+        Answered::Unknown,
+    )?;
+    let since = other.ended_since(NOW).await.map_err(failed)?;
+    expect("those that ended since", since, vec![SESSION])?;
+    let since = other.ended_since(NOW + 1).await.map_err(failed)?;
+    expect("those that ended later", since, Vec::new())
+}
+
+async fn purged(Journals { journal, other }: Journals) -> Kept {
+    parks(
+        &*journal,
+        park(b"r", &[event("a", Some(0))]),
+        Parked::Waiting,
+    )
+    .await?;
+    journal.note(SESSION, b"n", EXPIRES).await.map_err(failed)?;
+    expect(
+        "removed too early",
+        other.purge(EXPIRES - 1).await.map_err(failed)?,
+        0,
+    )?;
+    expect("removed", other.purge(EXPIRES).await.map_err(failed)?, 2)?;
+    expect(
+        "an answer",
+        answer(&*journal, 0, 7, NOW).await?,
+        Answered::Unknown,
+    )?;
+    let session = journal.session(SESSION).await.map_err(failed)?;
+    expect("what was noted", session.note, None)
+}
+
+async fn shared_out(Journals { journal, .. }: Journals) -> Kept {
+    let record = vec![1; 16 << 10];
+    let greedy = Owner([1; 16]);
+    let mut parked = 0_u8;
+    let refused = loop {
+        let request = ParkRequest {
+            call: CallId([parked; 16]),
+            owner: Some(greedy),
+            ..park(&record, &[])
+        };
+        match journal.park(request).await {
+            Ok(_) if parked == u8::MAX => return Err("an owner may have all".into()),
+            Ok(_) => parked += 1,
+            Err(error) => break error,
+        }
+    };
+    match refused {
+        StoreError::ShareFull | StoreError::Full { .. } => {}
+        other => return Err(format!("one too many: {other:?}")),
+    }
+    let request = ParkRequest {
+        call: CallId([255; 16]),
+        owner: Some(Owner([2; 16])),
+        ..park(&record, &[])
+    };
+    parks(&*journal, request, Parked::Waiting).await
+}

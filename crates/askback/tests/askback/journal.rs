@@ -1,0 +1,35 @@
+//! The contract of the journals of this crate.
+
+use std::sync::Arc;
+
+use askback::{
+    journal::{Journal, MemoryJournal},
+    store::SqliteStore,
+    testing::check_journal,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_keeps_the_contract() {
+    let checked = check_journal(async |max_bytes| {
+        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(max_bytes));
+        async move || Arc::clone(&journal)
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_keeps_the_contract() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut files = 0;
+    let next = std::sync::Mutex::new(&mut files);
+    let checked = check_journal(async |max_bytes| {
+        let mut next = next.lock().unwrap();
+        **next += 1;
+        let file = folder.path().join(format!("{next}.db"));
+        async move || {
+            let store = SqliteStore::open_with(&file, max_bytes).expect("it opens");
+            Arc::new(store) as Arc<dyn Journal>
+        }
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
