@@ -91,6 +91,9 @@ mod error;
 mod extension;
 #[cfg(feature = "server")]
 mod flow;
+#[cfg(feature = "http-server")]
+pub use server::fleet::Fleet;
+
 #[cfg(feature = "server")]
 pub mod handler;
 #[cfg(feature = "http-server")]

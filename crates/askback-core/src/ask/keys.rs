@@ -139,11 +139,14 @@ impl KeyRing {
         &self.active
     }
 
+    /// All keys, the one that seals first.
+    pub fn all(&self) -> impl Iterator<Item = &Key> {
+        core::iter::once(&self.active).chain(&self.retired)
+    }
+
     /// The key of this name, if the ring has it.
     pub fn find(&self, id: KeyId) -> Option<&Key> {
-        core::iter::once(&self.active)
-            .chain(&self.retired)
-            .find(|key| key.id == id)
+        self.all().find(|key| key.id == id)
     }
 }
 

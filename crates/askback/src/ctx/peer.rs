@@ -1,13 +1,18 @@
 //! The way back to whoever called.
 
+use std::sync::Arc;
+
 use askback_core::{
-    ask::Reply,
+    ask::{Millis, Reply},
     jsonrpc::ErrorObject,
-    protocol::{LoggingLevel, ServerNotification},
+    protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
 };
 
-use super::Permitted;
-use crate::flow::BoxFuture;
+use super::{Incoming, Permitted};
+use crate::{
+    error::{Error, Result},
+    flow::BoxFuture,
+};
 
 /// The way back to the client of a request.
 pub(crate) trait Peer: Send + Sync {
@@ -26,6 +31,23 @@ pub(crate) trait Peer: Send + Sync {
     /// Closes the connection that carries the call's stream, where it has one of its own and its
     /// client knows to come back.
     fn close_stream(&self) {}
+
+    /// Whether the questions of a handshake revision are written down, and the call with them. Then they are not
+    /// [asked](Self::ask) one by one.
+    fn parks(&self) -> bool {
+        false
+    }
+
+    /// Writes down a round of questions, and asks them; whoever gets an answer goes on with the call. `wake` is when it goes
+    /// on without an answer. Once this has returned, the call is no longer in this process.
+    fn park(
+        &self,
+        _incoming: Arc<Incoming>,
+        _round: InputRequiredResult,
+        _wake: Option<Millis>,
+    ) -> BoxFuture<'static, Result<()>> {
+        Box::pin(async { Err(Error::new("the call cannot be written down")) })
+    }
 
     /// Asks a question of a handshake revision. Dropping the future withdraws the question.
     fn ask(&self, key: &str, question: Permitted)

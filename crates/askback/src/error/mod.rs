@@ -92,6 +92,9 @@ pub(crate) enum Kind {
     /// The handler panicked.
     #[cfg(feature = "server")]
     Panicked,
+    /// The call is written down, and goes on with its answers. No client sees this.
+    #[cfg(feature = "server")]
+    Parked,
 }
 
 impl Error {
@@ -194,6 +197,17 @@ impl Error {
             Kind::Ask(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// The end of a call in this process that is written down.
+    #[cfg(feature = "server")]
+    pub(crate) fn parked() -> Self {
+        Self::of(Kind::Parked, String::new())
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn is_parked(&self) -> bool {
+        matches!(self.kind, Kind::Parked)
     }
 
     /// Whether a person declined or cancelled.

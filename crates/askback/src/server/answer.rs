@@ -93,7 +93,7 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
             Err(error)
         }
         Kind::Ask(_) | Kind::ClientLacks(_) => Ok(CallToolResult::error(error.message())),
-        Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked => Err(error),
+        Kind::Protocol(_) | Kind::UrlRequired(_) | Kind::Panicked | Kind::Parked => Err(error),
     }
 }
 

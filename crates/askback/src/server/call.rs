@@ -10,7 +10,10 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Flow, FlowState, OpenQuestion, Reply, TokenId, mark_refusal, seal::Entropy},
+    ask::{
+        AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId, mark_refusal,
+        seal::Entropy,
+    },
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -73,6 +76,8 @@ pub(super) struct Calling<T> {
     room: Option<Charge>,
     /// The state of the rounds before it.
     rounds: Rounds,
+    /// When the round that has ended goes on without an answer.
+    wake: Option<Millis>,
 }
 
 /// Whether a call is a task.
@@ -115,6 +120,7 @@ impl<T: Answer> Calling<T> {
             output: None,
             room: None,
             rounds,
+            wake: None,
         }
     }
 
@@ -173,6 +179,12 @@ impl<T: Answer> Calling<T> {
         }
         match ended {
             Ok(Outcome::Done(result)) => self.settle(Ok(result)).map(Outcome::Done),
+            Ok(Outcome::NeedInput(round)) if self.peer.parks() => {
+                match Box::pin(self.park(round)).await {
+                    Err(error) if !error.is_parked() => self.settle(Err(error)).map(Outcome::Done),
+                    parked => parked,
+                }
+            }
             Ok(outcome) => Ok(outcome),
             Err(error) => self.settle(Err(error)).map(Outcome::Done),
         }
@@ -228,9 +240,16 @@ impl<T: Answer> Calling<T> {
     }
 
     /// Whether its questions are results, which the next round answers: so it is in the stateless era,
-    /// but for a task.
+    /// but for a task, and in a fleet.
     fn is_in_rounds(&self) -> bool {
-        !self.at_once && self.incoming.origin.revision.era() == Era::Modern
+        !self.at_once && (self.incoming.origin.revision.era() == Era::Modern || self.peer.parks())
+    }
+
+    /// Writes a round down for the process that gets the answers. The call has no result here then.
+    async fn park(&mut self, round: InputRequiredResult) -> Result<Outcome<T>> {
+        let incoming = Arc::clone(&self.incoming);
+        self.peer.park(incoming, round, self.wake).await?;
+        Err(Error::parked())
     }
 
     /// Takes the room of the parameters.
@@ -275,6 +294,7 @@ impl<T: Answer> Calling<T> {
             output: self.output.clone(),
             room: self.room.take(),
             rounds: Rounds::default(),
+            wake: None,
         };
         peer.work_on(async move {
             let ended = working.keep(drive, None).await;
@@ -474,13 +494,14 @@ impl<T: Answer> Calling<T> {
 
     /// Takes down what the retry needs, and drops the handler. What is random in that, and in its seal,
     /// is drawn in one go.
-    fn suspend(&self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
+    fn suspend(&mut self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
         let mut random = Draw::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
         let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
         let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);
         drive.suspend();
+        self.wake = state.timers.iter().map(|timer| timer.deadline).min();
         Ok((state, seal))
     }
 

@@ -3,6 +3,7 @@
 mod lists;
 
 use std::{
+    collections::BTreeMap,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -11,12 +12,13 @@ use std::{
 };
 
 use askback_core::{
-    ask::Principal,
+    ask::{Principal, Reply},
     engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
-        GetPromptParams, HasMeta, Outcome, ReadResourceParams, ReadResourceResult, Reference,
+        GetPromptParams, HasMeta, InputResponses, Outcome, ReadResourceParams, ReadResourceResult,
+        Reference,
     },
     quote::Quoted,
     wire,
@@ -60,6 +62,34 @@ pub(crate) fn answer(
     call: Call,
     peer: Arc<dyn Peer>,
 ) -> impl Future<Output = Answered> + Send + 'static {
+    let answered = answer_with(shared, call, peer, None);
+    async move {
+        match answered.await {
+            Some(answered) => answered,
+            // Its work ends with its place in the session.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Answers a request that was parked, whose questions have answers now; the client answered these with an error. `None` if it
+/// is parked again.
+#[cfg(feature = "http-server")]
+pub(crate) fn answer_again(
+    shared: Arc<Shared>,
+    call: Call,
+    peer: Arc<dyn Peer>,
+    errors: BTreeMap<String, Reply>,
+) -> impl Future<Output = Option<Answered>> + Send + 'static {
+    answer_with(shared, call, peer, Some(errors))
+}
+
+fn answer_with(
+    shared: Arc<Shared>,
+    call: Call,
+    peer: Arc<dyn Peer>,
+    errors: Option<BTreeMap<String, Reply>>,
+) -> impl Future<Output = Option<Answered>> + Send + 'static {
     let meta_bytes = call.meta_bytes();
     // Taken apart before it is taken along, so that it is there once.
     let Call {
@@ -79,6 +109,7 @@ pub(crate) fn answer(
             peer,
             origin,
             trace,
+            errors,
         };
         let mut answer = pin!(answering.answer(request, meta, &id));
         let answer = poll_fn(|cx| {
@@ -88,16 +119,20 @@ pub(crate) fn answer(
         });
         let (message, error) = match answer.await {
             Ok(message) => (message, None),
+            Err(error) if error.is_parked() => {
+                answering.trace.end(None);
+                return None;
+            }
             Err(error) => {
                 let error = error_object(&answering.origin, error);
                 (jsonrpc::write_error(Some(&id), &error).into(), Some(error))
             }
         };
         answering.trace.end(error.as_ref());
-        Answered {
+        Some(Answered {
             message,
             error: error.map(|error| error.code),
-        }
+        })
     }
 }
 
@@ -106,9 +141,20 @@ struct Answering {
     peer: Arc<dyn Peer>,
     origin: Arc<Origin>,
     trace: Trace,
+    /// If it was parked before: the questions that the client answered with an error.
+    errors: Option<BTreeMap<String, Reply>>,
 }
 
 impl Answering {
+    /// The rounds before this one.
+    fn rounds(&self, state: Option<String>, responses: Option<InputResponses>) -> Rounds {
+        let rounds = Rounds::new(state, responses);
+        match &self.errors {
+            Some(errors) => rounds.and_errors(errors),
+            None => rounds,
+        }
+    }
+
     /// Answers a request. The future is small for calls of tools: all else that may wait is apart.
     fn answer(
         &self,
@@ -239,7 +285,7 @@ impl Answering {
             meta,
         );
         let goes_on = params.request_state.is_some();
-        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = tool.handler.clone();
         let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler)
             .checks(Arc::clone(&tool.input), tool.output.clone());
@@ -274,7 +320,7 @@ impl Answering {
             Arguments::Texts(params.arguments.unwrap_or_default()),
             meta,
         );
-        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
         let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler);
         let mut outcome = calling.run().await?;
@@ -307,7 +353,7 @@ impl Answering {
             Arguments::Texts(reading.variables),
             meta,
         );
-        let rounds = Rounds::new(params.request_state, params.input_responses);
+        let rounds = self.rounds(params.request_state, params.input_responses);
         let mut calling = Calling::new(
             &self.shared,
             reading.home,
@@ -427,6 +473,10 @@ impl Answering {
 
     /// Takes one call of a thing, which may be one too many.
     fn take_call(&self, thing: Thing, method: &str, name: &str) -> Result<()> {
+        if self.errors.is_some() {
+            // It was counted when it began.
+            return Ok(());
+        }
         self.shared.take_call(self.caller(), thing, method, name)
     }
 

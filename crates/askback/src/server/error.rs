@@ -136,6 +136,9 @@ pub enum BuildError {
         /// Their kind.
         kind: &'static str,
     },
+    /// A fleet lacks something that its processes share.
+    #[error("the fleet of this server: {0}")]
+    Fleet(&'static str),
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,

@@ -15,6 +15,8 @@ mod described;
 mod dispatch;
 mod error;
 mod extensions;
+#[cfg(feature = "http-server")]
+pub(crate) mod fleet;
 mod household;
 #[cfg(feature = "http-server")]
 pub mod http;
@@ -145,6 +147,8 @@ pub struct ServerBuilder {
     logs: bool,
     /// The extensions.
     declared: ServerCapabilities,
+    #[cfg(feature = "http-server")]
+    fleet: Option<fleet::Fleet>,
     wrong: Option<BuildError>,
 }
 
@@ -182,6 +186,8 @@ impl Server {
             roots_changed: None,
             logs: false,
             declared: ServerCapabilities::default(),
+            #[cfg(feature = "http-server")]
+            fleet: None,
             wrong: None,
         }
     }
@@ -521,6 +527,31 @@ impl ServerBuilder {
             ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::clone(&limits),
         };
+        #[cfg(feature = "http-server")]
+        let fleet = match self.fleet {
+            None => None,
+            Some(_) if matches!(self.keys, KeySource::StateFile) => {
+                return Err(BuildError::Fleet(
+                    "it needs keys that all its processes share: `ServerBuilder::keys`",
+                ));
+            }
+            Some(_) if self.service.is_none() => {
+                return Err(BuildError::Fleet(
+                    "it needs a name of its own: `ServerBuilder::service`",
+                ));
+            }
+            Some(_) if self.store.is_none() => {
+                return Err(BuildError::Fleet(
+                    "it needs a store that all its processes share: `ServerBuilder::store`",
+                ));
+            }
+            Some(fleet) => {
+                let node = fleet::Node::new(fleet);
+                Some(Arc::new(node.map_err(|_| {
+                    BuildError::Fleet("the operating system gives no random numbers")
+                })?))
+            }
+        };
         let service = self.service.unwrap_or_else(|| profile.info.name.clone());
         let (given, store_bytes) = (self.store.clone(), limits.asking.store_bytes);
         let keys = Arc::new(Keys::new(service.clone(), self.keys, given, store_bytes));
@@ -557,7 +588,20 @@ impl ServerBuilder {
             rate: (!self.unlimited).then(|| RateLimit::new(&limits)),
             tasks: Board::new(&limits),
             kept: Budget::of_bytes(&limits),
+            #[cfg(feature = "http-server")]
+            fleet,
         })))
+    }
+
+    /// Makes the server one process of a fleet, over HTTP: see [`Fleet`](fleet::Fleet).
+    ///
+    /// It needs [keys](Self::keys), a [service](Self::service) and a [store](Self::store) that all processes share.
+    #[cfg(feature = "http-server")]
+    pub fn fleet(mut self, fleet: fleet::Fleet) -> Self {
+        self.fleet = Some(fleet);
+        // A handler that is not safe to run again is found by its first question.
+        self.checks_replay |= cfg!(debug_assertions);
+        self
     }
 
     fn note(&mut self, result: Result<(), BuildError>) {

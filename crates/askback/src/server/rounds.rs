@@ -30,6 +30,8 @@ use crate::{
 pub(super) struct Rounds {
     state: Option<String>,
     responses: InputResponses,
+    /// The questions that the client of a handshake revision answered with an error.
+    errors: BTreeMap<String, Reply>,
 }
 
 /// The sealed content: the state, or its place in the store. In the store it is sealed as the
@@ -67,7 +69,13 @@ impl Rounds {
         Self {
             state,
             responses: responses.unwrap_or_default(),
+            errors: BTreeMap::new(),
         }
+    }
+
+    pub(super) fn and_errors(mut self, errors: &BTreeMap<String, Reply>) -> Self {
+        self.errors.clone_from(errors);
+        self
     }
 
     /// About how many bytes it holds.
@@ -114,9 +122,11 @@ impl Rounds {
     /// The answers, by the keys of their questions.
     pub(super) fn replies(&self) -> BTreeMap<String, Reply> {
         let replies = self.responses.iter();
-        replies
+        let mut replies: BTreeMap<_, _> = replies
             .map(|(key, value)| (key.to_owned(), Reply::Value(value.clone())))
-            .collect()
+            .collect();
+        replies.extend(self.errors.clone());
+        replies
     }
 
     /// Whether there were rounds before.

@@ -67,6 +67,9 @@ pub(crate) struct Shared {
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
+    /// This process, as one of a fleet.
+    #[cfg(feature = "http-server")]
+    pub(super) fleet: Option<Arc<super::fleet::Node>>,
 }
 
 impl Shared {

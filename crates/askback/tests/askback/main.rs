@@ -11,6 +11,8 @@ mod commits;
 mod errors;
 mod extension;
 mod extensions;
+#[cfg(all(feature = "http-server", feature = "macros"))]
+mod fleet;
 #[cfg(feature = "http-server")]
 mod http;
 #[cfg(all(feature = "http-server", feature = "sqlite"))]

@@ -10,7 +10,7 @@ use alloc::{
 };
 
 use super::{
-    Call, Changed, Origin, Output, Place, Profile,
+    Call, Changed, Origin, Output, Place, Profile, SessionChoices,
     modern::{notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
@@ -65,6 +65,18 @@ pub(super) enum Routed {
 }
 
 impl Session {
+    pub(super) fn reopened(origin: Origin) -> Self {
+        Self::Open(Box::new(Open {
+            origin_bytes: origin.kept_bytes(),
+            origin: Arc::new(origin),
+            level: None,
+            watched: BTreeSet::new(),
+            watched_bytes: 0,
+            // Nobody sends a session's id before the session is open.
+            initialized: true,
+        }))
+    }
+
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::Open(_))
     }
@@ -107,6 +119,23 @@ impl Session {
             Self::New => 0,
             Self::Open(open) => {
                 open.origin_bytes + open.watched_bytes + WATCHED_BYTES * open.watched.len()
+            }
+        }
+    }
+
+    pub(super) fn level(&self) -> Option<LoggingLevel> {
+        match self {
+            Self::New => None,
+            Self::Open(open) => open.level,
+        }
+    }
+
+    pub(super) fn choose(&mut self, choices: SessionChoices, most: usize) {
+        if let Self::Open(open) = self {
+            open.level = choices.level;
+            for uri in choices.watched {
+                // There are no more than there may be, unless the limit is another one here.
+                let _ = open.watch(uri, most);
             }
         }
     }
@@ -353,6 +382,20 @@ impl Asked {
         };
         lifted().unwrap_or(answer)
     }
+}
+
+/// A question as a request in the words of a client, under an id of the caller's.
+#[must_use]
+pub fn write_question(to: &Origin, id: &RequestId, key: &str, question: InputRequest) -> Vec<u8> {
+    Asked::write(to, id, key, question).1
+}
+
+/// The answer to a question that was [written](write_question) for a client, as if it had been asked as it was meant.
+#[must_use]
+pub fn read_answer(to: &Origin, question: InputRequest, answer: RawJson) -> RawJson {
+    Asked::write(to, &RequestId::Number(0), "", question)
+        .0
+        .read(answer)
 }
 
 fn watches(profile: &Profile) -> bool {

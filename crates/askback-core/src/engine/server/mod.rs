@@ -9,6 +9,7 @@ mod received;
 mod tasks;
 
 use alloc::{
+    borrow::ToOwned,
     boxed::Box,
     collections::{BTreeMap, VecDeque},
     format,
@@ -20,6 +21,7 @@ use core::any::Any;
 
 pub use call::Call;
 pub use known::KnownClient;
+pub use legacy::{read_answer, write_question};
 pub use modern::{
     Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
@@ -125,6 +127,10 @@ pub enum Output {
     Ask(RequestId, Vec<u8>),
     /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
+    /// The client answered a question that this connection has not asked: another process may have.
+    StrayAnswer(String, Result<RawJson, ErrorObject>),
+    /// The client cancelled a request that is not in progress on this connection.
+    StrayCancel(RequestId),
     /// This client, in a session, says that its roots changed.
     RootsChanged(Arc<Origin>),
 }
@@ -153,6 +159,31 @@ pub struct Connection {
     known: Option<Arc<KnownClient>>,
     /// How many calls said something else.
     unknown: u32,
+}
+
+/// What is known of the client of a session, so that another process can serve it.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct SessionSeed {
+    /// The agreed revision.
+    #[serde(rename = "r")]
+    pub revision: String,
+    /// The client's own name and version.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Implementation>,
+    /// Its capabilities.
+    #[serde(rename = "c")]
+    pub capabilities: ClientCapabilities,
+}
+
+/// What the client of a session has chosen, beside what it said of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SessionChoices {
+    /// The least level of log lines it wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<LoggingLevel>,
+    /// The resources that it watches.
+    #[serde(default)]
+    pub watched: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -210,6 +241,60 @@ impl Connection {
     pub fn from_place(mut self, place: Place) -> Self {
         self.place = place;
         self
+    }
+
+    /// What another process needs to serve the session of this connection, once it is open.
+    #[must_use]
+    pub fn seed(&self) -> Option<SessionSeed> {
+        let origin = self.session.origin()?;
+        Some(SessionSeed {
+            revision: origin.revision.as_str().into(),
+            client: origin.client.clone(),
+            capabilities: origin.capabilities.clone(),
+        })
+    }
+
+    /// Opens the session of a seed, whose client has been told so by another process. `None` if the revision is not
+    /// spoken here.
+    #[must_use]
+    pub fn reopened(mut self, seed: SessionSeed) -> Option<Self> {
+        let revision = seed.revision.parse().ok()?;
+        if !self.profile.revisions.contains(&revision) {
+            return None;
+        }
+        let origin = Origin {
+            revision,
+            client: seed.client,
+            capabilities: seed.capabilities,
+            log_level: None,
+            progress_token: None,
+            principal: self.principal.clone(),
+            place: self.place,
+            trace: None,
+            attachment: None,
+        };
+        self.session = Session::reopened(origin);
+        Some(self)
+    }
+
+    /// What the client of a session has chosen since it was opened.
+    #[must_use]
+    pub fn choices(&self) -> SessionChoices {
+        SessionChoices {
+            level: self.session.level(),
+            watched: self.session.watched().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Takes over what the client of a reopened session has chosen.
+    pub fn choose(&mut self, choices: SessionChoices) {
+        let most = self.profile.limits.server.subscriptions;
+        self.session.choose(choices, most);
+    }
+
+    /// Forgets a request without an answer: another process gives it.
+    pub fn let_go(&mut self, call: &RequestId) {
+        self.calls.remove(call);
     }
 
     /// Whose connection it is, where that is known.
@@ -534,12 +619,14 @@ impl Connection {
                     self.subscriptions.remove(index);
                     return;
                 }
-                if let Some(running) = self.calls.remove(&id) {
-                    let batch = running.batch.and_then(|number| self.close_in_batch(number));
-                    let batch = batch.map(|batch| Output::Batch(id.clone(), batch));
-                    self.out.extend(batch);
-                    self.out.push_back(Output::Cancel(id, reason));
-                }
+                let Some(running) = self.calls.remove(&id) else {
+                    self.out.push_back(Output::StrayCancel(id));
+                    return;
+                };
+                let batch = running.batch.and_then(|number| self.close_in_batch(number));
+                let batch = batch.map(|batch| Output::Batch(id.clone(), batch));
+                self.out.extend(batch);
+                self.out.push_back(Output::Cancel(id, reason));
             }
             Ok(ClientNotification::Initialized(_)) => {
                 if self.session.initialized() {
@@ -583,8 +670,12 @@ impl Connection {
 
     /// An answer to a question that was never asked, or is answered already, is ignored.
     fn answered(&mut self, id: &RequestId, outcome: Result<RawJson, ErrorObject>) {
-        let RequestId::Number(number) = id else {
-            return;
+        let number = match id {
+            RequestId::Number(number) => number,
+            RequestId::String(id) => {
+                self.out.push_back(Output::StrayAnswer(id.clone(), outcome));
+                return;
+            }
         };
         let ask = AskId(*number);
         // To one that was not sent yet, too.

@@ -270,6 +270,7 @@ impl Link {
                     }
                 }
                 Output::Answer(ask, answer) => state.asks.answer(ask, answer),
+                Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, origin),
             }
         }

@@ -19,6 +19,7 @@ mod arriving;
 mod beside;
 mod body;
 mod connection;
+mod fleet_session;
 mod heads;
 mod known;
 mod listening;

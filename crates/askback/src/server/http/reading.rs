@@ -4,6 +4,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use askback_core::http::sse;
@@ -16,6 +17,9 @@ use super::{
     stream::{Found, OWN, come_back},
 };
 use crate::flow::BoxFuture;
+
+/// After how long a client comes back to another process when this one stops.
+const DRAIN_RETRY: Duration = Duration::from_millis(100);
 
 /// The body of a response that is a stream of a session.
 ///
@@ -49,7 +53,9 @@ pub(super) enum First {
 impl Reading {
     pub(super) fn new(session: Arc<Session>, stream: u32, reader: u32, stop: &Stop) -> Self {
         let stopping = stop.clone();
-        let stopping = (stream == OWN).then(|| -> BoxFuture<'static, ()> {
+        // What comes from a journal can be read from another process.
+        let may_end = stream == OWN || session.member.is_some();
+        let stopping = may_end.then(|| -> BoxFuture<'static, ()> {
             Box::pin(async move { stopping.reached(Phase::Stopping).await })
         });
         Self {
@@ -140,7 +146,16 @@ impl Events for Reading {
         if let Some(stopping) = &mut self.stopping
             && stopping.as_mut().poll(cx).is_ready()
         {
-            if !self.session.is_busy() || !self.session.paired {
+            if self.stream != OWN {
+                // It goes on until its call is written down.
+                self.stopping = Some(Box::pin(std::future::ready(())));
+                if self.session.is_followed(self.stream) {
+                    self.ended = true;
+                    let mut end = Vec::new();
+                    sse::write_retry(&mut end, DRAIN_RETRY);
+                    return Poll::Ready(Some(Outgoing::short(end)));
+                }
+            } else if !self.session.is_busy() || !self.session.paired {
                 return Poll::Ready(None);
             }
             // The last answer wakes this again.

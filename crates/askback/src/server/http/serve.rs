@@ -68,7 +68,7 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     let mut late = JoinSet::new();
     let finishing = async {
         let commits = &service.shared().commits;
-        while !connections.is_empty() || sessions.are_busy() || commits.are_running() {
+        while !connections.is_empty() || service.is_busy() || commits.are_running() {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
                 Some(_) = late.join_next() => {}

@@ -110,6 +110,12 @@ impl Service {
         &self.0.sessions
     }
 
+    /// Whether calls go on.
+    pub(super) fn is_busy(&self) -> bool {
+        let fleet = self.0.shared.fleet.as_ref();
+        self.0.sessions.are_busy() || fleet.is_some_and(|node| node.is_busy())
+    }
+
     /// The sessions, for those who must not keep them.
     pub(super) fn weak_sessions(&self) -> Weak<Sessions> {
         Arc::downgrade(&self.0.sessions)
@@ -153,12 +159,16 @@ impl Service {
             answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
             heads = Heads::of(&parts.headers);
         }
+        if self.0.shared.fleet.is_some() && answered.is_none() {
+            // Apart, as it would make every request larger.
+            Box::pin(self.0.reopen(&parts, &heads)).await;
+        }
         let mut response = match answered {
             Some(answered) => answered,
             None => match parts.method {
                 Method::POST => self.0.post(&parts, &heads, body).await,
-                Method::GET if self.0.handshakes => self.0.get(&parts),
-                Method::DELETE if self.0.handshakes => self.0.delete(&parts),
+                Method::GET if self.0.handshakes => self.0.get(&parts).await,
+                Method::DELETE if self.0.handshakes => self.0.delete(&parts).await,
                 _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
                 _ => response::not_allowed(methods),
             },
@@ -232,6 +242,18 @@ impl Inner {
         }
         let why = format!("{refused}: `{named}`. Whoever runs the server can allow it (`{allow}`)");
         response::refusal(StatusCode::FORBIDDEN, why)
+    }
+
+    /// Makes a session ready that another process of the fleet has opened.
+    async fn reopen(&self, parts: &Parts, heads: &Heads<'_>) {
+        self.sessions.begin();
+        let Ok(Some(id)) = heads.session() else {
+            return;
+        };
+        let id = std::str::from_utf8(id).unwrap_or_default();
+        if self.sessions.get(id).is_none() {
+            self.sessions.reopen(id, principal(parts)).await;
+        }
     }
 
     async fn post<B: http_body::Body>(

@@ -1,6 +1,7 @@
 //! A session of a handshake revision: what it must remember, and no task of its own.
 
 mod caller;
+mod parked;
 mod room;
 mod work;
 
@@ -12,21 +13,25 @@ use std::{
 
 use askback_core::{
     ask::Principal,
-    engine::server::{Call, Changed, Connection, Output, ReceivedMessage},
+    engine::server::{
+        Call, Changed, Connection, Output, ReceivedMessage, SessionChoices, SessionSeed,
+    },
     jsonrpc::{self, ErrorObject, RequestId},
     revision::HttpFacts,
 };
 use tokio::{sync::oneshot, time::Instant};
 
-use self::room::{may_watch, room_of};
-pub(super) use self::work::Work;
+use self::room::{may_choose, may_watch, room_of};
+pub(super) use self::{parked::Stray, work::Work};
 use super::{
     admission::{Attachment, attach},
     body::Outgoing,
-    stream::{EventId, Found, OWN, Stream},
+    stream::{EventId, Found, OWN, Stream, StreamName},
 };
 use crate::{
     ctx::{Audience, Interest, Observer, Observing},
+    entropy::entropy,
+    journal::{CallId, SessionId},
     server::{
         Shared,
         asks::Asks,
@@ -41,6 +46,8 @@ pub(super) struct Session {
     pub(super) shared: Arc<Shared>,
     /// Whether it is one of 2024-11-05's pair of endpoints: everything goes to one stream.
     pub(super) paired: bool,
+    /// Its name in a fleet, if it is served by one.
+    pub(super) member: Option<SessionId>,
     state: Mutex<State>,
 }
 
@@ -62,6 +69,10 @@ pub(super) struct State {
     place: Option<Charge>,
     /// It is told of lists, and of what it watches, while it is one of them.
     observing: Option<Observing>,
+    /// Whether its calls have names in a fleet.
+    is_of_fleet: bool,
+    /// What came for another process.
+    strays: Vec<Stray>,
 }
 
 struct Running {
@@ -82,6 +93,10 @@ pub(super) enum Taken {
     Nothing,
     /// It is answered already.
     Answered(Vec<u8>),
+    /// It is answered already, and other processes are to know what the client has chosen.
+    Chosen(Vec<u8>),
+    /// It is for another process.
+    Stray(Vec<Stray>),
     /// There is work, whose messages go to this stream.
     Work(u32, Vec<Work>),
 }
@@ -97,6 +112,7 @@ impl Session {
             id: String::new(),
             shared: Arc::clone(shared),
             paired,
+            member: None,
             state: Mutex::new(State {
                 engine: Connection::new(Arc::clone(&shared.profile)).of(principal),
                 running: Vec::new(),
@@ -111,12 +127,47 @@ impl Session {
                 room,
                 place: None,
                 observing: None,
+                is_of_fleet: false,
+                strays: Vec::new(),
             }),
         }
     }
 
+    /// The session of a fleet that another process has opened, if it can be served here.
+    pub(super) fn reopened(
+        shared: &Arc<Shared>,
+        principal: Option<Arc<Principal>>,
+        (seed, choices): (SessionSeed, SessionChoices),
+    ) -> Option<Self> {
+        let session = Self::new(shared, principal.clone(), false);
+        {
+            let engine = Connection::new(Arc::clone(&shared.profile)).of(principal);
+            let mut engine = engine.reopened(seed)?;
+            engine.choose(choices);
+            session.lock().engine = engine;
+        }
+        Some(session)
+    }
+
+    /// What its client has chosen.
+    pub(super) fn choices(&self) -> SessionChoices {
+        self.lock().engine.choices()
+    }
+
+    /// What another process needs to serve it.
+    pub(super) fn seed(&self) -> Option<SessionSeed> {
+        self.lock().engine.seed()
+    }
+
     pub(super) fn named(mut self, id: String) -> Self {
         self.id = id;
+        self
+    }
+
+    /// The same, as a session of a fleet.
+    pub(super) fn of_fleet(mut self, member: SessionId) -> Self {
+        self.member = Some(member);
+        self.lock().is_of_fleet = true;
         self
     }
 
@@ -177,6 +228,7 @@ impl Session {
             return Taken::Refused(received, why);
         }
         let may_watch = may_watch(&received);
+        let may_choose = self.member.is_some() && may_choose(&received);
         state.engine.handle_received(received);
         if may_watch && let Some(observing) = &mut state.observing {
             let watched = state.engine.watched();
@@ -184,19 +236,28 @@ impl Session {
         }
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
+        let strays = std::mem::take(&mut state.strays);
+        if calls.is_empty() && !strays.is_empty() {
+            return Taken::Stray(strays);
+        }
         if calls.is_empty() {
             // A batch is answered as one.
-            return answers.pop().map_or(Taken::Nothing, Taken::Answered);
+            return match answers.pop() {
+                Some(answer) if may_choose => Taken::Chosen(answer),
+                answer => answer.map_or(Taken::Nothing, Taken::Answered),
+            };
         }
         let stream = if self.paired {
             OWN
         } else {
             state.next_stream()
         };
+        // The calls of a batch share a stream, which has one name.
+        let parks = self.member.is_some() && !self.paired && calls.len() == 1;
         let work = calls.into_iter();
         let work = work.map(|mut call| {
             attach(&mut call, attachment);
-            state.begin(self, call, stream)
+            state.begin(self, call, stream, parks)
         });
         let work = work.collect();
         for answer in answers {
@@ -218,11 +279,25 @@ impl Session {
     pub(super) fn attach(&self, after: Option<EventId>) -> Option<(u32, u32)> {
         let mut state = self.lock();
         state.used = Instant::now();
-        let (number, event) = after.map_or((OWN, None), |id| (id.stream, Some(id.event)));
+        let (number, event) = match after {
+            None => (OWN, None),
+            Some(id) => match id.stream {
+                StreamName::Number(number) => (number, Some(id.event)),
+                StreamName::Call(call) => (state.number_of(call)?, Some(id.event)),
+            },
+        };
         if number == OWN {
             state.open_stream(OWN);
         }
-        let reader = state.stream(number)?.attach(event)?;
+        let reader = match state.stream(number)?.attach(event) {
+            Some(reader) => reader,
+            // The event may be one of another process.
+            None if number == OWN && state.is_of_fleet => {
+                state.report_all();
+                state.stream(number)?.attach(None)?
+            }
+            None => return None,
+        };
         state.tell_untold();
         Some((number, reader))
     }
@@ -234,6 +309,7 @@ impl Session {
         // They may have been cancelled by now.
         state.close_if_done(stream);
         drop(state);
+        let stream = StreamName::Number(stream);
         self.attach(Some(EventId { stream, event: 0 }))
     }
 
@@ -425,12 +501,16 @@ impl State {
     /// Begins a stream, unless it has begun.
     fn open_stream(&mut self, number: u32) {
         if self.stream(number).is_none() {
-            self.streams.push(Stream::new(number));
+            let mut stream = Stream::new(number);
+            if self.is_of_fleet && number != OWN {
+                stream.call = entropy().ok().map(CallId);
+            }
+            self.streams.push(stream);
         }
     }
 
     /// Begins a call, whose messages go to this stream.
-    fn begin(&mut self, session: &Arc<Session>, call: Call, stream: u32) -> Work {
+    fn begin(&mut self, session: &Arc<Session>, call: Call, stream: u32, parks: bool) -> Work {
         self.last_call += 1;
         let (goes_on, stop) = oneshot::channel();
         self.running.push(Running {
@@ -439,7 +519,7 @@ impl State {
             stream,
             _goes_on: goes_on,
         });
-        Work::new(session, call, self.last_call, stop)
+        Work::new(session, call, self.last_call, stop, parks)
     }
 
     /// The place of a call among those that go on.
@@ -513,6 +593,13 @@ impl State {
                     self.cancel(&id);
                 }
                 Output::Answer(ask, answer) => self.asks.answer(ask, answer),
+                Output::StrayAnswer(name, outcome) if self.is_of_fleet => {
+                    self.strays.push(Stray::Answer(name, outcome));
+                }
+                Output::StrayCancel(id) if self.is_of_fleet => {
+                    self.strays.push(Stray::Cancel(id));
+                }
+                Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::Ask(call, message) => {
                     let stream = self.stream_of(&call);
                     self.push(stream, message);
@@ -535,7 +622,7 @@ impl State {
         if stream == OWN || self.running.iter().any(|running| running.stream == stream) {
             return;
         }
-        if let Some(stream) = self.stream(stream) {
+        if let Some(stream) = self.stream(stream).filter(|stream| !stream.is_followed) {
             stream.close();
         }
     }

@@ -13,12 +13,16 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::time::Instant;
 
-use super::session::Session;
+use askback_core::ask::Principal;
+
+use super::{fleet_session, session::Session};
 use crate::{
     entropy::entropy,
+    journal::SessionId,
     server::{
         Shared,
         budget::{Budget, NoRoom, Owner, Shortage},
+        fleet,
     },
 };
 
@@ -77,8 +81,39 @@ impl Sessions {
     /// Keeps a session under an id nobody can guess, which it then has.
     pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, Unkept> {
         self.begin();
-        let id = URL_SAFE_NO_PAD.encode(entropy::<18>()?);
-        let session = Arc::new(session.named(id.clone()));
+        let session = match &self.shared.fleet {
+            Some(_) if !session.paired => {
+                let (id, member) = fleet_session::seal(&self.shared, &session)?;
+                session.named(id).of_fleet(member)
+            }
+            _ => session.named(URL_SAFE_NO_PAD.encode(entropy::<18>()?)),
+        };
+        self.keep(session)
+    }
+
+    /// The session of this id that another process of the fleet has opened, if it is theirs who ask.
+    pub(super) async fn reopen(
+        &self,
+        id: &str,
+        principal: Option<Arc<Principal>>,
+    ) -> Option<Arc<Session>> {
+        let session = fleet_session::open(&self.shared, id, principal).await?;
+        if let Some(session) = self.get(id) {
+            return Some(session);
+        }
+        self.begin();
+        match self.keep(session) {
+            Ok(session) => Some(session),
+            Err(error) => {
+                tracing::warn!(%error, "there is no room to go on with a session here");
+                None
+            }
+        }
+    }
+
+    fn keep(&self, session: Session) -> Result<Arc<Session>, Unkept> {
+        let session = Arc::new(session);
+        let id = session.id().to_owned();
         let principal = session.principal();
         let owner = Owner::of(principal.as_ref());
         let owner = owner.as_ref();
@@ -120,10 +155,28 @@ impl Sessions {
         }
     }
 
-    fn begin(&self) {
+    /// Begins to look after them, and after the calls of a fleet. It must be called within a runtime.
+    pub(super) fn begin(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_over(Weak::clone(&self.me)));
+            if self.shared.fleet.is_some() {
+                tokio::spawn(fleet::keep_watch(Arc::downgrade(&self.shared)));
+                tokio::spawn(fleet_session::look_for_ends(Weak::clone(&self.me)));
+            }
         }
+    }
+
+    /// Ends the sessions of these names here: another process was told to.
+    pub(super) fn end_members(&self, ended: &[SessionId]) {
+        for session in self.all() {
+            if session.member.is_some_and(|member| ended.contains(&member)) {
+                self.end(session.id());
+            }
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Forgets what nobody has used for long.

@@ -1,15 +1,24 @@
 //! The streams of a session: what is sent on each, kept for a client that comes back for it.
 
-use std::{collections::VecDeque, task::Waker};
+use std::{collections::VecDeque, task::Waker, time::Duration};
 
 use askback_core::{http::sse, limits::Limits};
 use tokio::time::Instant;
 
 use super::body::{Outgoing, WORTH_COUNTING};
-use crate::server::budget::Charge;
+use crate::{
+    journal::CallId,
+    server::{
+        budget::Charge,
+        fleet::{call_text, read_call},
+    },
+};
 
 /// The stream of what belongs to no call. It is there as long as its session.
 pub(super) const OWN: u32 = 0;
+
+/// After how long a client comes back whose process is gone.
+const FLEET_RETRY: Duration = Duration::from_millis(500);
 
 /// The largest frame of an event, in bytes.
 pub(super) const FRAME_BYTES: usize = 64;
@@ -35,6 +44,10 @@ pub(super) struct Stream {
     waker: Option<Waker>,
     /// Since when nobody reads.
     pub(super) left: Instant,
+    /// The call of a fleet whose messages these are.
+    pub(super) call: Option<CallId>,
+    /// Whether its messages come from the journal.
+    pub(super) is_followed: bool,
 }
 
 /// The content that a reader finds.
@@ -50,22 +63,40 @@ pub(super) enum Found {
 /// The name of an event: which stream, and which event of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventId {
-    pub(super) stream: u32,
+    pub(super) stream: StreamName,
     pub(super) event: u64,
+}
+
+/// The name of a stream in the ids of its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamName {
+    /// Its number in the session, in this process.
+    Number(u32),
+    /// The call of a fleet whose messages it has, in every process.
+    Call(CallId),
 }
 
 impl EventId {
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
+        if let Some((call, event)) = text.split_once('.') {
+            return Some(Self {
+                stream: StreamName::Call(read_call(call)?),
+                event: event.parse().ok()?,
+            });
+        }
         let (stream, event) = text.split_once('-')?;
         Some(Self {
-            stream: stream.parse().ok()?,
+            stream: StreamName::Number(stream.parse().ok()?),
             event: event.parse().ok()?,
         })
     }
 
     fn write(self) -> String {
-        format!("{}-{}", self.stream, self.event)
+        match self.stream {
+            StreamName::Number(stream) => format!("{stream}-{}", self.event),
+            StreamName::Call(call) => format!("{}.{}", call_text(call), self.event),
+        }
     }
 }
 
@@ -84,7 +115,35 @@ impl Stream {
             last_reader: 0,
             waker: None,
             left: Instant::now(),
+            call: None,
+            is_followed: false,
         }
+    }
+
+    /// The stream of a call whose messages come from the journal, behind this one.
+    pub(super) fn following(number: u32, call: CallId, after: u64) -> Self {
+        Self {
+            first: after + 1,
+            next: after + 1,
+            call: Some(call),
+            is_followed: true,
+            ..Self::new(number)
+        }
+    }
+
+    /// Whether a reader can go on behind this event.
+    pub(super) fn has_kept(&self, event: u64) -> bool {
+        event + 1 >= self.first && event < self.next_number()
+    }
+
+    /// The number of the next message.
+    pub(super) fn next_number(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    pub(super) fn name(&self) -> StreamName {
+        self.call
+            .map_or(StreamName::Number(self.number), StreamName::Call)
     }
 
     /// A new reader, from after this event on, or else from the next that is unread. Whoever read
@@ -176,7 +235,8 @@ impl Stream {
 
     /// Whether nobody reads it any more, and nobody will miss it.
     pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
-        !self.open && self.reader.is_none() && now >= self.left + limits.http.resume
+        let may_go = !self.open || self.is_followed;
+        may_go && self.reader.is_none() && now >= self.left + limits.http.resume
     }
 
     /// The only event there is, where the stream has ended with it and nobody has read it.
@@ -221,10 +281,13 @@ impl Stream {
     pub(super) fn prime(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let id = EventId {
-            stream: self.number,
+            stream: self.name(),
             event: self.next - 1,
         };
         sse::write_priming_event(&mut out, &id.write());
+        if self.call.is_some() {
+            sse::write_retry(&mut out, FLEET_RETRY);
+        }
         out
     }
 
@@ -234,12 +297,16 @@ impl Stream {
         let mut out = Vec::with_capacity(self.unread_bytes + unread * FRAME_BYTES);
         for message in self.events.iter().skip(read) {
             let id = EventId {
-                stream: self.number,
+                stream: self.name(),
                 event: self.next,
             };
+            self.next += 1;
+            if message.is_empty() {
+                // A question that is answered.
+                continue;
+            }
             let id = keep.map(|_| id.write());
             sse::write_event(&mut out, id.as_deref(), message);
-            self.next += 1;
         }
         self.unread_bytes = 0;
         let (events, bytes) = keep.map_or((0, 0), |limits| {

@@ -20,10 +20,14 @@ use crate::server::http::{
     heads::Heads,
     reading::{First, Reading},
     response::{self, SESSION_ID},
-    session::{Session, Taken, Work},
+    session::{Session, Stray, Taken, Work},
     sessions::Unkept,
     stop::Phase,
     stream::EventId,
+};
+use crate::server::{
+    fleet::{self, Fate},
+    http::fleet_session,
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
@@ -75,6 +79,11 @@ impl Inner {
         match session.take(received, attachment.as_ref()) {
             Taken::Refused(received, why) => self.no_room(id_of(&received), why),
             Taken::Nothing => response::accepted(),
+            Taken::Chosen(answer) => {
+                fleet_session::note(&self.shared, &session).await;
+                self.json(session.principal().as_ref(), None, answer)
+            }
+            Taken::Stray(strays) => self.strays(&session, strays).await,
             Taken::Answered(answer) if session.paired => match session.tell(answer) {
                 Ok(()) => response::accepted(),
                 Err(why) => self.no_room(None, why),
@@ -122,7 +131,7 @@ impl Inner {
 
     /// The stream of what belongs to no call, the rest of a stream that was left, or the one
     /// stream of a session of 2024-11-05.
-    pub(super) fn get(&self, parts: &Parts) -> Response<Body> {
+    pub(super) async fn get(&self, parts: &Parts) -> Response<Body> {
         let headers = &parts.headers;
         let session = match self.named(parts) {
             Route::Session(session) => Some(session),
@@ -143,6 +152,9 @@ impl Inner {
             };
         };
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
+        if let Ok(Some(Some(after))) = after {
+            session.take_up(after).await;
+        }
         let attached = match after {
             Ok(None) => session.attach(None),
             Ok(Some(Some(after))) => session.attach(Some(after)),
@@ -190,16 +202,63 @@ impl Inner {
         }
     }
 
-    pub(super) fn delete(&self, parts: &Parts) -> Response<Body> {
+    pub(super) async fn delete(&self, parts: &Parts) -> Response<Body> {
         match self.named(parts) {
             Route::Session(session) => {
                 self.sessions.end(session.id());
+                if let (Some(node), Some(member)) = (&self.shared.fleet, session.member) {
+                    let now = self.shared.clock().now();
+                    let expires = fleet_session::expiry(now);
+                    if let Err(error) = node.journal.end_session(member, now, expires).await {
+                        tracing::error!(%error, "a session could not be ended for all processes");
+                        return unavailable();
+                    }
+                }
                 response::empty(StatusCode::NO_CONTENT)
             }
             Route::Nowhere(refusal) => refusal,
             Route::New | Route::Stateless => nameless(None),
         }
     }
+}
+
+impl Inner {
+    /// Hands on what came for another process of the fleet.
+    async fn strays(&self, session: &Session, strays: Vec<Stray>) -> Response<Body> {
+        let (Some(node), Some(member)) = (&self.shared.fleet, session.member) else {
+            return response::accepted();
+        };
+        let principal = session.principal();
+        for stray in strays {
+            match stray {
+                Stray::Cancel(id) => {
+                    let request = fleet::request_digest(member, &id);
+                    if let Err(error) = node.journal.cancel(member, request).await {
+                        tracing::error!(%error, "a request could not be cancelled");
+                        return unavailable();
+                    }
+                }
+                Stray::Answer(name, outcome) => {
+                    let principal = principal.as_ref();
+                    match fleet::answer(&self.shared, member, principal, &name, outcome).await {
+                        Fate::Accepted => {}
+                        Fate::Unknown => {
+                            let why = "no question of this session has this id (any more)";
+                            return response::refusal(StatusCode::BAD_REQUEST, why);
+                        }
+                        Fate::Unavailable => return unavailable(),
+                    }
+                }
+            }
+        }
+        response::accepted()
+    }
+}
+
+/// The journal of the fleet does not answer: the client may send the same again.
+fn unavailable() -> Response<Body> {
+    let error = ErrorObject::internal("the server cannot write this down now; send it again");
+    response::error(StatusCode::SERVICE_UNAVAILABLE, None, &error)
 }
 
 /// Returns the id of the request to answer.

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use askback_core::{
-    ask::Reply,
+    ask::{Millis, Reply},
     engine::server::AskId,
     jsonrpc::{ErrorObject, RequestId},
-    protocol::{LoggingLevel, ServerNotification},
+    protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
 };
 use tokio::sync::oneshot;
 
-use super::{Session, State};
+use super::{Session, State, parked};
 use crate::{
-    ctx::{Peer, Permitted},
+    ctx::{Incoming, Peer, Permitted},
     flow::BoxFuture,
     server::{
         asks::{self, Asker},
@@ -24,6 +24,8 @@ use crate::{
 pub(super) struct Caller {
     pub(super) session: Arc<Session>,
     pub(super) call: RequestId,
+    /// Whether the call is written down when it asks.
+    pub(super) parks: bool,
 }
 
 impl Caller {
@@ -77,6 +79,20 @@ impl Peer for Caller {
                 state.stream(stream).into_iter().for_each(Stream::let_go);
             }
         });
+    }
+
+    fn parks(&self) -> bool {
+        self.parks
+    }
+
+    fn park(
+        &self,
+        incoming: Arc<Incoming>,
+        round: InputRequiredResult,
+        wake: Option<Millis>,
+    ) -> BoxFuture<'static, crate::Result<()>> {
+        let (session, call) = (Arc::clone(&self.session), self.call.clone());
+        Box::pin(parked::park(session, call, incoming, round, wake))
     }
 
     fn ask(

@@ -124,6 +124,16 @@ pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
     }
 }
 
+/// Whether the client may have chosen something that holds for its session.
+pub(super) fn may_choose(received: &ReceivedMessage) -> bool {
+    match received {
+        ReceivedMessage::Request(request) => {
+            matches!(request.request, ClientRequest::SetLevel(_)) || may_watch(received)
+        }
+        other => may_watch(other),
+    }
+}
+
 /// Whether the client may watch other resources after a message than before.
 pub(super) fn may_watch(received: &ReceivedMessage) -> bool {
     match received {

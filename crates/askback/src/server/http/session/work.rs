@@ -29,11 +29,18 @@ pub(in crate::server::http) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(session: &Arc<Session>, call: Call, number: u64, stop: Receiver<()>) -> Self {
+    pub(super) fn new(
+        session: &Arc<Session>,
+        call: Call,
+        number: u64,
+        stop: Receiver<()>,
+        parks: bool,
+    ) -> Self {
         let id = call.id.clone();
         let peer = Arc::new(Caller {
             session: Arc::clone(session),
             call: id.clone(),
+            parks,
         });
         let shared = Arc::clone(&session.shared);
         Self {

@@ -1,0 +1,796 @@
+//! Several processes that serve together: calls that wait for a person are parked in a journal, and any process goes on
+//! with them.
+//!
+//! A call in a session takes the path of the stateless era: its handler runs until it asks, and is dropped. What would go
+//! to the client there, questions and a sealed state, goes to the journal here. The answer makes it the retry of a round,
+//! with the same code.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{Millis, Principal, Reply, seal},
+    engine::server::{self as engine, Call, Origin, Place},
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{
+        CallToolParams, ClientCapabilities, ClientRequest, GetPromptParams, Implementation,
+        InputRequest, InputRequiredResult, InputResponses, JsonObject, LoggingLevel, ProgressToken,
+        RawJson, RawObject, ReadResourceParams, ServerNotification,
+    },
+    revision::Revision,
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+use tokio::sync::broadcast;
+
+use super::{Shared, dispatch};
+use crate::{
+    clock::millis,
+    ctx::{Arguments, Incoming, Peer, Permitted},
+    entropy::entropy,
+    error::{Error, Result},
+    flow::BoxFuture,
+    journal::{
+        AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, NodeId, ParkRequest,
+        Parked, SessionId, TakenCall,
+    },
+    store::{Owner, StoreError},
+};
+
+/// For how long a process takes a call before it has to renew its lease.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// How often leases are renewed.
+const RENEW: Duration = Duration::from_secs(3);
+
+/// How often what has expired is removed.
+const PURGE: Duration = Duration::from_secs(60);
+
+/// How many calls a process takes at once from one that is silent.
+const MOST_DUE: usize = 64;
+
+/// How many hints a reader of a log may miss before it reads again without one.
+const HINTS: usize = 1024;
+
+/// The longest record, answer or message in a journal, in characters.
+const SEALED_CHARS: usize = 64 << 20;
+
+/// Several processes that serve together, over HTTP.
+///
+/// A call that asks is written down in the [journal](crate::journal), and its handler is dropped. Any process of the fleet
+/// receives the answer and goes on with the call, so nothing is lost if the process that asked is gone. All processes share
+/// the journal, the [keys](crate::ServerBuilder::keys), the [store](crate::ServerBuilder::store) and the name of the
+/// [service](crate::ServerBuilder::service).
+///
+/// Handlers run again from their beginning with each answer, in every revision, as they do in 2026-07-28 without a fleet.
+#[derive(Clone)]
+pub struct Fleet {
+    pub(super) journal: Arc<dyn Journal>,
+}
+
+impl Fleet {
+    /// A fleet whose processes share this journal.
+    pub fn new(journal: impl Journal + 'static) -> Self {
+        Self {
+            journal: Arc::new(journal),
+        }
+    }
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet").finish_non_exhaustive()
+    }
+}
+
+/// This process as a member of its fleet.
+pub(crate) struct Node {
+    pub(crate) journal: Arc<dyn Journal>,
+    id: NodeId,
+    /// The calls that it works on.
+    held: Mutex<Vec<(CallId, u32)>>,
+    /// The calls whose logs this process has added to.
+    hints: broadcast::Sender<CallId>,
+}
+
+impl Node {
+    pub(super) fn new(fleet: Fleet) -> std::io::Result<Self> {
+        Ok(Self {
+            journal: fleet.journal,
+            id: NodeId(entropy()?),
+            held: Mutex::default(),
+            hints: broadcast::Sender::new(HINTS),
+        })
+    }
+
+    /// Hears of the calls whose logs this process adds to.
+    pub(crate) fn hints(&self) -> broadcast::Receiver<CallId> {
+        self.hints.subscribe()
+    }
+
+    fn lease(&self, now: Millis) -> Lease {
+        Lease {
+            node: self.id,
+            until: now.saturating_add(millis(LEASE)),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<(CallId, u32)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it works on calls.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.held().is_empty()
+    }
+
+    fn hint(&self, call: CallId) {
+        // Nobody may be listening.
+        let _ = self.hints.send(call);
+    }
+
+    fn hold(&self, call: CallId, epoch: u32) {
+        self.held().push((call, epoch));
+    }
+
+    fn release(&self, call: CallId) {
+        self.held().retain(|(held, _)| *held != call);
+    }
+}
+
+/// A call as it is written down.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    /// The id of its request.
+    id: RequestId,
+    method: String,
+    target: String,
+    /// The arguments, as JSON.
+    arguments: RawJson,
+    #[serde(default)]
+    meta: JsonObject,
+    token: Option<ProgressToken>,
+    revision: String,
+    client: Option<Implementation>,
+    capabilities: ClientCapabilities,
+    principal: Option<PrincipalRecord>,
+    /// The sealed state of its flow.
+    state: Option<String>,
+    /// The questions that were asked, by their numbers.
+    asked: BTreeMap<u32, AskedQuestion>,
+    next_ask: u32,
+}
+
+/// A question that was asked.
+#[derive(Serialize, Deserialize, Clone)]
+struct AskedQuestion {
+    key: String,
+    request: RawJson,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PrincipalRecord {
+    subject: String,
+    issuer: Option<String>,
+    tenant: Option<String>,
+    client_id: Option<String>,
+}
+
+/// An answer as it is written down.
+#[derive(Serialize, Deserialize)]
+enum ReplyRecord {
+    #[serde(rename = "v")]
+    Value(RawJson),
+    #[serde(rename = "e")]
+    Error { code: i64, message: String },
+}
+
+/// The state of a call in the journal, as this process knows it.
+#[derive(Clone)]
+pub(crate) struct Standing {
+    pub(crate) call: CallId,
+    pub(crate) session: SessionId,
+    /// The id of its request.
+    pub(crate) id: RequestId,
+    /// The epoch in which this process has it; 0 if it is not in the journal yet.
+    epoch: u32,
+    /// The questions that were asked.
+    asked: BTreeMap<u32, AskedQuestion>,
+    next_ask: u32,
+    /// Those of them whose answers this process has.
+    settled: Vec<u32>,
+    pub(crate) next_event: u64,
+}
+
+impl Standing {
+    /// A call that is not in the journal yet, and whose next message has this number.
+    pub(crate) fn new(call: CallId, session: SessionId, id: RequestId, next_event: u64) -> Self {
+        Self {
+            call,
+            session,
+            id,
+            epoch: 0,
+            asked: BTreeMap::new(),
+            next_ask: 0,
+            settled: Vec::new(),
+            next_event,
+        }
+    }
+}
+
+/// The name of a question in a journal, as the client has it: `<call>.<number>.<mac>`.
+pub(crate) struct AskName {
+    call: CallId,
+    number: u32,
+}
+
+/// The length of the mac in a name, in bytes.
+const MAC: usize = 8;
+
+impl AskName {
+    fn mac(&self, shared: &Shared, session: SessionId) -> Result<Vec<[u8; MAC]>> {
+        let mut label = b"askback ask v1".to_vec();
+        label.extend_from_slice(&self.call.0);
+        label.extend_from_slice(&self.number.to_be_bytes());
+        let keys = shared.keys()?.all();
+        let macs = keys.map(|key| {
+            let derived = key.derive(&label, &session.0);
+            let mut mac = [0; MAC];
+            mac.copy_from_slice(&derived[..MAC]);
+            mac
+        });
+        Ok(macs.collect())
+    }
+
+    fn write(&self, shared: &Shared, session: SessionId) -> Result<RequestId> {
+        let macs = self.mac(shared, session)?;
+        let mac = macs.first().copied().unwrap_or_default();
+        Ok(RequestId::String(format!(
+            "{}.{}.{}",
+            call_text(self.call),
+            self.number,
+            URL_SAFE_NO_PAD.encode(mac)
+        )))
+    }
+
+    /// Reads a name, if this fleet has given it in this session.
+    pub(crate) fn read(shared: &Shared, session: SessionId, text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let (call, number, mac) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
+        let name = Self {
+            call: read_call(call)?,
+            number: number.parse().ok()?,
+        };
+        let mac: [u8; MAC] = URL_SAFE_NO_PAD.decode(mac).ok()?.try_into().ok()?;
+        let known = name.mac(shared, session).ok()?;
+        // Of eight bytes that nobody can compute, the time that a comparison takes tells little; it is the same anyway.
+        let is_known = |known: &[u8; MAC]| {
+            let differs = known.iter().zip(&mac).fold(0, |all, (a, b)| all | (a ^ b));
+            differs == 0
+        };
+        known.iter().any(is_known).then_some(name)
+    }
+}
+
+/// The text of a call in names.
+pub(crate) fn call_text(call: CallId) -> String {
+    URL_SAFE_NO_PAD.encode(call.0)
+}
+
+pub(crate) fn read_call(text: &str) -> Option<CallId> {
+    Some(CallId(URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?))
+}
+
+/// Which request of a session this is, for a journal.
+pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
+    let mut digest = Sha256::new_with_prefix("askback request v1");
+    digest.update(session.0);
+    digest.update(id.to_string());
+    let mut half = [0; 16];
+    half.copy_from_slice(&digest.finalize()[..16]);
+    half
+}
+
+/// The binding of what is written down. It opens in no other place.
+fn binding<'a>(shared: &'a Shared, what: &'a str, place: &'a str) -> seal::Binding<'a> {
+    seal::Binding {
+        audience: shared.service(),
+        tenant: None,
+        issuer: None,
+        subject: None,
+        client_id: None,
+        method: what,
+        target: place,
+        arguments: [0; 32],
+        revision: "",
+    }
+}
+
+pub(crate) fn sealed<T: Serialize>(
+    shared: &Shared,
+    what: &str,
+    place: &str,
+    value: &T,
+) -> Result<Vec<u8>> {
+    let bytes = serde_json::to_vec(value)?;
+    let random = seal::Entropy(entropy()?);
+    let text = seal::seal(
+        shared.keys()?,
+        &binding(shared, what, place),
+        &bytes,
+        random,
+        SEALED_CHARS,
+    );
+    let text = text.map_err(|_| Error::new("the call is too large to be written down"))?;
+    Ok(text.into_bytes())
+}
+
+pub(crate) fn opened<T: DeserializeOwned>(
+    shared: &Shared,
+    what: &str,
+    place: &str,
+    bytes: &[u8],
+) -> Option<T> {
+    let keys = shared.keys().ok()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let bytes = seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+const RECORD: &str = "journal record";
+const ANSWER: &str = "journal answer";
+const MESSAGE: &str = "journal message";
+
+fn place_in(call: CallId, number: impl fmt::Display) -> String {
+    format!("{}.{number}", call_text(call))
+}
+
+/// A message of a log, opened.
+pub(crate) fn open_message(
+    shared: &Shared,
+    call: CallId,
+    number: u64,
+    message: &[u8],
+) -> Option<Vec<u8>> {
+    let message: RawJson = opened(shared, MESSAGE, &place_in(call, number), message)?;
+    Some(message.as_str().as_bytes().to_vec())
+}
+
+fn event(
+    shared: &Shared,
+    call: CallId,
+    number: u64,
+    ask: Option<u32>,
+    message: Vec<u8>,
+) -> Result<Event> {
+    let text = String::from_utf8(message).map_err(|_| Error::new("a message is no UTF-8"))?;
+    let message = RawJson::from_text(text)?;
+    Ok(Event {
+        ask,
+        message: sealed(shared, MESSAGE, &place_in(call, number), &message)?,
+    })
+}
+
+/// Parks a call with the questions of its round. Returns the call if an answer came meanwhile.
+pub(crate) async fn park(
+    shared: &Arc<Shared>,
+    node: &Node,
+    mut standing: Standing,
+    incoming: &Incoming,
+    round: InputRequiredResult,
+    wake: Option<Millis>,
+) -> Result<Option<TakenCall>> {
+    let origin = &incoming.origin;
+    let mut open = BTreeMap::new();
+    let mut events = Vec::new();
+    for (key, question) in round.input_requests.unwrap_or_default() {
+        let request = RawJson::new(&question)?;
+        let known = standing.asked.iter().find(|(number, asked)| {
+            asked.key == key && asked.request == request && !standing.settled.contains(number)
+        });
+        if let Some((number, asked)) = known {
+            // The client has it, and may be about to answer.
+            open.insert(*number, asked.clone());
+            continue;
+        }
+        let number = standing.next_ask;
+        standing.next_ask += 1;
+        let name = AskName {
+            call: standing.call,
+            number,
+        };
+        let id = name.write(shared, standing.session)?;
+        let message = engine::write_question(origin, &id, &key, question);
+        let at = standing.next_event + events.len() as u64;
+        events.push(event(shared, standing.call, at, Some(number), message)?);
+        open.insert(number, AskedQuestion { key, request });
+    }
+    let now = shared.clock().now();
+    let limits = &incoming.limits.asking;
+    let record = Record {
+        id: standing.id.clone(),
+        method: incoming.method.to_owned(),
+        target: incoming.target.as_str().to_owned(),
+        arguments: match incoming.arguments() {
+            Arguments::Object(object) => RawJson::new(object)?,
+            Arguments::Texts(texts) => RawJson::new(texts)?,
+        },
+        meta: incoming.meta.said.clone(),
+        token: origin.progress_token.clone(),
+        revision: origin.revision.as_str().to_owned(),
+        client: origin.client.clone(),
+        capabilities: origin.capabilities.clone(),
+        principal: origin.principal.as_deref().map(PrincipalRecord::of),
+        state: round.request_state,
+        asked: open,
+        next_ask: standing.next_ask,
+    };
+    let record = sealed(shared, RECORD, &call_text(standing.call), &record)?;
+    let request = ParkRequest {
+        call: standing.call,
+        session: standing.session,
+        request: request_digest(standing.session, &standing.id),
+        owner: origin.principal.as_deref().map(Owner::of),
+        epoch: standing.epoch,
+        record: &record,
+        settled: &standing.settled,
+        events: &events,
+        first_event: standing.next_event,
+        wake,
+        now,
+        expires: now.saturating_add(millis(limits.round_ttl)),
+    };
+    let parked = node.journal.park(request).await.map_err(cannot_ask)?;
+    node.hint(standing.call);
+    Ok(match parked {
+        Parked::Waiting => {
+            node.release(standing.call);
+            None
+        }
+        Parked::Answered(taken) => Some(taken),
+        Parked::Lost => {
+            tracing::debug!("another process has taken a call over");
+            node.release(standing.call);
+            None
+        }
+    })
+}
+
+fn cannot_ask(error: StoreError) -> Error {
+    tracing::error!(%error, "a question could not be written down");
+    Error::new("the server cannot ask now: what it asks could not be written down; try again later")
+}
+
+/// The fate of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It counts, or it is one more answer to a question that is answered.
+    Accepted,
+    /// There is no such question (any more).
+    Unknown,
+    /// The journal does not answer.
+    Unavailable,
+}
+
+/// Takes an answer to a question of any process of the fleet.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    session: SessionId,
+    principal: Option<&Arc<Principal>>,
+    name: &str,
+    outcome: Result<RawJson, ErrorObject>,
+) -> Fate {
+    let Some(node) = &shared.fleet else {
+        return Fate::Unknown;
+    };
+    let Some(AskName { call, number }) = AskName::read(shared, session, name) else {
+        return Fate::Unknown;
+    };
+    let reply = match outcome {
+        Ok(value) => ReplyRecord::Value(value),
+        Err(error) => ReplyRecord::Error {
+            code: error.code,
+            message: error.message,
+        },
+    };
+    let Ok(reply) = sealed(shared, ANSWER, &place_in(call, number), &reply) else {
+        return Fate::Unavailable;
+    };
+    let now = shared.clock().now();
+    let request = AnswerRequest {
+        call,
+        session,
+        ask: number,
+        reply: &reply,
+        lease: node.lease(now),
+        now,
+    };
+    match node.journal.answer(request).await {
+        Ok(Answered::Unknown) => Fate::Unknown,
+        Ok(Answered::Duplicate | Answered::Kept) => Fate::Accepted,
+        Ok(Answered::Taken(taken)) => {
+            go_on(shared, node, taken, principal);
+            Fate::Accepted
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written down");
+            Fate::Unavailable
+        }
+    }
+}
+
+/// Continues a call that this process has taken, in a task. If a principal is given, the call must belong to it.
+fn go_on(
+    shared: &Arc<Shared>,
+    node: &Arc<Node>,
+    taken: TakenCall,
+    principal: Option<&Arc<Principal>>,
+) {
+    let (call, epoch) = (taken.call, taken.epoch);
+    node.hold(call, epoch);
+    let Some(resumed) = Resumed::read(shared, taken) else {
+        tracing::error!("a call in the journal cannot be read: it is left to expire");
+        node.release(call);
+        return;
+    };
+    if principal.is_some() && resumed.call.origin.principal.as_ref() != principal {
+        tracing::error!("a call in the journal is somebody else's: it is left to expire");
+        node.release(call);
+        return;
+    }
+    let (shared, node) = (Arc::clone(shared), Arc::clone(node));
+    tokio::spawn(async move {
+        let Resumed {
+            call,
+            standing,
+            errors,
+        } = resumed;
+        let (id, at) = (standing.call, standing.next_event);
+        let peer = Arc::new(Adopted {
+            shared: Arc::clone(&shared),
+            node: Arc::clone(&node),
+            standing,
+        });
+        let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
+        let Some(answered) = answered else {
+            // It is parked again.
+            return;
+        };
+        let message = event(&shared, id, at, None, answered.message.into_vec());
+        let events = match message {
+            Ok(event) => vec![event],
+            Err(error) => {
+                tracing::error!(%error, "the result of a call could not be written down");
+                Vec::new()
+            }
+        };
+        let now = shared.clock().now();
+        let end = FinishRequest {
+            call: id,
+            epoch,
+            events: &events,
+            expires: now.saturating_add(millis(shared.limits().http.resume)),
+        };
+        match node.journal.finish(end).await {
+            Ok(true) => {}
+            Ok(false) => tracing::debug!("another process has taken a call over"),
+            Err(error) => tracing::error!(%error, "the result of a call could not be written down"),
+        }
+        node.release(id);
+        node.hint(id);
+    });
+}
+
+/// A call, ready to go on.
+struct Resumed {
+    call: Call,
+    standing: Standing,
+    /// The questions that the client answered with an error.
+    errors: BTreeMap<String, Reply>,
+}
+
+impl Resumed {
+    fn read(shared: &Shared, taken: TakenCall) -> Option<Self> {
+        let record: Record = opened(shared, RECORD, &call_text(taken.call), &taken.record)?;
+        let revision: Revision = record.revision.parse().ok()?;
+        let origin = Origin {
+            revision,
+            client: record.client,
+            capabilities: record.capabilities,
+            log_level: None,
+            progress_token: record.token,
+            principal: record.principal.map(|it| Arc::new(it.into_principal())),
+            place: Place::default(),
+            trace: None,
+            attachment: None,
+        };
+        let mut responses = InputResponses::default();
+        let mut errors = BTreeMap::new();
+        let mut settled = Vec::new();
+        for (number, reply) in &taken.answers {
+            settled.push(*number);
+            // An answer to a question that is not open any more changes nothing.
+            let Some(asked) = record.asked.get(number) else {
+                continue;
+            };
+            match opened(shared, ANSWER, &place_in(taken.call, number), reply)? {
+                ReplyRecord::Value(value) => {
+                    let question: InputRequest = asked.request.decode().ok()?;
+                    let value = engine::read_answer(&origin, question, value);
+                    responses.insert(asked.key.clone(), value);
+                }
+                ReplyRecord::Error { code, message } => {
+                    errors.insert(asked.key.clone(), Reply::Error { code, message });
+                }
+            }
+        }
+        let responses = Some(responses);
+        let request = match &*record.method {
+            "tools/call" => ClientRequest::CallTool(CallToolParams {
+                name: record.target,
+                arguments: record.arguments.decode::<RawObject>().ok(),
+                input_responses: responses,
+                request_state: record.state,
+                ..CallToolParams::default()
+            }),
+            "prompts/get" => ClientRequest::GetPrompt(GetPromptParams {
+                name: record.target,
+                arguments: record.arguments.decode().ok(),
+                input_responses: responses,
+                request_state: record.state,
+                meta: None,
+            }),
+            "resources/read" => ClientRequest::ReadResource(ReadResourceParams {
+                uri: record.target,
+                input_responses: responses,
+                request_state: record.state,
+                meta: None,
+            }),
+            _ => return None,
+        };
+        let call = Call {
+            id: record.id.clone(),
+            request,
+            meta: record.meta,
+            origin: Arc::new(origin),
+        };
+        let standing = Standing {
+            call: taken.call,
+            session: taken.session,
+            id: record.id,
+            epoch: taken.epoch,
+            asked: record.asked,
+            next_ask: record.next_ask,
+            settled,
+            next_event: taken.next_event,
+        };
+        Some(Self {
+            call,
+            standing,
+            errors,
+        })
+    }
+}
+
+impl PrincipalRecord {
+    fn of(principal: &Principal) -> Self {
+        let Principal {
+            tenant,
+            issuer,
+            subject,
+            client_id,
+        } = principal;
+        Self {
+            subject: subject.to_string(),
+            issuer: issuer.as_deref().map(str::to_owned),
+            tenant: tenant.as_deref().map(str::to_owned),
+            client_id: client_id.as_deref().map(str::to_owned),
+        }
+    }
+
+    fn into_principal(self) -> Principal {
+        let mut principal = Principal::new(self.subject);
+        principal.issuer = self.issuer.map(Into::into);
+        principal.tenant = self.tenant.map(Into::into);
+        principal.client_id = self.client_id.map(Into::into);
+        principal
+    }
+}
+
+/// The client of a call that another process may have begun. What only tells of the way is not written down.
+struct Adopted {
+    shared: Arc<Shared>,
+    node: Arc<Node>,
+    standing: Standing,
+}
+
+impl Peer for Adopted {
+    fn notify(&self, _: ServerNotification) {}
+
+    fn wants_log(&self, _: LoggingLevel) -> bool {
+        false
+    }
+
+    fn complete_elicitation(&self, _: String) {}
+
+    fn parks(&self) -> bool {
+        true
+    }
+
+    fn park(
+        &self,
+        incoming: Arc<Incoming>,
+        round: InputRequiredResult,
+        wake: Option<Millis>,
+    ) -> BoxFuture<'static, Result<()>> {
+        let (shared, node) = (Arc::clone(&self.shared), Arc::clone(&self.node));
+        let standing = self.standing.clone();
+        Box::pin(async move {
+            let taken = park(&shared, &node, standing, &incoming, round, wake).await?;
+            if let Some(taken) = taken {
+                node.release(taken.call);
+                go_on(&shared, &node, taken, None);
+            }
+            Ok(())
+        })
+    }
+
+    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        Box::pin(async { Err(ErrorObject::internal("a parked call asks in rounds")) })
+    }
+}
+
+/// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
+/// there.
+pub(crate) async fn keep_watch(shared: std::sync::Weak<Shared>) {
+    let mut since_renewal = RENEW;
+    let mut since_purge = PURGE;
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let Some(node) = &shared.fleet else { return };
+        let now = shared.clock().now();
+        since_renewal += POLL;
+        if since_renewal >= RENEW {
+            since_renewal = Duration::ZERO;
+            let held = node.held().clone();
+            let until = node.lease(now).until;
+            if !held.is_empty()
+                && let Err(error) = node.journal.renew(&held, until).await
+            {
+                tracing::error!(%error, "the leases of this process could not be renewed");
+            }
+        }
+        since_purge += POLL;
+        if since_purge >= PURGE {
+            since_purge = Duration::ZERO;
+            if let Err(error) = node.journal.purge(now).await {
+                tracing::error!(%error, "what has expired could not be removed from the journal");
+            }
+        }
+        match node.journal.due(node.lease(now), now, MOST_DUE).await {
+            Ok(due) => {
+                for taken in due {
+                    tracing::info!(
+                        "a call goes on here whose process is silent, or whose time has come"
+                    );
+                    go_on(&shared, node, taken, None);
+                }
+            }
+            Err(error) => tracing::error!(%error, "the journal does not answer"),
+        }
+    }
+}
+
+/// How often a process looks for calls that have to go on.
+pub(crate) const POLL: Duration = Duration::from_millis(250);

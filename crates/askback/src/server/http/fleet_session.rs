@@ -1,0 +1,172 @@
+//! Sessions of a fleet: their ids say all that a process needs to serve them.
+
+use std::{
+    io,
+    sync::{Arc, Weak},
+};
+
+use askback_core::{
+    ask::{Millis, Principal, seal},
+    engine::server::SessionSeed,
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+
+use super::{session::Session, sessions::Sessions};
+use crate::{
+    entropy::Draw,
+    journal::SessionId,
+    server::{
+        Shared,
+        fleet::{self, POLL},
+    },
+};
+
+/// How long a session lasts, in milliseconds: seven days. Its client opens another one then.
+const TTL: Millis = 7 * 24 * 3600 * 1000;
+
+/// The longest id of a session, in characters. It is a header of each request.
+const CHARS: usize = 4 << 10;
+
+/// The content of the id of a session.
+#[derive(Serialize, Deserialize)]
+struct Token {
+    /// The name of the session in the fleet.
+    #[serde(rename = "j")]
+    member: [u8; 16],
+    #[serde(rename = "e")]
+    expires: Millis,
+    #[serde(rename = "s")]
+    seed: SessionSeed,
+}
+
+/// The binding of an id: it opens for the same principal only.
+fn binding<'a>(shared: &'a Shared, principal: Option<&'a Principal>) -> seal::Binding<'a> {
+    seal::Binding {
+        audience: shared.service(),
+        tenant: principal.and_then(|principal| principal.tenant.as_deref()),
+        issuer: principal.and_then(|principal| principal.issuer.as_deref()),
+        subject: principal.map(|principal| &*principal.subject),
+        client_id: principal.and_then(|principal| principal.client_id.as_deref()),
+        method: "session",
+        target: "",
+        arguments: [0; 32],
+        revision: "",
+    }
+}
+
+/// The id of a session that has been opened, and its name in the fleet.
+pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, SessionId)> {
+    let mut random = Draw::<{ 16 + 28 }>::new()?;
+    let (member, entropy) = (random.take(), seal::Entropy(random.take()));
+    let mut seed = session
+        .seed()
+        .ok_or_else(|| io::Error::other("the session is not open"))?;
+    // They may be as long as the client likes, and no handler of a handshake revision needs them to ask.
+    seed.capabilities.experimental = None;
+    seed.capabilities.extensions = None;
+    let token = Token {
+        member,
+        expires: shared.clock().now().saturating_add(TTL),
+        seed,
+    };
+    let bytes = serde_json::to_vec(&token)?;
+    let principal = session.principal();
+    let keys = shared
+        .keys()
+        .map_err(|error| io::Error::other(error.message().to_owned()))?;
+    let binding = binding(shared, principal.as_deref());
+    let id = seal::seal(keys, &binding, &bytes, entropy, CHARS);
+    Ok((id.map_err(io::Error::other)?, SessionId(member)))
+}
+
+/// The session of an id that a process of the fleet has given, unless it has ended.
+pub(super) async fn open(
+    shared: &Arc<Shared>,
+    id: &str,
+    principal: Option<Arc<Principal>>,
+) -> Option<Session> {
+    let node = shared.fleet.as_ref()?;
+    let keys = shared.keys().ok()?;
+    let binding = binding(shared, principal.as_deref());
+    let bytes = seal::open(keys, &binding, id, CHARS).ok()?;
+    let token: Token = serde_json::from_slice(&bytes).ok()?;
+    if token.expires <= shared.clock().now() {
+        return None;
+    }
+    let member = SessionId(token.member);
+    let note = match node.journal.session(member).await {
+        Ok(note) if note.is_ended => return None,
+        Ok(known) => known.note,
+        Err(error) => {
+            tracing::error!(%error, "the journal does not answer");
+            return None;
+        }
+    };
+    let choices = note.and_then(|note| fleet::opened(shared, NOTE, &note_place(member), &note));
+    let known = (token.seed, choices.unwrap_or_default());
+    let session = Session::reopened(shared, principal, known)?;
+    Some(session.named(id.to_owned()).of_fleet(member))
+}
+
+/// The purpose of a note, for its seal.
+const NOTE: &str = "journal note";
+
+fn note_place(member: SessionId) -> String {
+    URL_SAFE_NO_PAD.encode(member.0)
+}
+
+/// Notes what the client of a session has chosen, for other processes.
+pub(super) async fn note(shared: &Shared, session: &Session) {
+    let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
+        return;
+    };
+    let choices = fleet::sealed(shared, NOTE, &note_place(member), &session.choices());
+    let expires = expiry(shared.clock().now());
+    let noted = match choices {
+        Ok(choices) => node.journal.note(member, &choices, expires).await,
+        Err(error) => {
+            tracing::error!(
+                error = error.message(),
+                "what a client has chosen is not noted"
+            );
+            return;
+        }
+    };
+    if let Err(error) = noted {
+        tracing::error!(%error, "what a client has chosen is not noted");
+    }
+}
+
+/// The time at which the id of a session that ends now has expired.
+pub(super) fn expiry(now: Millis) -> Millis {
+    now.saturating_add(TTL)
+}
+
+/// Ends the sessions here that another process was told to end, as long as there are any.
+pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
+    let mut since = None;
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        let shared = sessions.shared();
+        let Some(node) = &shared.fleet else { return };
+        let now = shared.clock().now();
+        // The clocks of the processes may differ.
+        let from = since.unwrap_or(now).saturating_sub(SKEW);
+        match node.journal.ended_since(from).await {
+            Ok(ended) => {
+                since = Some(now);
+                if !ended.is_empty() {
+                    sessions.end_members(&ended);
+                }
+            }
+            Err(error) => tracing::error!(%error, "the journal does not answer"),
+        }
+    }
+}
+
+/// How far the clocks of two processes may be apart, in milliseconds.
+const SKEW: Millis = 10_000;

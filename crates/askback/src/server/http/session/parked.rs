@@ -1,0 +1,300 @@
+//! Calls of a session in a fleet: how they leave this process, and how what they say comes back from the journal.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::Millis,
+    engine::server::Changed,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{InputRequiredResult, RawJson},
+};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Instant, sleep, timeout},
+};
+
+use super::{Session, State};
+use crate::{
+    ctx::Incoming,
+    error::{Error, Result},
+    journal::{CallId, SessionId},
+    server::{
+        Shared,
+        fleet::{self, Node, Standing},
+        http::stream::{EventId, Stream, StreamName},
+    },
+};
+
+/// How long the reader of a log waits for a hint before it looks again: at first, and when nothing comes.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
+
+/// How many messages of a log are read at once.
+const MOST: usize = 64;
+
+/// A message for another process.
+pub(in crate::server::http) enum Stray {
+    /// The answer to a question of this name.
+    Answer(String, Result<RawJson, ErrorObject>),
+    /// The request is cancelled.
+    Cancel(RequestId),
+}
+
+/// Writes a round of a call down, and lets go of the call. Its stream goes on with what the journal has for it.
+pub(super) async fn park(
+    session: Arc<Session>,
+    id: RequestId,
+    incoming: Arc<Incoming>,
+    round: InputRequiredResult,
+    wake: Option<Millis>,
+) -> Result<()> {
+    let shared = Arc::clone(&session.shared);
+    let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
+        return Err(Error::new("the server is no process of a fleet"));
+    };
+    let (number, standing) = {
+        let mut state = session.lock();
+        // A call that was cancelled has no stream.
+        let Some(number) = state.running_on(&id) else {
+            return Ok(());
+        };
+        state.open_stream(number);
+        let stream = state.stream(number);
+        let found = stream.and_then(|stream| Some((stream.call?, stream.next_number())));
+        let Some((call, next)) = found else {
+            return Err(Error::new(
+                "there are no random numbers for the name of the call",
+            ));
+        };
+        (number, Standing::new(call, member, id.clone(), next))
+    };
+    let (call, next) = (standing.call, standing.next_event);
+    fleet::park(&shared, node, standing, &incoming, round, wake).await?;
+    {
+        let mut state = session.lock();
+        if let Some(stream) = state.stream(number) {
+            stream.is_followed = true;
+        }
+        state.running.retain(|running| running.id != id);
+        state.engine.let_go(&id);
+        state.settle();
+    }
+    tokio::spawn(follow(
+        Arc::downgrade(&session),
+        member,
+        (number, call),
+        next - 1,
+    ));
+    Ok(())
+}
+
+impl Session {
+    /// Makes ready to read the stream of a call that may be in the journal.
+    pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: EventId) {
+        let (Some(member), StreamName::Call(call)) = (self.member, id.stream) else {
+            return;
+        };
+        let Some(node) = &self.shared.fleet else {
+            return;
+        };
+        let has_it = |stream: &Stream| stream.call == Some(call) && stream.has_kept(id.event);
+        if self.lock().streams.iter().any(has_it) {
+            return;
+        }
+        match node.journal.read(call, member, id.event, 0).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return,
+            Err(error) => {
+                tracing::error!(%error, "the journal does not answer");
+                return;
+            }
+        }
+        let number = {
+            let mut state = self.lock();
+            state.streams.retain(|stream| stream.call != Some(call));
+            let number = state.next_stream();
+            let stream = Stream::following(number, call, id.event);
+            state.streams.push(stream);
+            number
+        };
+        let me = Arc::downgrade(self);
+        tokio::spawn(follow(me, member, (number, call), id.event));
+    }
+
+    /// Takes what was found in the log of a call to its stream. Whether there is more to read.
+    fn take_from_log(&self, number: u32, read: Read) -> bool {
+        let mut state = self.lock();
+        if state.stream(number).is_none() {
+            return false;
+        }
+        match read {
+            Read::Messages(messages, is_over) => {
+                for message in messages {
+                    if !state.push_followed(number, message) {
+                        return false;
+                    }
+                }
+                if is_over {
+                    state.end_followed(number);
+                    return false;
+                }
+            }
+            Read::Gone => {
+                state.end_followed(number);
+                return false;
+            }
+            Read::Failed => {}
+        }
+        let limits = self.shared.limits();
+        let is_left = |stream: &mut Stream| stream.is_over(Instant::now(), limits);
+        let is_left = state.stream(number).is_some_and(is_left);
+        if is_left {
+            state.streams.retain(|stream| stream.number != number);
+        }
+        !is_left
+    }
+
+    /// Whether a stream has its messages from the journal.
+    pub(in crate::server::http) fn is_followed(&self, number: u32) -> bool {
+        let mut state = self.lock();
+        state
+            .stream(number)
+            .is_some_and(|stream| stream.is_followed)
+    }
+}
+
+impl State {
+    /// The number of the stream of a call.
+    pub(super) fn number_of(&self, call: CallId) -> Option<u32> {
+        let mut streams = self.streams.iter();
+        let stream = streams.find(|stream| stream.call == Some(call))?;
+        Some(stream.number)
+    }
+
+    /// Reports every change there may have been: what was told before is not known here.
+    pub(super) fn report_all(&mut self) {
+        let watched = self.engine.watched();
+        let watched: Vec<_> = watched
+            .map(|uri| Changed::Resource(uri.to_owned()))
+            .collect();
+        self.untold
+            .extend([Changed::Tools, Changed::Prompts, Changed::Resources]);
+        self.untold.extend(watched);
+    }
+
+    /// Adds a message from the journal to a stream; an empty one takes its number alone. Whether there is the stream still.
+    fn push_followed(&mut self, number: u32, message: Vec<u8>) -> bool {
+        if self.reserve(message.len()).is_err() {
+            // Its client can come back for it: the journal keeps it.
+            self.streams.retain(|stream| stream.number != number);
+            return false;
+        }
+        let Some(stream) = self.stream(number) else {
+            return false;
+        };
+        stream.push(message);
+        true
+    }
+
+    fn end_followed(&mut self, number: u32) {
+        if let Some(stream) = self.stream(number) {
+            stream.is_followed = false;
+            stream.close();
+        }
+    }
+}
+
+/// Brings what a call says from the journal to its client's stream, until the call is over or nobody reads the stream.
+async fn follow(
+    session: Weak<Session>,
+    member: SessionId,
+    (number, call): (u32, CallId),
+    mut after: u64,
+) {
+    let Some(shared) = session.upgrade().map(|session| Arc::clone(&session.shared)) else {
+        return;
+    };
+    let Some(node) = &shared.fleet else { return };
+    let mut hints = node.hints();
+    let mut pause = PAUSES.0;
+    loop {
+        let read = read(&shared, node, member, call, &mut after).await;
+        let Some(session) = session.upgrade() else {
+            return;
+        };
+        let has_news = matches!(&read, Read::Messages(messages, _) if !messages.is_empty());
+        if !session.take_from_log(number, read) {
+            return;
+        }
+        if has_news {
+            pause = PAUSES.0;
+        }
+        drop(session);
+        if wait(&mut hints, call, pause).await {
+            pause = PAUSES.0;
+        } else {
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+}
+
+/// The result of reading a log.
+enum Read {
+    /// Messages, and whether they are the last.
+    Messages(Vec<Vec<u8>>, bool),
+    /// The call is not there any more.
+    Gone,
+    /// The journal does not answer now.
+    Failed,
+}
+
+async fn read(
+    shared: &Shared,
+    node: &Node,
+    member: SessionId,
+    call: CallId,
+    after: &mut u64,
+) -> Read {
+    let log = match node.journal.read(call, member, *after, MOST).await {
+        Ok(Some(log)) => log,
+        Ok(None) => return Read::Gone,
+        Err(error) => {
+            tracing::error!(%error, "the journal does not answer");
+            return Read::Failed;
+        }
+    };
+    let mut messages = Vec::new();
+    for event in log.events {
+        let message = match event.is_answered {
+            true => Some(Vec::new()),
+            false => fleet::open_message(shared, call, event.number, &event.message),
+        };
+        let Some(message) = message else {
+            tracing::error!(
+                "a message in the journal cannot be read: its call ends for its client"
+            );
+            return Read::Gone;
+        };
+        messages.push(message);
+        *after = event.number;
+    }
+    Read::Messages(messages, log.is_over)
+}
+
+/// Waits for a hint that a log has grown. Whether one came.
+async fn wait(hints: &mut Receiver<CallId>, call: CallId, most: Duration) -> bool {
+    let hint = async {
+        loop {
+            match hints.recv().await {
+                Ok(hinted) if hinted == call => return,
+                Ok(_) => {}
+                // Some were missed.
+                Err(RecvError::Lagged(_)) => return,
+                Err(RecvError::Closed) => sleep(most).await,
+            }
+        }
+    };
+    timeout(most, hint).await.is_ok()
+}

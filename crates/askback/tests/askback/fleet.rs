@@ -1,0 +1,278 @@
+//! Several processes that serve together: what a person is asked outlives the process that asked.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use askback::{
+    Changed, Ctx, Fleet, Form, Resource, Result, Revision, Server, Tool,
+    journal::MemoryJournal,
+    keys::{Key, KeyRing, KeySource},
+    store::{MemoryStore, Store},
+};
+use serde_json::{Value, json};
+
+use crate::http::client::{Client, Session};
+
+/// The revisions with forms and streams that can be resumed.
+const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
+
+#[derive(Form)]
+struct Who {
+    /// Your name.
+    name: String,
+}
+
+/// The parts that all processes of a fleet share, and how often each effect happened.
+#[derive(Clone)]
+struct Shared {
+    journal: Arc<MemoryJournal>,
+    store: Arc<MemoryStore>,
+    prices: Arc<AtomicUsize>,
+    bookings: Arc<AtomicUsize>,
+}
+
+impl Shared {
+    fn new() -> Self {
+        Self {
+            journal: Arc::default(),
+            store: Arc::default(),
+            prices: Arc::default(),
+            bookings: Arc::default(),
+        }
+    }
+
+    /// One more process.
+    fn node(&self) -> Client {
+        Client::of(&self.server())
+    }
+
+    fn server(&self) -> Server {
+        let store: Arc<dyn Store> = self.store.clone();
+        let server = Server::new("fleet", "1")
+            .service("tests")
+            .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+            .store(store)
+            .fleet(Fleet::new(Arc::clone(&self.journal)))
+            .state(self.clone())
+            .tool(Tool::new("book", book))
+            .tool(Tool::new("both", both))
+            .resource(Resource::new("note://one", "one", async || {
+                Ok("One.".to_owned())
+            }))
+            .changing_resources()
+            .build();
+        server.expect("the server is whole")
+    }
+}
+
+async fn book(ctx: Ctx, askback::State(shared): askback::State<Shared>) -> Result<String> {
+    let price = Arc::clone(&shared.prices);
+    let price: usize = ctx
+        .run("price", move || async move {
+            Ok(42 + price.fetch_add(1, Ordering::Relaxed))
+        })
+        .await?;
+    let who: Who = ctx
+        .elicit(format!("It costs {price}. Who travels?"))
+        .await?
+        .accepted()?;
+    if !ctx.confirm(format!("Book for {}?", who.name)).await? {
+        return Ok("nothing".into());
+    }
+    let bookings = Arc::clone(&shared.bookings);
+    let number: usize = ctx
+        .commit("book", move || async move {
+            Ok(7 + bookings.fetch_add(1, Ordering::Relaxed))
+        })
+        .await?;
+    Ok(format!("booked for {} as {number}", who.name))
+}
+
+async fn both(ctx: Ctx) -> Result<String> {
+    let (a, b) = tokio::join!(
+        ctx.elicit::<Who>("The first?"),
+        ctx.elicit::<Who>("The second?")
+    );
+    let (a, b) = (a?.accepted()?, b?.accepted()?);
+    Ok(format!("{} and {}", a.name, b.name))
+}
+
+/// The same session, at another process.
+fn at(session: &Session, client: &Client) -> Session {
+    Session {
+        client: client.clone(),
+        id: session.id.clone(),
+        revision: session.revision,
+    }
+}
+
+fn accept(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_outlives_the_process_that_asked() {
+    for revision in REVISIONS {
+        let shared = Shared::new();
+        let first = shared.node();
+        let session = first.open_with(revision, json!({"elicitation": {}})).await;
+        let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+        let question = stream.message().await;
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let last = stream.last_event_id();
+        // The process is gone. Another one has the answer, and a third one the stream.
+        drop((stream, first));
+        let (second, third) = (at(&session, &shared.node()), at(&session, &shared.node()));
+        drop(session);
+        second
+            .answer(&question, accept(json!({"name": "Ada"})))
+            .await;
+        let mut stream = third.resume(&last).await;
+        assert_eq!(stream.status, 200);
+        let question = stream.message().await;
+        let asked = question["params"]["message"].as_str().expect("a message");
+        assert!(asked.starts_with("Book for Ada?"), "{question}");
+        let confirmed = question["params"]["requestedSchema"]["properties"].clone();
+        let field = confirmed
+            .as_object()
+            .expect("fields")
+            .keys()
+            .next()
+            .cloned();
+        let field = field.expect("a field");
+        let fourth = at(&third, &shared.node());
+        fourth
+            .answer(&question, accept(json!({ field: true })))
+            .await;
+        let answer = stream.message().await;
+        assert_eq!(answer["id"], 1, "{answer}");
+        assert_eq!(
+            answer["result"]["content"][0]["text"], "booked for Ada as 7",
+            "{revision}"
+        );
+        stream.assert_ended().await;
+        assert_eq!(shared.prices.load(Ordering::Relaxed), 1);
+        assert_eq!(shared.bookings.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_one_round_are_answered_at_different_processes() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "both"})).await;
+    let (one, two) = (stream.message().await, stream.message().await);
+    assert_ne!(one["id"], two["id"]);
+    for (question, name) in [(&two, "Grace"), (&one, "Ada")] {
+        let other = at(&session, &shared.node());
+        other.answer(question, accept(json!({"name": name}))).await;
+        // A second answer changes nothing.
+        other.answer(question, accept(json!({"name": "Eve"}))).await;
+    }
+    let answer = stream.message().await;
+    assert_eq!(answer["result"]["content"][0]["text"], "Ada and Grace");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_of_the_session_is_refused() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    let question = stream.message().await;
+    let last = stream.last_event_id();
+    let other = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let answer =
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Eve"}))});
+    assert_eq!(other.post(&answer).await.status, 400);
+    assert_eq!(other.resume(&last).await.status, 400);
+    let id = question["id"].as_str().expect("a name");
+    let forged = format!("{}A", &id[..id.len() - 1]);
+    let forged = json!({"jsonrpc": "2.0", "id": forged, "result": accept(json!({"name": "Eve"}))});
+    assert_eq!(session.post(&forged).await.status, 400);
+    // Once it is ended, it is so for all.
+    let elsewhere = at(&session, &shared.node());
+    assert_eq!(elsewhere.delete().await.status, 204);
+    let third = at(&session, &shared.node());
+    assert_eq!(third.post(&answer).await.status, 404);
+    assert_eq!(shared.bookings.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_cancelled_at_any_process() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    let question = stream.message().await;
+    let other = at(&session, &shared.node());
+    let params = json!({"requestId": 1});
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    assert_eq!(other.post(&cancelled).await.status, 202);
+    let answer =
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Ada"}))});
+    assert_eq!(session.post(&answer).await.status, 400);
+    let ended = tokio::time::timeout(Duration::from_secs(1), stream.event()).await;
+    assert_eq!(ended.expect("the stream goes on"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_has_chosen_is_known_to_other_processes() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let params = json!({"uri": "note://one"});
+    let subscribed = session.call(1, "resources/subscribe", params).await;
+    assert_eq!(subscribed.answer().await["result"], json!({}));
+    let server = shared.server();
+    let other = at(&session, &Client::of(&server));
+    let mut stream = other.listen().await;
+    server.changed(Changed::Resource("note://one".to_owned()));
+    let told = stream.message().await;
+    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    // A stream that was read at another process may have missed anything.
+    let third = at(&session, &shared.node());
+    let mut stream = third.resume("0-7").await;
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        told.push(stream.message().await["method"].clone());
+    }
+    told.sort_by_key(ToString::to_string);
+    let lists = [
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    ];
+    assert_eq!(told, lists);
+}
+
+#[test]
+fn what_processes_must_share_is_asked_for() {
+    let begin = || Server::new("fleet", "1").fleet(Fleet::new(MemoryJournal::default()));
+    let keys = || KeySource::Ring(KeyRing::new(Key::new(&[1; 32])));
+    for (builder, lacks) in [
+        (begin(), "keys"),
+        (begin().keys(keys()), "service"),
+        (begin().keys(keys()).service("tests"), "store"),
+    ] {
+        let error = builder.build().err().expect("it is not whole").to_string();
+        assert!(error.contains(lacks), "{error}");
+    }
+}
