@@ -1,18 +1,35 @@
-//! The travel agency with the customer's account at an airline, over standard streams, for the one user of this machine.
+//! The travel agency as a program.
 //!
-//! Everything is kept in memory: accounts last as long as the program. `examples/repositories` keeps them in a file.
+//! - `cargo run -p askback-travel`: with the customer's account at an airline, over standard streams, for the one user of this
+//!   machine. Everything is kept in memory; `examples/repositories` keeps it in a file.
+//! - `cargo run -p askback-travel -- --http 127.0.0.1:8000 --fleet FILE.db`: one process of a fleet over HTTP. All processes
+//!   with the same file go on with each other's calls. The file `FILE.key` has their key, and is made by the first.
 
-use std::{io, sync::Arc};
+use std::{env, fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
-use askback::keys::{Key, KeyRing};
+use askback::{
+    Fleet,
+    keys::{Key, KeyRing, KeySource},
+    store::SqliteStore,
+};
 use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
 use askback_travel::{Accounts, Itineraries, Result};
+use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     // The client gets a sentence; the operator reads the cause here.
     let log = tracing_subscriber::fmt().with_ansi(false);
     log.with_writer(io::stderr).init();
+    let words: Vec<_> = env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => on_this_machine().await,
+        ["--http", address, "--fleet", file] => in_a_fleet(address, Path::new(file)).await,
+        _ => Err("write nothing, or --http ADDRESS --fleet FILE.db".into()),
+    }
+}
+
+async fn on_this_machine() -> Result<()> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
@@ -21,4 +38,45 @@ async fn main() -> Result<()> {
     let accounts = Accounts::on_this_machine(vault).await?;
     let agency = askback_travel::builder(None, Itineraries::SharedFolders)?;
     Ok(accounts.offered_by(agency).run_stdio().await?)
+}
+
+async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let store = Arc::new(SqliteStore::open(file)?);
+    let server = askback_travel::builder(Some(folder), Itineraries::SharedFolders)?
+        .service("travel")
+        .keys(KeySource::File(key_file(file)?))
+        .store(Arc::clone(&store))
+        .fleet(Fleet::new(store))
+        .build()?;
+    let listener = TcpListener::bind(address).await?;
+    let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+    Ok(server.http().serve_until(listener, signal).await?)
+}
+
+/// The file with the key of all processes, which the first of them makes.
+fn key_file(database: &Path) -> Result<std::path::PathBuf> {
+    let file = database.with_extension("key");
+    if !file.exists() {
+        let mut key = [0_u8; 32];
+        getrandom::fill(&mut key)?;
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let draft = file.with_extension(format!("key.{}", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        let mut written = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        writeln!(written, "{digits}")?;
+        // If another process was quicker, its key counts.
+        match fs::hard_link(&draft, &file) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => fs::remove_file(&draft)?,
+        }
+    }
+    Ok(file)
 }
