@@ -35,6 +35,8 @@ mod documents {
     mod effects {}
     #[doc = include_str!("../../docs/guide/extending.md")]
     mod extending {}
+    #[doc = include_str!("../../docs/guide/fleet.md")]
+    mod fleet {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
     #[doc = include_str!("../../docs/guide/from-rmcp.md")]
