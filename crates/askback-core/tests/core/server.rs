@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use askback_core::{
     ask::CheckedRequest,
-    engine::server::{Changed, Connection, Output, Profile},
+    engine::server::{Changed, Connection, Output, Profile, SessionSeed},
     forms::FormSchema,
     jsonrpc::{self, RequestId},
     limits::{Limits, WireLimits},
     protocol::{
-        CompleteResult, ElicitParams, Implementation, InputRequest, JsonObject, LoggingLevel,
-        LoggingMessageParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
-        ServerNotification, ToolsCapability,
+        ClientCapabilities, CompleteResult, ElicitParams, Implementation, InputRequest, JsonObject,
+        LoggingLevel, LoggingMessageParams, PromptsCapability, ResourcesCapability,
+        ServerCapabilities, ServerNotification, ToolsCapability,
     },
     revision::Revision,
     wire,
@@ -89,17 +89,21 @@ impl Bench {
 
     fn drain(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.engine.poll())
-            .map(|output| match output {
-                Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
-                    Seen::Sent(serde_json::from_slice(&message).unwrap())
-                }
-                Output::Call(call) => Seen::Called(call.request.method()),
-                Output::Cancel(id, _) => Seen::Cancelled(id),
-                Output::Answer(_, answer) => Seen::Answered(match answer {
-                    Ok(value) => Ok(value.decode().unwrap()),
-                    Err(error) => Err(error.code),
-                }),
-                Output::RootsChanged(_) => Seen::RootsChanged,
+            .filter_map(|output| {
+                Some(match output {
+                    Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
+                        Seen::Sent(serde_json::from_slice(&message).unwrap())
+                    }
+                    Output::Call(call) => Seen::Called(call.request.method()),
+                    Output::Cancel(id, _) => Seen::Cancelled(id),
+                    Output::Answer(_, answer) => Seen::Answered(match answer {
+                        Ok(value) => Ok(value.decode().unwrap()),
+                        Err(error) => Err(error.code),
+                    }),
+                    Output::RootsChanged(_) => Seen::RootsChanged,
+                    // Only a process of a fleet has a use for them.
+                    Output::StrayAnswer(..) | Output::StrayCancel(_) => return None,
+                })
             })
             .collect()
     }
@@ -619,6 +623,56 @@ fn a_link_has_an_id_where_the_revision_has_one() {
     let told = bench.drain();
     assert_eq!(sent(&told)["method"], "notifications/elicitation/complete");
     assert_eq!(sent(&told)["params"]["elicitationId"], id);
+}
+
+#[test]
+fn a_session_goes_on_on_another_connection() {
+    let mut first = Bench::opened("2025-11-25");
+    first.say(json!({"id": 1, "method": "logging/setLevel", "params": {"level": "error"}}));
+    first.say(json!({"id": 2, "method": "resources/subscribe", "params": {"uri": "a://b"}}));
+    let (seed, choices) = (first.engine.seed().unwrap(), first.engine.choices());
+    let json = serde_json::to_string(&seed).unwrap();
+
+    let mut other = Bench::new();
+    let seed = serde_json::from_str(&json).unwrap();
+    other.engine = other.engine.reopened(seed).unwrap();
+    other.engine.choose(choices.clone());
+    assert_eq!(other.engine.choices(), choices);
+    let seen = other.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
+    assert_eq!(seen, [Seen::Called("tools/call")]);
+    let (_, asked) = ask(
+        &mut other,
+        "sure",
+        ElicitParams::form("Sure?", FormSchema::default()),
+    );
+    assert_eq!(sent(&asked)["method"], "elicitation/create");
+    // What another process asked, and a request that it has.
+    for (message, expected) in [
+        (
+            json!({"id": "a.0.b", "result": {"action": "cancel"}}),
+            "answer a.0.b",
+        ),
+        (
+            json!({"method": "notifications/cancelled", "params": {"requestId": 9}}),
+            "cancel 9",
+        ),
+    ] {
+        let mut message = message;
+        message["jsonrpc"] = "2.0".into();
+        other.engine.handle_message(message.to_string().as_bytes());
+        let stray = match other.engine.poll() {
+            Some(Output::StrayAnswer(id, Ok(_))) => format!("answer {id}"),
+            Some(Output::StrayCancel(id)) => format!("cancel {id}"),
+            output => format!("{output:?}"),
+        };
+        assert_eq!(stray, expected);
+    }
+    let unknown = SessionSeed {
+        revision: "2026-07-28".into(),
+        client: None,
+        capabilities: ClientCapabilities::default(),
+    };
+    assert!(Bench::new().engine.reopened(unknown).is_none());
 }
 
 // Shows CA-11, CA25-01, CA25-07.

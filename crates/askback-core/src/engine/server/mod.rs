@@ -255,11 +255,12 @@ impl Connection {
     }
 
     /// Opens the session of a seed, whose client has been told so by another process. `None` if the revision is not
-    /// spoken here.
+    /// spoken here, or has no sessions.
     #[must_use]
     pub fn reopened(mut self, seed: SessionSeed) -> Option<Self> {
-        let revision = seed.revision.parse().ok()?;
-        if !self.profile.revisions.contains(&revision) {
+        let revision: Revision = seed.revision.parse().ok()?;
+        let has_sessions = revision.era() == Era::Legacy;
+        if !has_sessions || !self.profile.revisions.contains(&revision) {
             return None;
         }
         let origin = Origin {
