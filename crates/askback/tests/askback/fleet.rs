@@ -200,7 +200,8 @@ async fn what_is_not_of_the_session_is_refused() {
     assert_eq!(other.post(&answer).await.status, 400);
     assert_eq!(other.resume(&last).await.status, 400);
     let id = question["id"].as_str().expect("a name");
-    let forged = format!("{}A", &id[..id.len() - 1]);
+    // The name of another question of the call.
+    let forged = id.replacen(".0.", ".1.", 1);
     let forged = json!({"jsonrpc": "2.0", "id": forged, "result": accept(json!({"name": "Eve"}))});
     assert_eq!(session.post(&forged).await.status, 400);
     // Once it is ended, it is so for all.

@@ -317,8 +317,12 @@ impl Session {
     pub(super) fn observe(self: &Arc<Self>) {
         let me = Arc::downgrade(self);
         let observer: Weak<dyn Observer> = me;
-        let observing = Observing::new(&self.shared.changes, observer, Interest::Lists);
-        self.lock().observing = Some(observing);
+        let mut observing = Observing::new(&self.shared.changes, observer, Interest::Lists);
+        let mut state = self.lock();
+        // Of a session that another process has opened, the client may watch some already.
+        let watched = state.engine.watched();
+        observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+        state.observing = Some(observing);
     }
 
     /// A reader is gone.
