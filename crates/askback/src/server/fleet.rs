@@ -687,21 +687,22 @@ impl PrincipalRecord {
             issuer,
             subject,
             client_id,
-        } = principal;
+        } = principal.clone();
         Self {
-            subject: subject.to_string(),
-            issuer: issuer.as_deref().map(str::to_owned),
-            tenant: tenant.as_deref().map(str::to_owned),
-            client_id: client_id.as_deref().map(str::to_owned),
+            subject,
+            issuer,
+            tenant,
+            client_id,
         }
     }
 
     fn into_principal(self) -> Principal {
-        let mut principal = Principal::new(self.subject);
-        principal.issuer = self.issuer.map(Into::into);
-        principal.tenant = self.tenant.map(Into::into);
-        principal.client_id = self.client_id.map(Into::into);
-        principal
+        Principal {
+            tenant: self.tenant,
+            issuer: self.issuer,
+            client_id: self.client_id,
+            ..Principal::new(self.subject)
+        }
     }
 }
 

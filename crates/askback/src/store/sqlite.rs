@@ -348,6 +348,7 @@ impl SqliteStore {
     }
 
     /// The bound of claims, and again of states.
+    #[cfg(feature = "http-server")]
     pub(crate) fn max_bytes(&self) -> usize {
         self.max_bytes
     }
