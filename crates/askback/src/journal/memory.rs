@@ -8,9 +8,10 @@ use askback_core::limits::Limits;
 
 use super::{
     AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
-    Owner, ParkRequest, Parked, SessionId, SessionNote, StoreError, StoreFuture, TakenCall,
+    Owner, ParkRequest, Parked, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
+    TakenCall,
 };
-use crate::store::share::{self, Held, OVERHEAD};
+use crate::store::share::{self, GivesWay, Held, OVERHEAD};
 
 /// A journal in memory: for tests, and for a fleet of servers in one process.
 pub struct MemoryJournal {
@@ -42,9 +43,16 @@ struct Call {
 }
 
 struct Session {
+    owner: Option<Owner>,
     ended_at: Option<Millis>,
     note: Option<Vec<u8>>,
     expires: Millis,
+}
+
+impl Session {
+    fn size(&self) -> usize {
+        OVERHEAD + self.note.as_ref().map_or(0, Vec::len)
+    }
 }
 
 impl MemoryJournal {
@@ -134,6 +142,36 @@ impl Entries {
         }
     }
 
+    /// Keeps something of a session. What is kept of others gives way.
+    fn keep(&mut self, id: SessionId, session: Session) -> Result<(), StoreError> {
+        self.sessions.remove(&id);
+        loop {
+            let of = |owner: Option<Owner>| {
+                let sessions = self.sessions.values();
+                let sessions = sessions.filter(|it| owner.is_none() || it.owner == owner);
+                sessions.map(Session::size).sum()
+            };
+            let held = Held {
+                in_all: of(None),
+                by_owner: session.owner.map(|owner| of(Some(owner))),
+            };
+            let is_of_owner = match share::admit_state(held, session.size(), self.max_bytes)? {
+                GivesWay::None => break,
+                GivesWay::OfOwner => true,
+                GivesWay::OfLargest => false,
+            };
+            let sessions = self.sessions.iter();
+            let others = sessions.filter(|(_, it)| !is_of_owner || it.owner == session.owner);
+            let Some((first, _)) = others.min_by_key(|(_, it)| it.expires) else {
+                break;
+            };
+            let first = *first;
+            self.sessions.remove(&first);
+        }
+        self.sessions.insert(id, session);
+        Ok(())
+    }
+
     fn park(&mut self, request: &ParkRequest<'_>) -> Result<Parked, StoreError> {
         let known = self.calls.get(&request.call);
         if known.map_or(request.epoch != 0, |call| {
@@ -163,9 +201,7 @@ impl Entries {
         call.wake = request.wake;
         call.expires = request.expires;
         for ask in request.settled {
-            if let Some(reply) = call.answers.get_mut(ask) {
-                *reply = None;
-            }
+            call.answers.insert(*ask, None);
         }
         if call.answers.values().any(Option::is_some) {
             return Ok(Parked::Answered(call.taken(request.call)));
@@ -285,38 +321,36 @@ impl Journal for MemoryJournal {
         })
     }
 
-    fn note<'a>(
-        &'a self,
-        session: SessionId,
-        note: &'a [u8],
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut entries = self.entries();
-            let session = entries.sessions.entry(session).or_insert(Session {
+            let known = entries.sessions.get(&session.session);
+            if known.is_some_and(|known| known.ended_at.is_some()) {
+                return Ok(());
+            }
+            let noted = Session {
+                owner: session.owner,
                 ended_at: None,
-                note: None,
-                expires,
-            });
-            session.note = Some(note.to_vec());
-            session.expires = session.expires.max(expires);
-            Ok(())
+                note: Some(note.to_vec()),
+                expires: session.expires,
+            };
+            entries.keep(session.session, noted)
         })
     }
 
-    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()> {
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let mut entries = self.entries();
-            entries.calls.retain(|_, call| call.session != session);
-            entries.sessions.insert(
-                session,
-                Session {
-                    ended_at: Some(now),
-                    note: None,
-                    expires,
-                },
-            );
-            Ok(())
+            entries
+                .calls
+                .retain(|_, call| call.session != session.session);
+            let ended = Session {
+                owner: session.owner,
+                ended_at: Some(session.now),
+                note: None,
+                expires: session.expires,
+            };
+            entries.keep(session.session, ended)
         })
     }
 
@@ -346,7 +380,10 @@ impl Journal for MemoryJournal {
         Box::pin(async move {
             let mut entries = self.entries();
             let before = entries.calls.len() + entries.sessions.len();
-            entries.calls.retain(|_, call| call.expires > now);
+            let is_held = |call: &Call| call.lease.is_some_and(|lease| lease.until > now);
+            entries
+                .calls
+                .retain(|_, call| call.expires > now || is_held(call));
             entries.sessions.retain(|_, session| session.expires > now);
             Ok(before - entries.calls.len() - entries.sessions.len())
         })

@@ -29,7 +29,8 @@
 //! # Time and room
 //!
 //! As in a [store](crate::store): times are given by the caller, and entries are counted in bytes, in all and for each
-//! [`Owner`].
+//! [`Owner`]. A call for which there is no room is refused before it is parked. What is kept of the sessions of an owner gives
+//! way to newer sessions of that owner.
 //!
 //! # A journal of your own
 //!
@@ -84,7 +85,7 @@ pub struct ParkRequest<'a> {
     pub epoch: u32,
     /// The sealed record with which the next process continues the call.
     pub record: &'a [u8],
-    /// The questions whose answers are part of the record now.
+    /// The questions whose answers are part of the record now, and those that are withdrawn.
     pub settled: &'a [u32],
     /// The messages for the client, sealed; numbered from `first_event` on.
     pub events: &'a [Event],
@@ -178,6 +179,19 @@ pub struct FinishRequest<'a> {
     pub expires: Millis,
 }
 
+/// A session of which something is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRequest {
+    /// The session.
+    pub session: SessionId,
+    /// Whose session it is; `None` if the server does not know who asks.
+    pub owner: Option<Owner>,
+    /// The time.
+    pub now: Millis,
+    /// When it may be forgotten.
+    pub expires: Millis,
+}
+
 /// A part of the log of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
@@ -231,15 +245,10 @@ pub trait Journal: Send + Sync {
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool>;
 
     /// Keeps something about a session that its id does not say, sealed; the last one counts.
-    fn note<'a>(
-        &'a self,
-        session: SessionId,
-        note: &'a [u8],
-        expires: Millis,
-    ) -> StoreFuture<'a, ()>;
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()>;
 
     /// Ends a session for all processes, and removes its calls.
-    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()>;
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()>;
 
     /// Returns what is known of a session.
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote>;
@@ -287,17 +296,12 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).cancel(session, request)
     }
 
-    fn note<'a>(
-        &'a self,
-        session: SessionId,
-        note: &'a [u8],
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
-        (**self).note(session, note, expires)
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
+        (**self).note(session, note)
     }
 
-    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()> {
-        (**self).end_session(session, now, expires)
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
+        (**self).end_session(session)
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {

@@ -4,11 +4,12 @@ use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use super::{
     AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
-    Owner, ParkRequest, Parked, SessionId, SessionNote, StoreError, StoreFuture, TakenCall,
+    Owner, ParkRequest, Parked, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
+    TakenCall,
 };
 use crate::store::{
     SqliteStore,
-    share::{self, Held, OVERHEAD},
+    share::{self, GivesWay, Held, OVERHEAD},
     sqlite::{blob, count, integer},
 };
 
@@ -53,10 +54,13 @@ pub(crate) const TABLES: &str = "
 
     CREATE TABLE IF NOT EXISTS askback_sessions (
         id BLOB NOT NULL PRIMARY KEY,
+        owner BLOB NOT NULL,
+        size INTEGER NOT NULL,
         ended_at INTEGER,
         note BLOB,
         expires INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS askback_sessions_owner ON askback_sessions (owner, expires);
     CREATE INDEX IF NOT EXISTS askback_sessions_ended ON askback_sessions (ended_at)
         WHERE ended_at IS NOT NULL;
 ";
@@ -108,13 +112,17 @@ impl OwnParkRequest {
         };
         let events: usize = self.events.iter().map(|event| event.message.len()).sum();
         let size = OVERHEAD + self.record.len() + events;
-        share::admit_claim(held(transaction, self.owner)?, size, max_bytes)?;
+        share::admit_claim(
+            held(transaction, "askback_calls", self.owner)?,
+            size,
+            max_bytes,
+        )?;
         transaction.execute(
             "INSERT INTO askback_calls
                  (id, session, request, owner, epoch, wake, is_over, next_event, size, record, expires)
              VALUES (:id, :session, :request, :owner, 0, :wake, 0, :next, :size, :record, :expires)
              ON CONFLICT DO UPDATE SET wake = excluded.wake, next_event = excluded.next_event,
-                 size = size + excluded.size, record = excluded.record, expires = excluded.expires",
+                 size = size - length(record) + excluded.size - :overhead, record = excluded.record, expires = excluded.expires",
             named_params! {
                 ":id": self.call.0,
                 ":session": self.session.0,
@@ -123,6 +131,7 @@ impl OwnParkRequest {
                 ":wake": self.wake.map(integer),
                 ":next": first_event.saturating_add(count(self.events.len())),
                 ":size": count(size),
+                ":overhead": count(OVERHEAD),
                 ":record": self.record,
                 ":expires": integer(self.expires),
             },
@@ -130,7 +139,14 @@ impl OwnParkRequest {
         append(transaction, self.call, first_event, &self.events)?;
         for ask in &self.settled {
             transaction.execute(
-                "UPDATE askback_answers SET reply = NULL WHERE call = ?1 AND ask = ?2",
+                "UPDATE askback_calls SET size = size - ifnull(
+                     (SELECT length(reply) FROM askback_answers WHERE call = ?1 AND ask = ?2), 0)
+                 WHERE id = ?1",
+                params![self.call.0, ask],
+            )?;
+            transaction.execute(
+                "INSERT INTO askback_answers (call, ask) VALUES (?1, ?2)
+                 ON CONFLICT DO UPDATE SET reply = NULL",
                 params![self.call.0, ask],
             )?;
         }
@@ -170,25 +186,23 @@ fn append(
     Ok(())
 }
 
-/// The bytes of calls, in all and of an owner.
-fn held(transaction: &Transaction<'_>, owner: Option<Owner>) -> Result<Held, StoreError> {
-    let bytes = |sql: &str, owner: Option<&Owner>| -> Result<usize, StoreError> {
-        let bytes: Option<i64> = match owner {
-            Some(owner) => transaction.query_row(sql, [owner.0], |row| row.get(0))?,
-            None => transaction.query_row(sql, [], |row| row.get(0))?,
-        };
+/// The bytes in a table, in all and of an owner.
+fn held(
+    transaction: &Transaction<'_>,
+    table: &str,
+    owner: Option<Owner>,
+) -> Result<Held, StoreError> {
+    let bytes = |owner: Option<&Owner>| -> Result<usize, StoreError> {
+        let of = owner.map_or("1", |_| "owner = ?1");
+        let sql = format!("SELECT sum(size) FROM {table} WHERE {of}");
+        let owner = owner.map(|owner| owner.0);
+        let bytes: Option<i64> =
+            transaction.query_row(&sql, rusqlite::params_from_iter(owner), |row| row.get(0))?;
         Ok(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
     };
     Ok(Held {
-        in_all: bytes("SELECT sum(size) FROM askback_calls", None)?,
-        by_owner: owner
-            .map(|owner| {
-                bytes(
-                    "SELECT sum(size) FROM askback_calls WHERE owner = ?1",
-                    Some(&owner),
-                )
-            })
-            .transpose()?,
+        in_all: bytes(None)?,
+        by_owner: owner.map(|owner| bytes(Some(&owner))).transpose()?,
     })
 }
 
@@ -299,6 +313,52 @@ fn finish(
         [call.0],
     )?;
     Ok(true)
+}
+
+/// Keeps a note of a session, or that it has ended. What is kept of others gives way.
+fn keep(
+    transaction: &Transaction<'_>,
+    session: &SessionRequest,
+    note: Option<&[u8]>,
+    max_bytes: usize,
+) -> Result<(), StoreError> {
+    transaction.execute(
+        "DELETE FROM askback_sessions WHERE id = ?1",
+        [session.session.0],
+    )?;
+    let size = OVERHEAD + note.map_or(0, <[u8]>::len);
+    loop {
+        let held = held(transaction, "askback_sessions", session.owner)?;
+        let gone = match share::admit_state(held, size, max_bytes)? {
+            GivesWay::None => break,
+            GivesWay::OfOwner => transaction.execute(
+                "DELETE FROM askback_sessions WHERE id =
+                     (SELECT id FROM askback_sessions WHERE owner = ?1 ORDER BY expires LIMIT 1)",
+                [blob(session.owner.as_ref())],
+            )?,
+            GivesWay::OfLargest => transaction.execute(
+                "DELETE FROM askback_sessions WHERE id =
+                     (SELECT id FROM askback_sessions ORDER BY expires LIMIT 1)",
+                [],
+            )?,
+        };
+        if gone == 0 {
+            break;
+        }
+    }
+    transaction.execute(
+        "INSERT INTO askback_sessions (id, owner, size, ended_at, note, expires)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            session.session.0,
+            blob(session.owner.as_ref()),
+            count(size),
+            note.is_none().then_some(integer(session.now)),
+            note,
+            integer(session.expires),
+        ],
+    )?;
+    Ok(())
 }
 
 fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
@@ -441,34 +501,31 @@ impl Journal for SqliteStore {
         }))
     }
 
-    fn note<'a>(
-        &'a self,
-        session: SessionId,
-        note: &'a [u8],
-        expires: Millis,
-    ) -> StoreFuture<'a, ()> {
-        let note = note.to_vec();
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
+        let (note, max_bytes) = (note.to_vec(), self.max_bytes());
         Box::pin(self.write(move |transaction| {
-            transaction.execute(
-                "INSERT INTO askback_sessions (id, note, expires) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET note = excluded.note,
-                     expires = max(expires, excluded.expires)",
-                params![session.0, note, integer(expires)],
-            )?;
-            Ok(())
+            let is_ended: Option<bool> = transaction
+                .query_row(
+                    "SELECT ended_at IS NOT NULL FROM askback_sessions WHERE id = ?1",
+                    [session.session.0],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            match is_ended {
+                Some(true) => Ok(()),
+                _ => keep(transaction, &session, Some(&note), max_bytes),
+            }
         }))
     }
 
-    fn end_session(&self, session: SessionId, now: Millis, expires: Millis) -> StoreFuture<'_, ()> {
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
+        let max_bytes = self.max_bytes();
         Box::pin(self.write(move |transaction| {
-            transaction.execute("DELETE FROM askback_calls WHERE session = ?1", [session.0])?;
             transaction.execute(
-                "INSERT INTO askback_sessions (id, ended_at, expires) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET ended_at = excluded.ended_at, note = NULL,
-                     expires = max(expires, excluded.expires)",
-                params![session.0, integer(now), integer(expires)],
+                "DELETE FROM askback_calls WHERE session = ?1",
+                [session.session.0],
             )?;
-            Ok(())
+            keep(transaction, &session, None, max_bytes)
         }))
     }
 
@@ -503,7 +560,7 @@ impl Journal for SqliteStore {
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(self.write(move |transaction| {
             let calls = transaction.execute(
-                "DELETE FROM askback_calls WHERE expires <= ?1",
+                "DELETE FROM askback_calls WHERE expires <= ?1 AND (node IS NULL OR lease <= ?1)",
                 [integer(now)],
             )?;
             let sessions = transaction.execute(

@@ -358,6 +358,9 @@ impl<T: Answer> Calling<T> {
             }
             None => (None, None),
         };
+        if by_hand.is_some() {
+            rounds.check_errors()?;
+        }
         let responses = rounds.into_responses();
         // Middleware may look at the request meanwhile: then this makes another.
         if by_hand.is_some() || !responses.is_empty() {

@@ -6,6 +6,7 @@
 //! with the same code.
 
 use std::{
+    any::Any,
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,18 +16,21 @@ use std::{
 use askback_core::{
     ask::{Millis, Principal, Reply, seal},
     engine::server::{self as engine, Call, Origin, Place},
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        CallToolParams, ClientCapabilities, ClientRequest, GetPromptParams, Implementation,
-        InputRequest, InputRequiredResult, InputResponses, JsonObject, LoggingLevel, ProgressToken,
-        RawJson, RawObject, ReadResourceParams, ServerNotification,
+        CallToolParams, CancelledParams, ClientCapabilities, ClientRequest, GetPromptParams,
+        Implementation, InputRequest, InputRequiredResult, InputResponses, JsonObject,
+        LoggingLevel, ProgressToken, RawJson, RawObject, ReadResourceParams, ServerNotification,
     },
     revision::Revision,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
-use tokio::sync::broadcast;
+use tokio::{
+    sync::{Notify, broadcast},
+    time::Instant,
+};
 
 use super::{Shared, dispatch};
 use crate::{
@@ -93,7 +97,7 @@ pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     id: NodeId,
     /// The calls that it works on.
-    held: Mutex<Vec<(CallId, u32)>>,
+    held: Mutex<Vec<HeldCall>>,
     /// The calls whose logs this process has added to.
     hints: broadcast::Sender<CallId>,
 }
@@ -120,7 +124,7 @@ impl Node {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<(CallId, u32)>> {
+    fn held(&self) -> MutexGuard<'_, Vec<HeldCall>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,12 +138,48 @@ impl Node {
         let _ = self.hints.send(call);
     }
 
-    fn hold(&self, call: CallId, epoch: u32) {
-        self.held().push((call, epoch));
+    /// Stops the handlers that work on a request here.
+    pub(crate) fn stop(&self, request: [u8; 16]) {
+        for held in self.held().iter().filter(|held| held.request == request) {
+            held.stop.notify_one();
+        }
     }
+}
 
-    fn release(&self, call: CallId) {
-        self.held().retain(|(held, _)| *held != call);
+/// A call that this process works on.
+struct HeldCall {
+    taken: (CallId, u32),
+    /// Which request of its session it answers.
+    request: [u8; 16],
+    stop: Arc<Notify>,
+}
+
+/// Holds the lease on a call as long as this value lasts.
+struct Held {
+    node: Arc<Node>,
+    taken: (CallId, u32),
+    stop: Arc<Notify>,
+}
+
+impl Held {
+    fn new(node: &Arc<Node>, taken: (CallId, u32), request: [u8; 16]) -> Self {
+        let stop = Arc::new(Notify::new());
+        node.held().push(HeldCall {
+            taken,
+            request,
+            stop: Arc::clone(&stop),
+        });
+        Self {
+            node: Arc::clone(node),
+            taken,
+            stop,
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.node.held().retain(|held| held.taken != self.taken);
     }
 }
 
@@ -164,6 +204,8 @@ struct Record {
     /// The questions that were asked, by their numbers.
     asked: BTreeMap<u32, AskedQuestion>,
     next_ask: u32,
+    /// Until when they can be answered.
+    answer_by: Millis,
 }
 
 /// A question that was asked.
@@ -293,7 +335,8 @@ pub(crate) fn read_call(text: &str) -> Option<CallId> {
 pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
     let mut digest = Sha256::new_with_prefix("askback request v1");
     digest.update(session.0);
-    digest.update(id.to_string());
+    // As JSON: 7 is another id than "7".
+    digest.update(serde_json::to_string(id).unwrap_or_default());
     let mut half = [0; 16];
     half.copy_from_slice(&digest.finalize()[..16]);
     half
@@ -349,24 +392,26 @@ const RECORD: &str = "journal record";
 const ANSWER: &str = "journal answer";
 const MESSAGE: &str = "journal message";
 
-fn place_in(call: CallId, number: impl fmt::Display) -> String {
-    format!("{}.{number}", call_text(call))
+/// The place of a part of a call in a journal. It opens in no other one.
+fn place_in((session, call): (SessionId, CallId), part: impl fmt::Display) -> String {
+    let session = URL_SAFE_NO_PAD.encode(session.0);
+    format!("{session}.{}.{part}", call_text(call))
 }
 
 /// A message of a log, opened.
 pub(crate) fn open_message(
     shared: &Shared,
-    call: CallId,
+    whose: (SessionId, CallId),
     number: u64,
     message: &[u8],
 ) -> Option<Vec<u8>> {
-    let message: RawJson = opened(shared, MESSAGE, &place_in(call, number), message)?;
+    let message: RawJson = opened(shared, MESSAGE, &place_in(whose, number), message)?;
     Some(message.as_str().as_bytes().to_vec())
 }
 
 fn event(
     shared: &Shared,
-    call: CallId,
+    whose: (SessionId, CallId),
     number: u64,
     ask: Option<u32>,
     message: Vec<u8>,
@@ -375,7 +420,7 @@ fn event(
     let message = RawJson::from_text(text)?;
     Ok(Event {
         ask,
-        message: sealed(shared, MESSAGE, &place_in(call, number), &message)?,
+        message: sealed(shared, MESSAGE, &place_in(whose, number), &message)?,
     })
 }
 
@@ -389,6 +434,7 @@ pub(crate) async fn park(
     wake: Option<Millis>,
 ) -> Result<Option<TakenCall>> {
     let origin = &incoming.origin;
+    let whose = (standing.session, standing.call);
     let mut open = BTreeMap::new();
     let mut events = Vec::new();
     for (key, question) in round.input_requests.unwrap_or_default() {
@@ -410,11 +456,31 @@ pub(crate) async fn park(
         let id = name.write(shared, standing.session)?;
         let message = engine::write_question(origin, &id, &key, question);
         let at = standing.next_event + events.len() as u64;
-        events.push(event(shared, standing.call, at, Some(number), message)?);
+        events.push(event(shared, whose, at, Some(number), message)?);
         open.insert(number, AskedQuestion { key, request });
+    }
+    // What is not asked any more is withdrawn.
+    let mut settled = standing.settled.clone();
+    for number in standing.asked.keys() {
+        if open.contains_key(number) || settled.contains(number) {
+            continue;
+        }
+        let name = AskName {
+            call: standing.call,
+            number: *number,
+        };
+        let cancelled = ServerNotification::Cancelled(CancelledParams {
+            request_id: Some(name.write(shared, standing.session)?),
+            reason: None,
+            meta: None,
+        });
+        let at = standing.next_event + events.len() as u64;
+        events.push(event(shared, whose, at, None, cancelled.to_vec())?);
+        settled.push(*number);
     }
     let now = shared.clock().now();
     let limits = &incoming.limits.asking;
+    let answer_by = now.saturating_add(millis(limits.answer));
     let record = Record {
         id: standing.id.clone(),
         method: incoming.method.to_owned(),
@@ -432,8 +498,9 @@ pub(crate) async fn park(
         state: round.request_state,
         asked: open,
         next_ask: standing.next_ask,
+        answer_by,
     };
-    let record = sealed(shared, RECORD, &call_text(standing.call), &record)?;
+    let record = sealed(shared, RECORD, &place_in(whose, "record"), &record)?;
     let request = ParkRequest {
         call: standing.call,
         session: standing.session,
@@ -441,24 +508,20 @@ pub(crate) async fn park(
         owner: origin.principal.as_deref().map(Owner::of),
         epoch: standing.epoch,
         record: &record,
-        settled: &standing.settled,
+        settled: &settled,
         events: &events,
         first_event: standing.next_event,
-        wake,
+        wake: Some(wake.map_or(answer_by, |wake| wake.min(answer_by))),
         now,
-        expires: now.saturating_add(millis(limits.round_ttl)),
+        expires: answer_by.saturating_add(millis(limits.round_ttl)),
     };
     let parked = node.journal.park(request).await.map_err(cannot_ask)?;
     node.hint(standing.call);
     Ok(match parked {
-        Parked::Waiting => {
-            node.release(standing.call);
-            None
-        }
+        Parked::Waiting => None,
         Parked::Answered(taken) => Some(taken),
         Parked::Lost => {
             tracing::debug!("another process has taken a call over");
-            node.release(standing.call);
             None
         }
     })
@@ -470,7 +533,7 @@ fn cannot_ask(error: StoreError) -> Error {
 }
 
 /// The fate of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
     /// It counts, or it is one more answer to a question that is answered.
     Accepted,
@@ -483,8 +546,11 @@ pub(crate) enum Fate {
 /// Takes an answer to a question of any process of the fleet.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
-    session: SessionId,
-    principal: Option<&Arc<Principal>>,
+    (session, principal, attachment): (
+        SessionId,
+        Option<&Arc<Principal>>,
+        Option<&Arc<dyn Any + Send + Sync>>,
+    ),
     name: &str,
     outcome: Result<RawJson, ErrorObject>,
 ) -> Fate {
@@ -501,7 +567,8 @@ pub(crate) async fn answer(
             message: error.message,
         },
     };
-    let Ok(reply) = sealed(shared, ANSWER, &place_in(call, number), &reply) else {
+    let place = place_in((session, call), format_args!("answer.{number}"));
+    let Ok(reply) = sealed(shared, ANSWER, &place, &reply) else {
         return Fate::Unavailable;
     };
     let now = shared.clock().now();
@@ -517,7 +584,7 @@ pub(crate) async fn answer(
         Ok(Answered::Unknown) => Fate::Unknown,
         Ok(Answered::Duplicate | Answered::Kept) => Fate::Accepted,
         Ok(Answered::Taken(taken)) => {
-            go_on(shared, node, taken, principal);
+            go_on(shared, node, taken, Some((principal, attachment)));
             Fate::Accepted
         }
         Err(error) => {
@@ -527,33 +594,50 @@ pub(crate) async fn answer(
     }
 }
 
-/// Continues a call that this process has taken, in a task. If a principal is given, the call must belong to it.
-fn go_on(
-    shared: &Arc<Shared>,
-    node: &Arc<Node>,
-    taken: TakenCall,
-    principal: Option<&Arc<Principal>>,
-) {
-    let (call, epoch) = (taken.call, taken.epoch);
-    node.hold(call, epoch);
-    let Some(resumed) = Resumed::read(shared, taken) else {
-        tracing::error!("a call in the journal cannot be read: it is left to expire");
-        node.release(call);
-        return;
-    };
-    if principal.is_some() && resumed.call.origin.principal.as_ref() != principal {
-        tracing::error!("a call in the journal is somebody else's: it is left to expire");
-        node.release(call);
-        return;
+/// The sender of the message for which a call goes on: who that is, and what its transport hands to handlers.
+type Cause<'a> = (
+    Option<&'a Arc<Principal>>,
+    Option<&'a Arc<dyn Any + Send + Sync>>,
+);
+
+/// Continues a call that this process has taken, in a task.
+fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {
+    let held = (taken.call, taken.epoch);
+    let mut resumed = Resumed::read(shared, taken);
+    if let (Some((principal, attachment)), Some(read)) = (cause, &mut resumed) {
+        let is_theirs = read.call.origin.principal.as_ref() == principal;
+        Arc::make_mut(&mut read.call.origin).attachment = attachment.cloned();
+        resumed = resumed.filter(|_| is_theirs);
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
+    let Some(resumed) = resumed else {
+        // It would be taken again and again.
+        tracing::error!("a call in the journal cannot be read, or is somebody else's: it ends");
+        tokio::spawn(async move { finish(&shared, &node, held, &[]).await });
+        return;
+    };
+    let request = request_digest(resumed.standing.session, &resumed.standing.id);
+    let lease = Held::new(&node, held, request);
+    let stop = Arc::clone(&lease.stop);
     tokio::spawn(async move {
+        tokio::select! {
+            () = stop.notified() => {}
+            () = run(shared, node, resumed, lease) => {}
+        }
+    });
+}
+
+/// Runs the handler of a call until it asks again or ends.
+async fn run(shared: Arc<Shared>, node: Arc<Node>, resumed: Resumed, lease: Held) {
+    {
         let Resumed {
             call,
             standing,
             errors,
         } = resumed;
-        let (id, at) = (standing.call, standing.next_event);
+        let whose = (standing.session, standing.call);
+        let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
+        let request = call.id.clone();
         let peer = Arc::new(Adopted {
             shared: Arc::clone(&shared),
             node: Arc::clone(&node),
@@ -564,29 +648,39 @@ fn go_on(
             // It is parked again.
             return;
         };
-        let message = event(&shared, id, at, None, answered.message.into_vec());
-        let events = match message {
-            Ok(event) => vec![event],
-            Err(error) => {
-                tracing::error!(%error, "the result of a call could not be written down");
-                Vec::new()
-            }
-        };
-        let now = shared.clock().now();
-        let end = FinishRequest {
-            call: id,
-            epoch,
-            events: &events,
-            expires: now.saturating_add(millis(shared.limits().http.resume)),
-        };
-        match node.journal.finish(end).await {
-            Ok(true) => {}
-            Ok(false) => tracing::debug!("another process has taken a call over"),
-            Err(error) => tracing::error!(%error, "the result of a call could not be written down"),
-        }
-        node.release(id);
-        node.hint(id);
-    });
+        let message = event(&shared, whose, at, None, answered.message.into_vec());
+        let message = message.or_else(|error| {
+            tracing::error!(%error, "the result of a call could not be written down");
+            let error = ErrorObject::internal("the result could not be written down");
+            event(
+                &shared,
+                whose,
+                at,
+                None,
+                jsonrpc::write_error(Some(&request), &error),
+            )
+        });
+        let events: Vec<_> = message.into_iter().collect();
+        finish(&shared, &node, (id, epoch), &events).await;
+    }
+    drop(lease);
+}
+
+/// Ends a call with its last messages.
+async fn finish(shared: &Shared, node: &Node, (call, epoch): (CallId, u32), events: &[Event]) {
+    let now = shared.clock().now();
+    let end = FinishRequest {
+        call,
+        epoch,
+        events,
+        expires: now.saturating_add(millis(shared.limits().http.resume)),
+    };
+    match node.journal.finish(end).await {
+        Ok(true) => {}
+        Ok(false) => tracing::debug!("another process has taken a call over"),
+        Err(error) => tracing::error!(%error, "the result of a call could not be written down"),
+    }
+    node.hint(call);
 }
 
 /// A call, ready to go on.
@@ -599,7 +693,8 @@ struct Resumed {
 
 impl Resumed {
     fn read(shared: &Shared, taken: TakenCall) -> Option<Self> {
-        let record: Record = opened(shared, RECORD, &call_text(taken.call), &taken.record)?;
+        let whose = (taken.session, taken.call);
+        let record: Record = opened(shared, RECORD, &place_in(whose, "record"), &taken.record)?;
         let revision: Revision = record.revision.parse().ok()?;
         let origin = Origin {
             revision,
@@ -621,7 +716,8 @@ impl Resumed {
             let Some(asked) = record.asked.get(number) else {
                 continue;
             };
-            match opened(shared, ANSWER, &place_in(taken.call, number), reply)? {
+            let place = place_in(whose, format_args!("answer.{number}"));
+            match opened(shared, ANSWER, &place, reply)? {
                 ReplyRecord::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
                     let value = engine::read_answer(&origin, question, value);
@@ -631,6 +727,10 @@ impl Resumed {
                     errors.insert(asked.key.clone(), Reply::Error { code, message });
                 }
             }
+        }
+        if taken.answers.is_empty() && record.answer_by <= shared.clock().now() {
+            let asked = record.asked.values();
+            errors.extend(asked.map(|asked| (asked.key.clone(), Reply::TimedOut)));
         }
         let responses = Some(responses);
         let request = match &*record.method {
@@ -737,7 +837,6 @@ impl Peer for Adopted {
         Box::pin(async move {
             let taken = park(&shared, &node, standing, &incoming, round, wake).await?;
             if let Some(taken) = taken {
-                node.release(taken.call);
                 go_on(&shared, &node, taken, None);
             }
             Ok(())
@@ -752,8 +851,9 @@ impl Peer for Adopted {
 /// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
 /// there.
 pub(crate) async fn keep_watch(shared: std::sync::Weak<Shared>) {
-    let mut since_renewal = RENEW;
-    let mut since_purge = PURGE;
+    let mut renewed = None;
+    let mut purged = None;
+    let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
     loop {
         tokio::time::sleep(POLL).await;
         let Some(shared) = shared.upgrade() else {
@@ -761,20 +861,19 @@ pub(crate) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         };
         let Some(node) = &shared.fleet else { return };
         let now = shared.clock().now();
-        since_renewal += POLL;
-        if since_renewal >= RENEW {
-            since_renewal = Duration::ZERO;
-            let held = node.held().clone();
-            let until = node.lease(now).until;
-            if !held.is_empty()
-                && let Err(error) = node.journal.renew(&held, until).await
-            {
-                tracing::error!(%error, "the leases of this process could not be renewed");
+        if is_due(renewed, RENEW) {
+            let held: Vec<_> = node.held().iter().map(|held| held.taken).collect();
+            let begun = Instant::now();
+            match node.journal.renew(&held, node.lease(now).until).await {
+                Ok(()) => renewed = Some(begun),
+                // It is tried again at once.
+                Err(error) => {
+                    tracing::error!(%error, "the leases of this process could not be renewed");
+                }
             }
         }
-        since_purge += POLL;
-        if since_purge >= PURGE {
-            since_purge = Duration::ZERO;
+        if is_due(purged, PURGE) {
+            purged = Some(Instant::now());
             if let Err(error) = node.journal.purge(now).await {
                 tracing::error!(%error, "what has expired could not be removed from the journal");
             }

@@ -129,6 +129,20 @@ impl Rounds {
         replies
     }
 
+    /// Fails if the client answered a question with an error, or not in time: a handler that asks by hand has no place for
+    /// that.
+    pub(super) fn check_errors(&self) -> Result<()> {
+        match self.errors.values().next() {
+            None => Ok(()),
+            Some(Reply::Error { code, message }) => Err(AskError::Client {
+                code: *code,
+                message: message.clone(),
+            }
+            .into()),
+            Some(_) => Err(AskError::TimedOut.into()),
+        }
+    }
+
     /// Whether there were rounds before.
     pub(super) fn continue_a_call(&self) -> bool {
         self.state.is_some() || !self.responses.is_empty()

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::contract::{BrokenContract, Checking, Kept, expect};
 use crate::journal::{
     AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId, Owner,
-    ParkRequest, Parked, SessionId, StoreError, TakenCall,
+    ParkRequest, Parked, SessionId, SessionRequest, StoreError, TakenCall,
 };
 
 const NOW: Millis = 1_800_000_000_000;
@@ -140,6 +140,15 @@ fn park<'a>(record: &'a [u8], events: &'a [Event]) -> ParkRequest<'a> {
         events,
         first_event: 1,
         wake: None,
+        now: NOW,
+        expires: EXPIRES,
+    }
+}
+
+fn of_session(session: SessionId, owner: Option<Owner>) -> SessionRequest {
+    SessionRequest {
+        session,
+        owner,
         now: NOW,
         expires: EXPIRES,
     }
@@ -469,11 +478,11 @@ async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
         (false, None),
     )?;
     journal
-        .note(SESSION, b"first", EXPIRES)
+        .note(of_session(SESSION, None), b"first")
         .await
         .map_err(failed)?;
     journal
-        .note(SESSION, b"watched", EXPIRES)
+        .note(of_session(SESSION, None), b"watched")
         .await
         .map_err(failed)?;
     let session = other.session(SESSION).await.map_err(failed)?;
@@ -481,7 +490,7 @@ async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
     expect("what was noted", (session.is_ended, session.note), noted)?;
     parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
     journal
-        .end_session(SESSION, NOW, EXPIRES)
+        .end_session(of_session(SESSION, None))
         .await
         .map_err(failed)?;
     let session = other.session(SESSION).await.map_err(failed)?;
@@ -504,7 +513,10 @@ async fn purged(Journals { journal, other }: Journals) -> Kept {
         Parked::Waiting,
     )
     .await?;
-    journal.note(SESSION, b"n", EXPIRES).await.map_err(failed)?;
+    journal
+        .note(of_session(SESSION, None), b"n")
+        .await
+        .map_err(failed)?;
     expect(
         "removed too early",
         other.purge(EXPIRES - 1).await.map_err(failed)?,
@@ -545,5 +557,26 @@ async fn shared_out(Journals { journal, .. }: Journals) -> Kept {
         owner: Some(Owner([2; 16])),
         ..park(&record, &[])
     };
-    parks(&*journal, request, Parked::Waiting).await
+    parks(&*journal, request, Parked::Waiting).await?;
+    // What is kept of sessions gives way to newer sessions of the same owner.
+    let kept = SessionId([254; 16]);
+    let of_other = of_session(kept, Some(Owner([2; 16])));
+    journal.note(of_other, b"kept").await.map_err(failed)?;
+    for number in 0..100 {
+        let session = SessionRequest {
+            expires: EXPIRES + u64::from(number),
+            ..of_session(SessionId([number; 16]), Some(greedy))
+        };
+        journal.note(session, &record).await.map_err(failed)?;
+    }
+    let oldest = journal.session(SessionId([0; 16])).await.map_err(failed)?;
+    expect("the oldest note of an owner of many", oldest.note, None)?;
+    let newest = journal.session(SessionId([99; 16])).await.map_err(failed)?;
+    expect("whether the newest is kept", newest.note.is_some(), true)?;
+    let other = journal.session(kept).await.map_err(failed)?;
+    expect(
+        "the note of another owner",
+        other.note,
+        Some(b"kept".to_vec()),
+    )
 }

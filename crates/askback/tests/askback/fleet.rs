@@ -12,7 +12,9 @@ use askback::{
     Changed, Ctx, Fleet, Form, Resource, Result, Revision, Server, Tool,
     journal::MemoryJournal,
     keys::{Key, KeyRing, KeySource},
+    protocol::CreateMessageParams,
     store::{MemoryStore, Store},
+    testing::TestClock,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +36,7 @@ struct Shared {
     store: Arc<MemoryStore>,
     prices: Arc<AtomicUsize>,
     bookings: Arc<AtomicUsize>,
+    clock: TestClock,
 }
 
 impl Shared {
@@ -43,6 +46,7 @@ impl Shared {
             store: Arc::default(),
             prices: Arc::default(),
             bookings: Arc::default(),
+            clock: TestClock::new(),
         }
     }
 
@@ -57,10 +61,12 @@ impl Shared {
             .service("tests")
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(store)
+            .clock(self.clock)
             .fleet(Fleet::new(Arc::clone(&self.journal)))
             .state(self.clone())
             .tool(Tool::new("book", book))
             .tool(Tool::new("both", both))
+            .tool(Tool::new("samples", samples))
             .resource(Resource::new("note://one", "one", async || {
                 Ok("One.".to_owned())
             }))
@@ -91,6 +97,11 @@ async fn book(ctx: Ctx, askback::State(shared): askback::State<Shared>) -> Resul
         })
         .await?;
     Ok(format!("booked for {} as {number}", who.name))
+}
+
+async fn samples(ctx: Ctx) -> Result<String> {
+    let said = ctx.sample(CreateMessageParams::new("Say hi.", 9)).await?;
+    Ok(said.content.text())
 }
 
 async fn both(ctx: Ctx) -> Result<String> {
@@ -262,6 +273,63 @@ async fn what_a_client_has_chosen_is_known_to_other_processes() {
         "notifications/resources/updated",
     ];
     assert_eq!(told, lists);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_a_batch_counts_beside_calls_and_unknown_answers() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_03_26, json!({"sampling": {}}))
+        .await;
+    let mut stream = session
+        .call(1, "tools/call", json!({"name": "samples"}))
+        .await;
+    let question = stream.message().await;
+    assert_eq!(question["method"], "sampling/createMessage", "{question}");
+    let other = at(&session, &shared.node());
+    let said =
+        json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hi"}});
+    let answer = |id: &Value| json!({"jsonrpc": "2.0", "id": id, "result": said});
+    let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+    let batch = json!([answer(&"x.0.y".into()), answer(&question["id"]), ping]);
+    let answered = other.post(&batch).await.json().await;
+    assert_eq!(answered, json!([{"jsonrpc": "2.0", "id": 7, "result": {}}]));
+    let result = stream.message().await;
+    assert_eq!(result["result"]["content"][0]["text"], "Hi");
+    // A call of a batch has no stream of its own.
+    let call =
+        json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "samples"}});
+    let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
+    let all = other.post(&json!([call, ping])).await.answer().await;
+    let all = all.as_array().expect("a batch");
+    let of = |id: u64| all.iter().find(|one| one["id"] == id).expect("an answer");
+    let said = of(8)["result"]["content"][0]["text"].as_str();
+    assert!(said.is_some_and(|said| said.contains("batch")), "{all:?}");
+    assert_eq!(of(9)["result"], json!({}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_is_over_at_its_time() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    stream.message().await;
+    let last = stream.last_event_id();
+    let limit = askback::Limits::default().asking.answer;
+    tokio::time::sleep(limit + Duration::from_secs(1)).await;
+    let answer = stream.message().await;
+    assert_eq!(answer["id"], 1, "{answer}");
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    // The number of an event may be any.
+    let call = last.split('.').next().expect("a call");
+    for event in [u64::MAX, u64::MAX - 1] {
+        let resumed = session.resume(&format!("{call}.{event}")).await;
+        assert_ne!(resumed.status, 500);
+    }
 }
 
 #[test]

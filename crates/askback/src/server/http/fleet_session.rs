@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 use super::{session::Session, sessions::Sessions};
 use crate::{
     entropy::Draw,
-    journal::SessionId,
+    journal::{SessionId, SessionRequest},
     server::{
         Shared,
         fleet::{self, POLL},
     },
+    store::{Owner, StoreError},
 };
 
 /// How long a session lasts, in milliseconds: seven days. Its client opens another one then.
@@ -81,32 +82,39 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
 }
 
 /// The session of an id that a process of the fleet has given, unless it has ended.
+///
+/// # Errors
+///
+/// If the journal does not answer.
 pub(super) async fn open(
     shared: &Arc<Shared>,
     id: &str,
     principal: Option<Arc<Principal>>,
-) -> Option<Session> {
-    let node = shared.fleet.as_ref()?;
-    let keys = shared.keys().ok()?;
-    let binding = binding(shared, principal.as_deref());
-    let bytes = seal::open(keys, &binding, id, CHARS).ok()?;
-    let token: Token = serde_json::from_slice(&bytes).ok()?;
-    if token.expires <= shared.clock().now() {
-        return None;
-    }
-    let member = SessionId(token.member);
-    let note = match node.journal.session(member).await {
-        Ok(note) if note.is_ended => return None,
-        Ok(known) => known.note,
-        Err(error) => {
-            tracing::error!(%error, "the journal does not answer");
-            return None;
-        }
+) -> Result<Option<Session>, StoreError> {
+    let Some(token) = read(shared, id, principal.as_deref()) else {
+        return Ok(None);
     };
+    let Some(node) = &shared.fleet else {
+        return Ok(None);
+    };
+    let member = SessionId(token.member);
+    let known = node.journal.session(member).await?;
+    if known.is_ended {
+        return Ok(None);
+    }
+    let note = known.note;
     let choices = note.and_then(|note| fleet::opened(shared, NOTE, &note_place(member), &note));
     let known = (token.seed, choices.unwrap_or_default());
-    let session = Session::reopened(shared, principal, known)?;
-    Some(session.named(id.to_owned()).of_fleet(member))
+    let session = Session::reopened(shared, principal, known);
+    Ok(session.map(|session| session.named(id.to_owned()).of_fleet(member)))
+}
+
+/// The content of an id, if it is one of this fleet and this principal, and has not expired.
+fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Token> {
+    let keys = shared.keys().ok()?;
+    let bytes = seal::open(keys, &binding(shared, principal), id, CHARS).ok()?;
+    let token: Token = serde_json::from_slice(&bytes).ok()?;
+    (token.expires > shared.clock().now()).then_some(token)
 }
 
 /// The purpose of a note, for its seal.
@@ -122,9 +130,12 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
         return;
     };
     let choices = fleet::sealed(shared, NOTE, &note_place(member), &session.choices());
-    let expires = expiry(shared.clock().now());
+    let principal = session.principal();
     let noted = match choices {
-        Ok(choices) => node.journal.note(member, &choices, expires).await,
+        Ok(choices) => {
+            let request = request(shared, member, principal.as_deref());
+            node.journal.note(request, &choices).await
+        }
         Err(error) => {
             tracing::error!(
                 error = error.message(),
@@ -138,9 +149,19 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
     }
 }
 
-/// The time at which the id of a session that ends now has expired.
-pub(super) fn expiry(now: Millis) -> Millis {
-    now.saturating_add(TTL)
+/// A session of which something is kept until its id has expired.
+pub(super) fn request(
+    shared: &Shared,
+    session: SessionId,
+    principal: Option<&Principal>,
+) -> SessionRequest {
+    let now = shared.clock().now();
+    SessionRequest {
+        session,
+        owner: principal.map(Owner::of),
+        now,
+        expires: now.saturating_add(TTL),
+    }
 }
 
 /// Ends the sessions here that another process was told to end, as long as there are any.

@@ -42,7 +42,7 @@ use super::{
     protected::Protected,
     read::{Unread, read},
     response,
-    sessions::Sessions,
+    sessions::{Sessions, Unready},
     stateless,
     stop::{Phase, Stop},
 };
@@ -84,6 +84,10 @@ impl Service {
         pairs: bool,
     ) -> Self {
         shared.keys.serve_others();
+        if shared.fleet.is_some() && tokio::runtime::Handle::try_current().is_ok() {
+            // Its calls may be those of a process that is gone.
+            sessions.begin();
+        }
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
         let stands_alone = revisions.iter().any(|known| known.era() == Era::Modern);
@@ -161,7 +165,7 @@ impl Service {
         }
         if self.0.shared.fleet.is_some() && answered.is_none() {
             // Apart, as it would make every request larger.
-            Box::pin(self.0.reopen(&parts, &heads)).await;
+            answered = Box::pin(self.0.reopen(&parts, &heads)).await;
         }
         let mut response = match answered {
             Some(answered) => answered,
@@ -245,15 +249,17 @@ impl Inner {
     }
 
     /// Makes a session ready that another process of the fleet has opened.
-    async fn reopen(&self, parts: &Parts, heads: &Heads<'_>) {
+    async fn reopen(&self, parts: &Parts, heads: &Heads<'_>) -> Option<Response<Body>> {
         self.sessions.begin();
         let Ok(Some(id)) = heads.session() else {
-            return;
+            return None;
         };
         let id = std::str::from_utf8(id).unwrap_or_default();
-        if self.sessions.get(id).is_none() {
-            self.sessions.reopen(id, principal(parts)).await;
+        if self.sessions.get(id).is_some() {
+            return None;
         }
+        let reopened = self.sessions.reopen(id, principal(parts)).await;
+        reopened.err().map(|Unready| in_session::unavailable())
     }
 
     async fn post<B: http_body::Body>(

@@ -95,8 +95,6 @@ pub(super) enum Taken {
     Answered(Vec<u8>),
     /// It is answered already, and other processes are to know what the client has chosen.
     Chosen(Vec<u8>),
-    /// It is for another process.
-    Stray(Vec<Stray>),
     /// There is work, whose messages go to this stream.
     Work(u32, Vec<Work>),
 }
@@ -213,20 +211,21 @@ impl Session {
         (answer, state.engine.revision().is_some())
     }
 
-    /// Takes a message, or a batch of them.
+    /// Takes a message, or a batch of them. What is in it for other processes is handed back.
     pub(super) fn take(
         self: &Arc<Self>,
         received: ReceivedMessage,
         attachment: Option<&Attachment>,
-    ) -> Taken {
+    ) -> (Taken, Vec<Stray>) {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();
         if let Some(bytes) = room_of(&received)
             && let Err(why) = state.reserve(bytes)
         {
-            return Taken::Refused(received, why);
+            return (Taken::Refused(received, why), Vec::new());
         }
+        let is_batch = matches!(received, ReceivedMessage::Batch(_));
         let may_watch = may_watch(&received);
         let may_choose = self.member.is_some() && may_choose(&received);
         state.engine.handle_received(received);
@@ -237,15 +236,13 @@ impl Session {
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
         let strays = std::mem::take(&mut state.strays);
-        if calls.is_empty() && !strays.is_empty() {
-            return Taken::Stray(strays);
-        }
         if calls.is_empty() {
             // A batch is answered as one.
-            return match answers.pop() {
+            let taken = match answers.pop() {
                 Some(answer) if may_choose => Taken::Chosen(answer),
                 answer => answer.map_or(Taken::Nothing, Taken::Answered),
             };
+            return (taken, strays);
         }
         let stream = if self.paired {
             OWN
@@ -253,7 +250,7 @@ impl Session {
             state.next_stream()
         };
         // The calls of a batch share a stream, which has one name.
-        let parks = self.member.is_some() && !self.paired && calls.len() == 1;
+        let parks = self.member.is_some() && !self.paired && !is_batch;
         let work = calls.into_iter();
         let work = work.map(|mut call| {
             attach(&mut call, attachment);
@@ -263,7 +260,7 @@ impl Session {
         for answer in answers {
             state.push(stream, answer);
         }
-        Taken::Work(stream, work)
+        (Taken::Work(stream, work), strays)
     }
 
     /// Sends on the session's own stream, if there is room for it.
@@ -571,7 +568,8 @@ impl State {
         if stream == OWN || running.any(|running| running.stream == stream) {
             self.open_stream(stream);
         }
-        if let Some(stream) = self.stream(stream) {
+        // What the journal has no number for has no place behind what it has.
+        if let Some(stream) = self.stream(stream).filter(|stream| !stream.is_followed) {
             stream.push(message);
         }
     }

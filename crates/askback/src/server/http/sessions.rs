@@ -52,6 +52,9 @@ pub(super) enum Unkept {
     Broken(#[from] io::Error),
 }
 
+/// A session of the fleet cannot be served now: its client may send the same again.
+pub(super) struct Unready;
+
 /// All sessions there are, by their ids.
 pub(super) struct Sessions {
     parts: [Mutex<HashMap<String, Arc<Session>>>; PARTS],
@@ -91,24 +94,25 @@ impl Sessions {
         self.keep(session)
     }
 
-    /// The session of this id that another process of the fleet has opened, if it is theirs who ask.
+    /// Makes the session of this id ready, if another process of the fleet has opened it for this principal.
     pub(super) async fn reopen(
         &self,
         id: &str,
         principal: Option<Arc<Principal>>,
-    ) -> Option<Arc<Session>> {
-        let session = fleet_session::open(&self.shared, id, principal).await?;
-        if let Some(session) = self.get(id) {
-            return Some(session);
-        }
+    ) -> Result<(), Unready> {
+        let opened = fleet_session::open(&self.shared, id, principal).await;
+        let opened = opened.map_err(|error| {
+            tracing::error!(%error, "the journal does not answer");
+            Unready
+        })?;
+        let Some(session) = opened.filter(|_| self.get(id).is_none()) else {
+            return Ok(());
+        };
         self.begin();
-        match self.keep(session) {
-            Ok(session) => Some(session),
-            Err(error) => {
-                tracing::warn!(%error, "there is no room to go on with a session here");
-                None
-            }
-        }
+        self.keep(session).map(drop).map_err(|error| {
+            tracing::warn!(%error, "there is no room to go on with a session here");
+            Unready
+        })
     }
 
     fn keep(&self, session: Session) -> Result<Arc<Session>, Unkept> {
@@ -127,8 +131,10 @@ impl Sessions {
         })?;
         session.have_place(place);
         session.observe();
-        lock(self.part(&id)).insert(id, Arc::clone(&session));
-        Ok(session)
+        let mut part = lock(self.part(&id));
+        // Another request of the session may have been quicker.
+        let session = part.entry(id).or_insert(session);
+        Ok(Arc::clone(session))
     }
 
     /// Ends a session, with all that goes on in it.

@@ -82,7 +82,8 @@ impl EventId {
         if let Some((call, event)) = text.split_once('.') {
             return Some(Self {
                 stream: StreamName::Call(read_call(call)?),
-                event: event.parse().ok()?,
+                // One is added to it.
+                event: event.parse().ok().filter(|event| *event < u64::MAX)?,
             });
         }
         let (stream, event) = text.split_once('-')?;
@@ -134,6 +135,14 @@ impl Stream {
     /// Whether a reader can go on behind this event.
     pub(super) fn has_kept(&self, event: u64) -> bool {
         event + 1 >= self.first && event < self.next_number()
+    }
+
+    /// Passes over the numbers of messages that are not kept, up to this one.
+    pub(super) fn skip_to(&mut self, number: u64) {
+        if self.events.is_empty() && number > self.next {
+            self.first = number;
+            self.next = number;
+        }
     }
 
     /// The number of the next message.

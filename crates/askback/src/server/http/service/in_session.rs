@@ -1,6 +1,6 @@
 //! The requests of sessions.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{any::Any, future::poll_fn, sync::Arc, task::Poll};
 
 use askback_core::{
     engine::server::ReceivedMessage,
@@ -76,14 +76,20 @@ impl Inner {
             let why = "read the stream of this session first: it is full";
             return response::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         }
-        match session.take(received, attachment.as_ref()) {
+        let (taken, strays) = session.take(received, attachment.as_ref());
+        if !strays.is_empty() {
+            let handed_on = self.strays(&session, strays, attachment.as_ref()).await;
+            if matches!(taken, Taken::Nothing) {
+                return handed_on;
+            }
+        }
+        match taken {
             Taken::Refused(received, why) => self.no_room(id_of(&received), why),
             Taken::Nothing => response::accepted(),
             Taken::Chosen(answer) => {
                 fleet_session::note(&self.shared, &session).await;
                 self.json(session.principal().as_ref(), None, answer)
             }
-            Taken::Stray(strays) => self.strays(&session, strays).await,
             Taken::Answered(answer) if session.paired => match session.tell(answer) {
                 Ok(()) => response::accepted(),
                 Err(why) => self.no_room(None, why),
@@ -207,9 +213,10 @@ impl Inner {
             Route::Session(session) => {
                 self.sessions.end(session.id());
                 if let (Some(node), Some(member)) = (&self.shared.fleet, session.member) {
-                    let now = self.shared.clock().now();
-                    let expires = fleet_session::expiry(now);
-                    if let Err(error) = node.journal.end_session(member, now, expires).await {
+                    let principal = session.principal();
+                    let request =
+                        fleet_session::request(&self.shared, member, principal.as_deref());
+                    if let Err(error) = node.journal.end_session(request).await {
                         tracing::error!(%error, "a session could not be ended for all processes");
                         return unavailable();
                     }
@@ -223,40 +230,52 @@ impl Inner {
 }
 
 impl Inner {
-    /// Hands on what came for another process of the fleet.
-    async fn strays(&self, session: &Session, strays: Vec<Stray>) -> Response<Body> {
+    /// Hands on what came for another process of the fleet: all of it, also if a part is not known.
+    async fn strays(
+        &self,
+        session: &Session,
+        strays: Vec<Stray>,
+        attachment: Option<&Attachment>,
+    ) -> Response<Body> {
         let (Some(node), Some(member)) = (&self.shared.fleet, session.member) else {
             return response::accepted();
         };
         let principal = session.principal();
+        let attachment = attachment.map(|it| Arc::clone(it) as Arc<dyn Any + Send + Sync>);
+        let mut worst = Fate::Accepted;
         for stray in strays {
-            match stray {
+            let fate = match stray {
                 Stray::Cancel(id) => {
                     let request = fleet::request_digest(member, &id);
-                    if let Err(error) = node.journal.cancel(member, request).await {
-                        tracing::error!(%error, "a request could not be cancelled");
-                        return unavailable();
+                    node.stop(request);
+                    match node.journal.cancel(member, request).await {
+                        Ok(_) => Fate::Accepted,
+                        Err(error) => {
+                            tracing::error!(%error, "a request could not be cancelled");
+                            Fate::Unavailable
+                        }
                     }
                 }
                 Stray::Answer(name, outcome) => {
-                    let principal = principal.as_ref();
-                    match fleet::answer(&self.shared, member, principal, &name, outcome).await {
-                        Fate::Accepted => {}
-                        Fate::Unknown => {
-                            let why = "no question of this session has this id (any more)";
-                            return response::refusal(StatusCode::BAD_REQUEST, why);
-                        }
-                        Fate::Unavailable => return unavailable(),
-                    }
+                    let from = (member, principal.as_ref(), attachment.as_ref());
+                    fleet::answer(&self.shared, from, &name, outcome).await
                 }
-            }
+            };
+            worst = worst.max(fate);
         }
-        response::accepted()
+        match worst {
+            Fate::Accepted => response::accepted(),
+            Fate::Unknown => {
+                let why = "no question of this session has this id (any more)";
+                response::refusal(StatusCode::BAD_REQUEST, why)
+            }
+            Fate::Unavailable => unavailable(),
+        }
     }
 }
 
 /// The journal of the fleet does not answer: the client may send the same again.
-fn unavailable() -> Response<Body> {
+pub(super) fn unavailable() -> Response<Body> {
     let error = ErrorObject::internal("the server cannot write this down now; send it again");
     response::error(StatusCode::SERVICE_UNAVAILABLE, None, &error)
 }

@@ -100,6 +100,11 @@ impl Peer for Caller {
         key: &str,
         question: Permitted,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+        if self.session.member.is_some() {
+            // The names of its questions would be those of another process, too.
+            let why = "a call of a batch cannot ask here: send it in a message of its own";
+            return Box::pin(async move { Err(ErrorObject::internal(why)) });
+        }
         asks::ask(&self.session, &self.call, key, question)
     }
 }

@@ -61,8 +61,19 @@ pub(super) async fn park(
             return Ok(());
         };
         state.open_stream(number);
+        let waiting = state.streams.iter().filter(|stream| stream.is_followed);
+        if waiting.count() >= shared.limits().wire.requests_in_flight {
+            return Err(Error::new(
+                "too many calls of this session wait for answers",
+            ));
+        }
         let stream = state.stream(number);
-        let found = stream.and_then(|stream| Some((stream.call?, stream.next_number())));
+        let found = stream.and_then(|stream| {
+            let found = (stream.call?, stream.next_number());
+            // Nothing else is told on it from now on: the numbers behind this are the journal's.
+            stream.is_followed = true;
+            Some(found)
+        });
         let Some((call, next)) = found else {
             return Err(Error::new(
                 "there are no random numbers for the name of the call",
@@ -71,11 +82,14 @@ pub(super) async fn park(
         (number, Standing::new(call, member, id.clone(), next))
     };
     let (call, next) = (standing.call, standing.next_event);
-    fleet::park(&shared, node, standing, &incoming, round, wake).await?;
+    let parked = fleet::park(&shared, node, standing, &incoming, round, wake).await;
     {
         let mut state = session.lock();
-        if let Some(stream) = state.stream(number) {
-            stream.is_followed = true;
+        if let Err(error) = parked {
+            if let Some(stream) = state.stream(number) {
+                stream.is_followed = false;
+            }
+            return Err(error);
         }
         state.running.retain(|running| running.id != id);
         state.engine.let_go(&id);
@@ -131,8 +145,8 @@ impl Session {
         }
         match read {
             Read::Messages(messages, is_over) => {
-                for message in messages {
-                    if !state.push_followed(number, message) {
+                for (event, message) in messages {
+                    if !state.push_followed(number, event, message) {
                         return false;
                     }
                 }
@@ -185,7 +199,7 @@ impl State {
     }
 
     /// Adds a message from the journal to a stream; an empty one takes its number alone. Whether there is the stream still.
-    fn push_followed(&mut self, number: u32, message: Vec<u8>) -> bool {
+    fn push_followed(&mut self, number: u32, event: u64, message: Vec<u8>) -> bool {
         if self.reserve(message.len()).is_err() {
             // Its client can come back for it: the journal keeps it.
             self.streams.retain(|stream| stream.number != number);
@@ -194,6 +208,8 @@ impl State {
         let Some(stream) = self.stream(number) else {
             return false;
         };
+        // What came before and is not in the log was told by the process that began the call.
+        stream.skip_to(event);
         stream.push(message);
         true
     }
@@ -228,10 +244,18 @@ async fn follow(
         if !session.take_from_log(number, read) {
             return;
         }
+        let has_reader = session
+            .lock()
+            .stream(number)
+            .is_some_and(|it| it.has_reader());
         if has_news {
             pause = PAUSES.0;
         }
         drop(session);
+        if !has_reader {
+            // Who comes back is told at the next look.
+            pause = PAUSES.1 * 4;
+        }
         if wait(&mut hints, call, pause).await {
             pause = PAUSES.0;
         } else {
@@ -243,7 +267,7 @@ async fn follow(
 /// The result of reading a log.
 enum Read {
     /// Messages, and whether they are the last.
-    Messages(Vec<Vec<u8>>, bool),
+    Messages(Vec<(u64, Vec<u8>)>, bool),
     /// The call is not there any more.
     Gone,
     /// The journal does not answer now.
@@ -269,7 +293,7 @@ async fn read(
     for event in log.events {
         let message = match event.is_answered {
             true => Some(Vec::new()),
-            false => fleet::open_message(shared, call, event.number, &event.message),
+            false => fleet::open_message(shared, (member, call), event.number, &event.message),
         };
         let Some(message) = message else {
             tracing::error!(
@@ -277,7 +301,7 @@ async fn read(
             );
             return Read::Gone;
         };
-        messages.push(message);
+        messages.push((event.number, message));
         *after = event.number;
     }
     Read::Messages(messages, log.is_over)
