@@ -543,14 +543,17 @@ pub(crate) enum Fate {
     Unavailable,
 }
 
+/// The sender of the message for which a call goes on: who that is, and what its transport hands to handlers.
+pub(crate) type Cause<'a> = (
+    Option<&'a Arc<Principal>>,
+    Option<&'a Arc<dyn Any + Send + Sync>>,
+);
+
 /// Takes an answer to a question of any process of the fleet.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
-    (session, principal, attachment): (
-        SessionId,
-        Option<&Arc<Principal>>,
-        Option<&Arc<dyn Any + Send + Sync>>,
-    ),
+    session: SessionId,
+    cause: Cause<'_>,
     name: &str,
     outcome: Result<RawJson, ErrorObject>,
 ) -> Fate {
@@ -584,7 +587,7 @@ pub(crate) async fn answer(
         Ok(Answered::Unknown) => Fate::Unknown,
         Ok(Answered::Duplicate | Answered::Kept) => Fate::Accepted,
         Ok(Answered::Taken(taken)) => {
-            go_on(shared, node, taken, Some((principal, attachment)));
+            go_on(shared, node, taken, Some(cause));
             Fate::Accepted
         }
         Err(error) => {
@@ -593,12 +596,6 @@ pub(crate) async fn answer(
         }
     }
 }
-
-/// The sender of the message for which a call goes on: who that is, and what its transport hands to handlers.
-type Cause<'a> = (
-    Option<&'a Arc<Principal>>,
-    Option<&'a Arc<dyn Any + Send + Sync>>,
-);
 
 /// Continues a call that this process has taken, in a task.
 fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {

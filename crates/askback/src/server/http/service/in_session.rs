@@ -257,8 +257,8 @@ impl Inner {
                     }
                 }
                 Stray::Answer(name, outcome) => {
-                    let from = (member, principal.as_ref(), attachment.as_ref());
-                    fleet::answer(&self.shared, from, &name, outcome).await
+                    let cause = (principal.as_ref(), attachment.as_ref());
+                    fleet::answer(&self.shared, member, cause, &name, outcome).await
                 }
             };
             worst = worst.max(fate);
