@@ -74,6 +74,7 @@ const OF_ASKBACK: Map = &[
     ("span", &[]),
     ("private_file", &["entropy"]),
     ("store", &["clock", "entropy", "private_file"]),
+    ("journal", &["store"]),
     ("keys", &["entropy", "private_file", "store"]),
     ("error", &["keys", "store"]),
     ("answer", &["error"]),
@@ -102,6 +103,7 @@ const OF_ASKBACK: Map = &[
             "extension",
             "flow",
             "handler",
+            "journal",
             "keys",
             "schema",
             "span",
@@ -111,7 +113,7 @@ const OF_ASKBACK: Map = &[
     ),
     (
         "testing",
-        &["clock", "keys", "server", "store", "transport"],
+        &["clock", "journal", "keys", "server", "store", "transport"],
     ),
     // Paths for the code that macros write.
     ("__private", &["error", "handler"]),

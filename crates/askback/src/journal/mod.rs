@@ -46,8 +46,6 @@ pub use askback_core::ask::Millis;
 
 pub use crate::store::{Owner, StoreError, StoreFuture};
 pub use memory::MemoryJournal;
-#[cfg(feature = "sqlite")]
-pub(crate) use sqlite::TABLES;
 
 /// A call, in every process of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,58 +13,6 @@ use crate::store::{
     sqlite::{blob, count, integer},
 };
 
-/// The tables of the journal.
-pub(crate) const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS askback_calls (
-        id BLOB NOT NULL PRIMARY KEY,
-        session BLOB NOT NULL,
-        request BLOB NOT NULL,
-        owner BLOB NOT NULL,
-        epoch INTEGER NOT NULL,
-        node BLOB,
-        lease INTEGER,
-        wake INTEGER,
-        is_over INTEGER NOT NULL,
-        next_event INTEGER NOT NULL,
-        size INTEGER NOT NULL,
-        record BLOB NOT NULL,
-        expires INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX IF NOT EXISTS askback_calls_session ON askback_calls (session);
-    CREATE INDEX IF NOT EXISTS askback_calls_owner ON askback_calls (owner, size);
-    CREATE INDEX IF NOT EXISTS askback_calls_expires ON askback_calls (expires);
-    CREATE INDEX IF NOT EXISTS askback_calls_wake ON askback_calls (wake)
-        WHERE node IS NULL AND wake IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS askback_calls_lease ON askback_calls (lease) WHERE node IS NOT NULL;
-
-    CREATE TABLE IF NOT EXISTS askback_answers (
-        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
-        ask INTEGER NOT NULL,
-        reply BLOB,
-        PRIMARY KEY (call, ask)
-    ) STRICT, WITHOUT ROWID;
-
-    CREATE TABLE IF NOT EXISTS askback_events (
-        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
-        number INTEGER NOT NULL,
-        ask INTEGER,
-        message BLOB NOT NULL,
-        PRIMARY KEY (call, number)
-    ) STRICT, WITHOUT ROWID;
-
-    CREATE TABLE IF NOT EXISTS askback_sessions (
-        id BLOB NOT NULL PRIMARY KEY,
-        owner BLOB NOT NULL,
-        size INTEGER NOT NULL,
-        ended_at INTEGER,
-        note BLOB,
-        expires INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS askback_sessions_owner ON askback_sessions (owner, expires);
-    CREATE INDEX IF NOT EXISTS askback_sessions_ended ON askback_sessions (ended_at)
-        WHERE ended_at IS NOT NULL;
-";
-
 /// A call to be parked, of its own: the store's thread may outlive the request.
 struct OwnParkRequest {
     call: CallId,

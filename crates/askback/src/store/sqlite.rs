@@ -81,6 +81,59 @@ const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// The tables of the [journal](crate::journal) in the same file.
+#[cfg(feature = "http-server")]
+const JOURNAL: &str = "
+    CREATE TABLE IF NOT EXISTS askback_calls (
+        id BLOB NOT NULL PRIMARY KEY,
+        session BLOB NOT NULL,
+        request BLOB NOT NULL,
+        owner BLOB NOT NULL,
+        epoch INTEGER NOT NULL,
+        node BLOB,
+        lease INTEGER,
+        wake INTEGER,
+        is_over INTEGER NOT NULL,
+        next_event INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        record BLOB NOT NULL,
+        expires INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS askback_calls_session ON askback_calls (session);
+    CREATE INDEX IF NOT EXISTS askback_calls_owner ON askback_calls (owner, size);
+    CREATE INDEX IF NOT EXISTS askback_calls_expires ON askback_calls (expires);
+    CREATE INDEX IF NOT EXISTS askback_calls_wake ON askback_calls (wake)
+        WHERE node IS NULL AND wake IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS askback_calls_lease ON askback_calls (lease) WHERE node IS NOT NULL;
+
+    CREATE TABLE IF NOT EXISTS askback_answers (
+        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        ask INTEGER NOT NULL,
+        reply BLOB,
+        PRIMARY KEY (call, ask)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE IF NOT EXISTS askback_events (
+        call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        ask INTEGER,
+        message BLOB NOT NULL,
+        PRIMARY KEY (call, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE IF NOT EXISTS askback_sessions (
+        id BLOB NOT NULL PRIMARY KEY,
+        owner BLOB NOT NULL,
+        size INTEGER NOT NULL,
+        ended_at INTEGER,
+        note BLOB,
+        expires INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS askback_sessions_owner ON askback_sessions (owner, expires);
+    CREATE INDEX IF NOT EXISTS askback_sessions_ended ON askback_sessions (ended_at)
+        WHERE ended_at IS NOT NULL;
+";
+
 /// Keeps `askback_held` in step with a table, whatever changes that: KIND stands for its name.
 const TRIGGERS: &str = "
     CREATE TRIGGER IF NOT EXISTS askback_KIND_inserted AFTER INSERT ON askback_KIND BEGIN
@@ -200,7 +253,7 @@ impl SqliteStore {
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
         connection.execute_batch(TABLES)?;
         #[cfg(feature = "http-server")]
-        connection.execute_batch(crate::journal::TABLES)?;
+        connection.execute_batch(JOURNAL)?;
         for table in Table::ALL {
             connection.execute_batch(&TRIGGERS.replace("KIND", table.kind()))?;
         }

@@ -90,7 +90,7 @@ impl Peer for Caller {
         incoming: Arc<Incoming>,
         round: InputRequiredResult,
         wake: Option<Millis>,
-    ) -> BoxFuture<'static, crate::Result<()>> {
+    ) -> BoxFuture<'static, crate::error::Result<()>> {
         let (session, call) = (Arc::clone(&self.session), self.call.clone());
         Box::pin(parked::park(session, call, incoming, round, wake))
     }
