@@ -1,6 +1,6 @@
 //! Looks at an MCP server from outside: why it cannot be used, and what it does wrong.
 //!
-//! [`check`] takes the [steps](report::Step) that a client takes, with our client. Then it sends what a client would not, and
+//! [`check`] takes the steps that a client takes, with our client. Then it sends what a client would not, and
 //! judges what comes by the [rules]. It calls no tool that may change something, unless the user named it.
 //!
 //! Numbers and lengths come from servers, so arithmetic names what happens to the largest: it saturates.

@@ -1,6 +1,6 @@
 //! Calls that wait for a person, written down so that any process of a service can go on with them.
 //!
-//! A server with a [`Fleet`](crate::fleet::Fleet) keeps no call in memory that waits for an answer. The state of its flow
+//! A server with a [`Fleet`](crate::Fleet) keeps no call in memory that waits for an answer. The state of its flow
 //! and the messages for its client are *parked* in a journal, and the handler is dropped. The process that receives the
 //! answer takes the call, which only one process can do, and runs the handler again from its record.
 //!
