@@ -181,7 +181,9 @@ impl Entries {
         }
         let events: usize = request.events.iter().map(|event| event.message.len()).sum();
         let size = OVERHEAD + request.record.len() + events;
-        share::admit_claim(self.held(request.owner), size, self.max_bytes)?;
+        // The share of an owner is for calls that begin: one that goes on is not lost for another.
+        let owner = request.owner.filter(|_| known.is_none());
+        share::admit_claim(self.held(owner), size, self.max_bytes)?;
         let call = self.calls.entry(request.call).or_insert_with(|| Call {
             session: request.session,
             request: request.request,

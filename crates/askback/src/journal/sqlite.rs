@@ -9,8 +9,8 @@ use super::{
 };
 use crate::store::{
     SqliteStore,
-    share::{self, GivesWay, Held, OVERHEAD},
-    sqlite::{blob, count, integer},
+    share::{self, GivesWay, OVERHEAD},
+    sqlite::{Table, blob, count, integer},
 };
 
 /// A call to be parked, of its own: the store's thread may outlive the request.
@@ -53,18 +53,18 @@ impl OwnParkRequest {
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )
             .optional()?;
+        let is_known = known.is_some();
         let first_event = match known {
             Some((epoch, false, next_event)) if epoch == self.epoch => next_event,
-            None if self.epoch == 0 => count_of_events(self.first_event),
+            None if self.epoch == 0 => integer(self.first_event),
             Some(_) | None => return Ok(Parked::Lost),
         };
         let events: usize = self.events.iter().map(|event| event.message.len()).sum();
         let size = OVERHEAD + self.record.len() + events;
-        share::admit_claim(
-            held(transaction, "askback_calls", self.owner)?,
-            size,
-            max_bytes,
-        )?;
+        // The share of an owner is for calls that begin: one that goes on is not lost for another.
+        let owner = self.owner.filter(|_| !is_known);
+        let held = Table::Calls.held(transaction, owner)?;
+        share::admit_claim(held, size, max_bytes)?;
         transaction.execute(
             "INSERT INTO askback_calls
                  (id, session, request, owner, epoch, wake, is_over, next_event, size, record, expires)
@@ -110,11 +110,6 @@ impl OwnParkRequest {
     }
 }
 
-/// Numbers beyond those of SQLite are as good as the largest.
-fn count_of_events(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
 fn number(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
@@ -132,26 +127,6 @@ fn append(
         )?;
     }
     Ok(())
-}
-
-/// The bytes in a table, in all and of an owner.
-fn held(
-    transaction: &Transaction<'_>,
-    table: &str,
-    owner: Option<Owner>,
-) -> Result<Held, StoreError> {
-    let bytes = |owner: Option<&Owner>| -> Result<usize, StoreError> {
-        let of = owner.map_or("1", |_| "owner = ?1");
-        let sql = format!("SELECT sum(size) FROM {table} WHERE {of}");
-        let owner = owner.map(|owner| owner.0);
-        let bytes: Option<i64> =
-            transaction.query_row(&sql, rusqlite::params_from_iter(owner), |row| row.get(0))?;
-        Ok(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
-    };
-    Ok(Held {
-        in_all: bytes(None)?,
-        by_owner: owner.map(|owner| bytes(Some(&owner))).transpose()?,
-    })
 }
 
 /// A call as the process sees it that has taken it.
@@ -276,7 +251,7 @@ fn keep(
     )?;
     let size = OVERHEAD + note.map_or(0, <[u8]>::len);
     loop {
-        let held = held(transaction, "askback_sessions", session.owner)?;
+        let held = Table::Sessions.held(transaction, session.owner)?;
         let gone = match share::admit_state(held, size, max_bytes)? {
             GivesWay::None => break,
             GivesWay::OfOwner => transaction.execute(
@@ -375,7 +350,7 @@ impl Journal for SqliteStore {
                  WHERE events.call = ?1 AND number > ?2 ORDER BY number LIMIT ?3",
             )?;
             let most_and_one = count(most).saturating_add(1);
-            let after = count_of_events(after);
+            let after = integer(after);
             let events = select.query_map(params![call.0, after, most_and_one], log_event)?;
             let mut events = events.collect::<Result<Vec<_>, _>>()?;
             let is_whole = events.len() <= most;
@@ -507,14 +482,8 @@ impl Journal for SqliteStore {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(self.write(move |transaction| {
-            let calls = transaction.execute(
-                "DELETE FROM askback_calls WHERE expires <= ?1 AND (node IS NULL OR lease <= ?1)",
-                [integer(now)],
-            )?;
-            let sessions = transaction.execute(
-                "DELETE FROM askback_sessions WHERE expires <= ?1",
-                [integer(now)],
-            )?;
+            let calls = Table::Calls.purge(transaction, now)?;
+            let sessions = Table::Sessions.purge(transaction, now)?;
             Ok(calls + sessions)
         }))
     }

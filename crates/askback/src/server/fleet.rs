@@ -14,7 +14,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Millis, Principal, Reply, seal},
+    ask::{Millis, Principal, Reply, keys::Key, seal},
     engine::server::{self as engine, Call, Origin, Place},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
@@ -157,7 +157,6 @@ struct HeldCall {
 /// Holds the lease on a call as long as this value lasts.
 struct Held {
     node: Arc<Node>,
-    taken: (CallId, u32),
     stop: Arc<Notify>,
 }
 
@@ -171,7 +170,6 @@ impl Held {
         });
         Self {
             node: Arc::clone(node),
-            taken,
             stop,
         }
     }
@@ -179,7 +177,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.node.held().retain(|held| held.taken != self.taken);
+        // A call that was answered while it was parked again is held twice for a moment, in one epoch.
+        let is_other = |held: &HeldCall| !Arc::ptr_eq(&held.stop, &self.stop);
+        self.node.held().retain(is_other);
     }
 }
 
@@ -275,23 +275,18 @@ pub(crate) struct AskName {
 const MAC: usize = 8;
 
 impl AskName {
-    fn mac(&self, shared: &Shared, session: SessionId) -> Result<Vec<[u8; MAC]>> {
+    fn mac(&self, key: &Key, session: SessionId) -> [u8; MAC] {
         let mut label = b"askback ask v1".to_vec();
         label.extend_from_slice(&self.call.0);
         label.extend_from_slice(&self.number.to_be_bytes());
-        let keys = shared.keys()?.all();
-        let macs = keys.map(|key| {
-            let derived = key.derive(&label, &session.0);
-            let mut mac = [0; MAC];
-            mac.copy_from_slice(&derived[..MAC]);
-            mac
-        });
-        Ok(macs.collect())
+        let derived = key.derive(&label, &session.0);
+        let mut mac = [0; MAC];
+        mac.copy_from_slice(&derived[..MAC]);
+        mac
     }
 
     fn write(&self, shared: &Shared, session: SessionId) -> Result<RequestId> {
-        let macs = self.mac(shared, session)?;
-        let mac = macs.first().copied().unwrap_or_default();
+        let mac = self.mac(shared.keys()?.active(), session);
         Ok(RequestId::String(format!(
             "{}.{}.{}",
             call_text(self.call),
@@ -312,13 +307,14 @@ impl AskName {
             number: number.parse().ok()?,
         };
         let mac: [u8; MAC] = URL_SAFE_NO_PAD.decode(mac).ok()?.try_into().ok()?;
-        let known = name.mac(shared, session).ok()?;
-        // Of eight bytes that nobody can compute, the time that a comparison takes tells little; it is the same anyway.
-        let is_known = |known: &[u8; MAC]| {
+        // A comparison takes the same time for any mac.
+        let is_of = |key: &Key| {
+            let known = name.mac(key, session);
             let differs = known.iter().zip(&mac).fold(0, |all, (a, b)| all | (a ^ b));
             differs == 0
         };
-        known.iter().any(is_known).then_some(name)
+        let mut keys = shared.keys().ok()?.all();
+        keys.any(is_of).then_some(name)
     }
 }
 
@@ -624,43 +620,40 @@ fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option
     });
 }
 
-/// Runs the handler of a call until it asks again or ends.
-async fn run(shared: Arc<Shared>, node: Arc<Node>, resumed: Resumed, lease: Held) {
-    {
-        let Resumed {
-            call,
-            standing,
-            errors,
-        } = resumed;
-        let whose = (standing.session, standing.call);
-        let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
-        let request = call.id.clone();
-        let peer = Arc::new(Adopted {
-            shared: Arc::clone(&shared),
-            node: Arc::clone(&node),
-            standing,
-        });
-        let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
-        let Some(answered) = answered else {
-            // It is parked again.
-            return;
-        };
-        let message = event(&shared, whose, at, None, answered.message.into_vec());
-        let message = message.or_else(|error| {
-            tracing::error!(%error, "the result of a call could not be written down");
-            let error = ErrorObject::internal("the result could not be written down");
-            event(
-                &shared,
-                whose,
-                at,
-                None,
-                jsonrpc::write_error(Some(&request), &error),
-            )
-        });
-        let events: Vec<_> = message.into_iter().collect();
-        finish(&shared, &node, (id, epoch), &events).await;
-    }
-    drop(lease);
+/// Runs the handler of a call until it asks again or ends. The lease lasts as long.
+async fn run(shared: Arc<Shared>, node: Arc<Node>, resumed: Resumed, _lease: Held) {
+    let Resumed {
+        call,
+        standing,
+        errors,
+    } = resumed;
+    let whose = (standing.session, standing.call);
+    let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
+    let request = call.id.clone();
+    let peer = Arc::new(Adopted {
+        shared: Arc::clone(&shared),
+        node: Arc::clone(&node),
+        standing,
+    });
+    let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
+    let Some(answered) = answered else {
+        // It is parked again.
+        return;
+    };
+    let message = event(&shared, whose, at, None, answered.message.into_vec());
+    let message = message.or_else(|error| {
+        tracing::error!(%error, "the result of a call could not be written down");
+        let error = ErrorObject::internal("the result could not be written down");
+        event(
+            &shared,
+            whose,
+            at,
+            None,
+            jsonrpc::write_error(Some(&request), &error),
+        )
+    });
+    let events: Vec<_> = message.into_iter().collect();
+    finish(&shared, &node, (id, epoch), &events).await;
 }
 
 /// Ends a call with its last messages.

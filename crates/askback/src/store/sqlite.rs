@@ -154,33 +154,63 @@ const TRIGGERS: &str = "
 
 /// A table of entries.
 #[derive(Clone, Copy)]
-enum Table {
+pub(crate) enum Table {
     Commits,
     States,
+    /// The calls of a journal.
+    #[cfg(feature = "http-server")]
+    Calls,
+    /// The sessions of a journal.
+    #[cfg(feature = "http-server")]
+    Sessions,
 }
 
 impl Table {
+    /// Those of a store.
     const ALL: [Self; 2] = [Self::Commits, Self::States];
+
+    /// Keeps the sums of the table in step with it.
+    fn count_in(self, connection: &Connection) -> Result<(), StoreError> {
+        Ok(connection.execute_batch(&TRIGGERS.replace("KIND", self.kind()))?)
+    }
 
     /// Its name, without the prefix.
     fn kind(self) -> &'static str {
         match self {
             Self::Commits => "commits",
             Self::States => "states",
+            #[cfg(feature = "http-server")]
+            Self::Calls => "calls",
+            #[cfg(feature = "http-server")]
+            Self::Sessions => "sessions",
         }
     }
 
     /// Removes what has expired.
-    fn purge(self, transaction: &Transaction<'_>, now: Millis) -> Result<usize, StoreError> {
+    pub(crate) fn purge(
+        self,
+        transaction: &Transaction<'_>,
+        now: Millis,
+    ) -> Result<usize, StoreError> {
         let delete = match self {
             Self::Commits => "DELETE FROM askback_commits WHERE expires <= ?1",
             Self::States => "DELETE FROM askback_states WHERE expires <= ?1",
+            #[cfg(feature = "http-server")]
+            Self::Calls => {
+                "DELETE FROM askback_calls WHERE expires <= ?1 AND (node IS NULL OR lease <= ?1)"
+            }
+            #[cfg(feature = "http-server")]
+            Self::Sessions => "DELETE FROM askback_sessions WHERE expires <= ?1",
         };
         Ok(transaction.execute(delete, [integer(now)])?)
     }
 
     /// Returns the bytes in the table, in all and of an owner.
-    fn held(self, transaction: &Transaction<'_>, owner: Option<Owner>) -> Result<Held, StoreError> {
+    pub(crate) fn held(
+        self,
+        transaction: &Transaction<'_>,
+        owner: Option<Owner>,
+    ) -> Result<Held, StoreError> {
         let bytes = |owner: &[u8]| {
             let bytes: Option<i64> = transaction
                 .query_row(
@@ -252,10 +282,8 @@ impl SqliteStore {
     /// Those of SQLite.
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
         connection.execute_batch(TABLES)?;
-        #[cfg(feature = "http-server")]
-        connection.execute_batch(JOURNAL)?;
         for table in Table::ALL {
-            connection.execute_batch(&TRIGGERS.replace("KIND", table.kind()))?;
+            table.count_in(connection)?;
         }
         Ok(())
     }
@@ -541,6 +569,13 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "foreign_keys", true)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     SqliteStore::create_tables(&transaction)?;
+    #[cfg(feature = "http-server")]
+    {
+        // Not in an author's own database: no call is parked there.
+        transaction.execute_batch(JOURNAL)?;
+        Table::Calls.count_in(&transaction)?;
+        Table::Sessions.count_in(&transaction)?;
+    }
     transaction.commit()?;
     Ok(connection)
 }
