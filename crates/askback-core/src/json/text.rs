@@ -29,16 +29,26 @@ pub(crate) fn has_halves(text: &str) -> bool {
     first_half(text.as_bytes()).is_some()
 }
 
-/// The first of them. Nearly all messages have no escape with `u`, and of those that have one, nearly all have none
-/// like it: looking at each line break of a long text takes longer than looking for the beginnings of halves.
+/// The first of them. Nearly all messages have none.
 fn first_half(bytes: &[u8]) -> Option<usize> {
-    let at = memmem::find(bytes, br"\u")?;
-    let rest = &bytes[at..];
+    /// So many escapes are looked at one by one. A short message has fewer, and a search for more takes longer to set up
+    /// than to look at them; a long text has one at each line break.
+    const FEW: usize = 8;
+    let mut at = 0;
+    for _ in 0..FEW {
+        at += memchr(b'\\', bytes.get(at..)?)?;
+        if surrogate(bytes, at).is_some() {
+            return next_half(bytes, at);
+        }
+        at += 2;
+    }
+    let rest = bytes.get(at..)?;
+    let with_u = &rest[memmem::find(rest, br"\u")?..];
     let may_have = [br"\ud", br"\uD"]
         .into_iter()
-        .any(|begin| memmem::find(rest, begin).is_some());
-    // From the beginning, since the backslash that was found may itself be escaped.
-    may_have.then(|| next_half(bytes, 0)).flatten()
+        .any(|begin| memmem::find(with_u, begin).is_some());
+    // The backslash that was found may itself be escaped.
+    may_have.then(|| next_half(bytes, at)).flatten()
 }
 
 fn whole_characters(text: &str) -> Cow<'_, str> {

@@ -6,14 +6,14 @@ use core::fmt;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{self, SeqAccess, Visitor},
+    de::{self, DeserializeSeed, SeqAccess, Visitor},
 };
 
 use serde_json::value::RawValue;
 
 use super::{
     HasMeta, Icon, LeftOutEntry, Meta, RawJson, RawObject,
-    lenient::{self, ObjectOrNot, Scalar, reason},
+    lenient::{self, Scalar, reason},
     meta,
     meta::has_meta,
     number, raw,
@@ -503,11 +503,8 @@ impl<'de> Deserialize<'de> for ForgivenBlocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut blocks = Blocks::default();
         for block in Vec::<Box<RawValue>>::deserialize(deserializer)? {
-            let read = match lenient::forgiving::<ObjectOrNot<ReadBlock>>(block.get()) {
-                Ok(read) => ReadBlock::of(read),
-                Err(error) => Err(reason(&error)),
-            };
-            blocks.take(read);
+            let read = lenient::forgiving(block.get());
+            blocks.take(read.map_or_else(|error| Err(reason(&error)), |ReadBlock(block)| block));
         }
         Ok(Self(blocks))
     }
@@ -543,27 +540,35 @@ impl<'de> Visitor<'de> for BlocksVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Blocks, A::Error> {
         let mut blocks = Blocks::default();
-        while let Some(block) = seq.next_element()? {
-            blocks.take(ReadBlock::of(block));
-        }
+        while seq.next_element_seed(NextBlock(&mut blocks))?.is_some() {}
         Ok(blocks)
     }
 }
 
-/// A block, or the reason why it cannot be used.
-struct ReadBlock(Result<ContentBlock, String>);
+/// Reads the next block into the others. A block is large, and each step out of the parser would move it.
+struct NextBlock<'a>(&'a mut Blocks);
 
-impl ReadBlock {
-    fn of(block: ObjectOrNot<Self>) -> Result<ContentBlock, String> {
-        block
-            .0
-            .map_or_else(|| Err("expected an object".into()), |Self(block)| block)
+impl<'de> DeserializeSeed<'de> for NextBlock<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Self(blocks) = self;
+        lenient::object_with(deserializer, |block: Block<'de>| {
+            blocks.take(block.content())
+        })
+        .map(|read| read.unwrap_or_else(|| blocks.take(Err(NO_OBJECT.into()))))
     }
 }
 
+const NO_OBJECT: &str = "expected an object";
+
+/// A block, or the reason why it cannot be used.
+struct ReadBlock(Result<ContentBlock, String>);
+
 impl<'de> Deserialize<'de> for ReadBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Block::deserialize(deserializer).map(|block| Self(block.content()))
+        lenient::object_with(deserializer, |block: Block<'de>| block.content())
+            .map(|read| Self(read.unwrap_or_else(|| Err(NO_OBJECT.into()))))
     }
 }
 

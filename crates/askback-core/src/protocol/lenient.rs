@@ -222,7 +222,15 @@ pub(super) fn capability<'de, D: Deserializer<'de>, T: DeserializeOwned + Defaul
 pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    deserializer.deserialize_any(ObjectVisitor(PhantomData))
+    object_with(deserializer, |object| object)
+}
+
+/// Reads an object and says what to make of it, before it is moved.
+pub(super) fn object_with<'de, D: Deserializer<'de>, T: Deserialize<'de>, R>(
+    deserializer: D,
+    make: impl FnOnce(T) -> R,
+) -> Result<Option<R>, D::Error> {
+    deserializer.deserialize_any(ObjectVisitor(make, PhantomData))
 }
 
 /// Reads a list that only describes, without the entries that cannot be read.
@@ -494,15 +502,6 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// An object, or `None` for any other value.
-pub(super) struct ObjectOrNot<T>(pub(super) Option<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrNot<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        object(deserializer).map(Self)
-    }
-}
-
 /// Implements what a visitor makes of texts, flags, numbers and `null`: nothing.
 macro_rules! nothing_of {
     ($($visit:ident($($value:ty)?))*) => {
@@ -514,10 +513,10 @@ macro_rules! nothing_of {
     };
 }
 
-struct ObjectVisitor<T>(PhantomData<T>);
+struct ObjectVisitor<F, T>(F, PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Option<T>;
+impl<'de, F: FnOnce(T) -> R, T: Deserialize<'de>, R> Visitor<'de> for ObjectVisitor<F, T> {
+    type Value = Option<R>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
@@ -531,7 +530,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Some((self.0)(object)))
     }
 }
 
