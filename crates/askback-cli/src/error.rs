@@ -37,7 +37,7 @@ pub enum Kind {
     Usage,
     /// The server could not be started or reached, or went away.
     Connection,
-    /// The server went away after it was sent answers: whether it has acted on them is unknown.
+    /// The server went away after its questions were answered: whether it has acted on them is unknown.
     OutcomeUnknown,
     /// The server does not speak the protocol.
     Protocol,
@@ -45,7 +45,7 @@ pub enum Kind {
     Server,
     /// A question was refused, which ended the call.
     Refused,
-    /// Sign-in was required but not completed.
+    /// A sign-in was needed and not completed, or the server refused what it was shown.
     SignIn,
     /// The person stopped the run.
     Interrupted,
@@ -85,7 +85,7 @@ pub enum Exit {
     Refused = 3,
     /// The connection or the protocol failed.
     Failure = 4,
-    /// Sign-in was required but not completed.
+    /// A sign-in was needed and not completed, or the server refused what it was shown.
     SignIn = 5,
     /// A question was not answered: there was nobody to ask, and no rule for it.
     Unanswered = 6,

@@ -54,7 +54,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             None => ("the server went away:".into(), quote(&end.why)),
         },
         ClientError::OutcomeUnknown(end) => {
-            let unknown = "after it was sent the answers, so what the call has done is unknown: check before \
+            let unknown = "after its questions were answered, so what the call has done is unknown: check before \
                            you make it again";
             match end.code {
                 Some(code) => (

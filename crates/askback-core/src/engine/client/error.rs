@@ -56,10 +56,10 @@ pub enum ClientError {
     /// The server went away while the call was with it.
     #[error("the server went away: {0}")]
     Crashed(ServerEnd),
-    /// The server went away after it was sent the answers to its questions. Whether it has acted on them is
+    /// The server went away after its questions were answered. Whether it has acted on them is
     /// unknown, so they are not sent again by themselves.
     #[error(
-        "the server went away after it was sent the answers, so what the call has done is unknown ({0}): \
+        "the server went away after its questions were answered, so what the call has done is unknown ({0}): \
          check before you make it again"
     )]
     OutcomeUnknown(ServerEnd),

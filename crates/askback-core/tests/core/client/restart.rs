@@ -20,7 +20,7 @@ fn a_round_with_answers_is_not_sent_again_by_itself() {
         check(&modern(&format!(
             "{ANSWERED}
         {lost}
-        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (killed): check before you make it again
+        = failed 7: the server went away after its questions were answered, so what the call has done is unknown (killed): check before you make it again
         "
         )));
     }
@@ -42,7 +42,7 @@ fn a_round_with_answers_is_sent_again_once_if_that_is_wanted() {
         ! connected
         >> {{"id":4,"method":"tools/call","params":{{"name":"t","requestState":"s","inputResponses":{{"a":{{"roots":[]}}}},"_meta":{{"progressToken":4}}}}}}
         ! gone killed again
-        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (killed again): check before you make it again
+        = failed 7: the server went away after its questions were answered, so what the call has done is unknown (killed again): check before you make it again
         "#
         )),
     );
@@ -114,7 +114,7 @@ fn a_round_that_may_have_had_its_effect_is_not_sent_again() {
         ! answer 1 roots {"roots":[]}
         >> {"id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{"roots":[]}},"_meta":{"progressToken":3}}}
         ! gone status 3
-        = failed 7: the server went away after it was sent the answers, so what the call has done is unknown (status 3): check before you make it again
+        = failed 7: the server went away after its questions were answered, so what the call has done is unknown (status 3): check before you make it again
         "#,
     ));
 }

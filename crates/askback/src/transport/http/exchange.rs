@@ -12,7 +12,7 @@ use askback_core::{
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     ended::Ended,
@@ -87,8 +87,7 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
 /// Sends something that has no response.
 pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
     let in_session = way.is_in_session();
-    let set = |headers: &mut HeaderMap| way.set_session(headers);
-    let posted = way.post(&way.target, &set, message);
+    let posted = post_when_reachable(&way, message);
     let posted = timeout(way.limits.wire.request, posted).await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
@@ -105,6 +104,26 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
     way.note(format!("the server did not take a message: {error}"))
         .await;
     Ended::Done
+}
+
+/// Posts a message of a session. While nothing listens at the server's address, the message was not sent, and the server
+/// may be starting again: it is posted again for as long as a broken stream is.
+async fn post_when_reachable(way: &Way, message: Bytes) -> Result<Response, Lost> {
+    let set = |headers: &mut HeaderMap| way.set_session(headers);
+    let begun = Instant::now();
+    let mut attempts = 0;
+    loop {
+        let posted = way.post(&way.target, &set, message.clone()).await;
+        let is_unreachable = matches!(posted, Err(Lost::Failed(ClientError::Unreachable(_))));
+        if !is_unreachable
+            || !way.is_in_session()
+            || begun.elapsed() >= way.limits.http.stream_unreachable
+        {
+            return posted;
+        }
+        sleep(stream::pause(&Resumption::default(), attempts, &way.limits)).await;
+        attempts += 1;
+    }
 }
 
 const SESSION_OVER: &str = "the server no longer knows the session";

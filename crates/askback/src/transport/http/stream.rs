@@ -175,7 +175,7 @@ pub(super) fn is_stream(response: &Response) -> bool {
 
 /// How long to wait before connecting again: as long as the server said, within bounds, and longer
 /// each time nothing comes of it.
-fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
+pub(super) fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
     let wish = resumption.retry.unwrap_or(limits.http.stream_retry);
     // A server that wants no pause gets the least one there is, so that it cannot keep us busy.
     let pause = wish.max(limits.client.round_pause);

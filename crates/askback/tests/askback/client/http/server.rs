@@ -141,7 +141,15 @@ impl Server {
     pub(crate) async fn start(
         answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at("127.0.0.1:0", answer).await
+    }
+
+    /// The same at an address.
+    pub(crate) async fn start_at(
+        address: &str,
+        answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let log = Arc::<Log>::default();
         let answer = Arc::new(answer);
@@ -153,6 +161,12 @@ impl Server {
             }
         });
         Self { url, log, task }
+    }
+
+    /// The host and port.
+    pub(crate) fn address(&self) -> String {
+        let url = self.url.trim_start_matches("http://");
+        url.trim_end_matches("/mcp").to_owned()
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {

@@ -12,10 +12,10 @@ use askback::{
     Revision,
     client::{ClientError, Event},
     protocol::ListRootsResult,
-    transport::Http,
+    transport::{Http, WireEvent},
 };
 use askback_core::protocol::InputResponse;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
@@ -160,6 +160,70 @@ async fn questions_come_on_the_stream_and_answers_go_by_post() {
         drop(seen);
         client.close().await;
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_reached_nobody_is_sent_again() {
+    const ROOTS: &str =
+        "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}\n\n";
+    let crash = Arc::new(Notify::new());
+    let crashed = Arc::clone(&crash);
+    let first = Server::start(move |asked, _| match asked.what() {
+        "tools/call" => Reply::events(ROOTS)
+            .then(Piece::Wait(Arc::clone(&crashed)))
+            .then(Piece::Break),
+        // No connection of before is used again.
+        "GET" => Reply::empty(405).header("Connection", "close"),
+        _ => session(asked).header("Connection", "close"),
+    })
+    .await;
+    let (address, url) = (first.address(), first.url.clone());
+    let first = Mutex::new(Some(first));
+    let host = Scripted::new(move |_| {
+        // The server dies while the person has the question.
+        drop(first.lock().unwrap().take());
+        crash.notify_one();
+        Ok(InputResponse::Roots(ListRootsResult::default()))
+    });
+    // The answer is on its way for the second time: the first one reached nobody.
+    let again = Arc::new(Notify::new());
+    let (telling, sent) = (Arc::clone(&again), AtomicBool::new(false));
+    let builder = builder(None).host(host).on_wire(move |event| {
+        let is_answer = matches!(event, WireEvent::Request(request) if is_answer(request.message));
+        if is_answer && sent.swap(true, Ordering::Relaxed) {
+            telling.notify_one();
+        }
+    });
+    let mut limits = impatient();
+    limits.http.stream_unreachable = PATIENCE;
+    limits.http.stream_resumptions = u32::MAX;
+    let builder = builder.limits(limits);
+    let client = builder.connect(Http::new(&url).unwrap()).await.unwrap();
+    let calling = tokio::spawn(async move { call(&client, "t").await });
+    again.notified().await;
+    let answered = Arc::new(Notify::new());
+    let second = Server::start_at(&address, move |asked, _| match asked.what() {
+        "GET" if asked.header("last-event-id") == Some("1") => {
+            let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("resumed")});
+            Reply::events("")
+                .then(Piece::Wait(Arc::clone(&answered)))
+                .and(&event(&response.to_string()))
+        }
+        "POST" => {
+            answered.notify_one();
+            Reply::empty(202)
+        }
+        _ => Reply::empty(405),
+    })
+    .await;
+    let called = timeout(PATIENCE, calling).await.expect("it goes on");
+    assert!(called.unwrap().unwrap().contains("resumed"));
+    assert_eq!(second.last("POST").body["id"], "q");
+}
+
+/// Whether a message is the answer to the question `q`.
+fn is_answer(message: &[u8]) -> bool {
+    serde_json::from_slice(message).is_ok_and(|message: Value| message["id"] == "q")
 }
 
 // Shows HT25-16.
