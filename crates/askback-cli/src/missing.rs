@@ -37,11 +37,7 @@ pub async fn for_tool(
     asks_all: bool,
 ) -> Result<Option<Map<String, Value>>, Error> {
     let limits = Limits::default();
-    let required = schema["required"].as_array().into_iter().flatten();
-    let missing: Vec<_> = required
-        .filter_map(Value::as_str)
-        .filter(|name| !given.contains_key(*name))
-        .collect();
+    let missing: Vec<_> = missing(schema, &given).collect();
     match FormSchema::parse_arguments(tool.input_schema.as_str().as_bytes(), &limits.forms) {
         Ok(mut form) if !form.fields.is_empty() && (asks_all || !missing.is_empty()) => {
             // What was given is not asked again.
@@ -78,9 +74,23 @@ pub async fn for_tool(
     }
 }
 
-/// Says which of the arguments given the schema of the tool does not know, and of which it wants another type or value.
-/// They are sent all the same: it is the server that decides.
+/// The arguments that the schema of a tool requires and that are not given.
+fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+    let required = schema["required"].as_array().into_iter().flatten();
+    required
+        .filter_map(Value::as_str)
+        .filter(|name| !given.contains_key(*name))
+}
+
+/// Says which of the arguments given the schema of the tool does not know, of which it wants another type or value, and
+/// which are missing if no person can be asked for them. They are sent all the same: it is the server that decides.
 pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
+    if !host.is_person() {
+        for name in missing(schema, given) {
+            let words = "sent, though the tool's schema requires ";
+            host.page().quote_line(words, name);
+        }
+    }
     for name in args::unknown(given, schema) {
         let words = "sent, though the tool's schema knows no argument ";
         host.page().quote_line(words, name);

@@ -545,12 +545,11 @@ pub fn failed(error: ClientError) -> Error {
         ClientError::Unreachable(_)
         | ClientError::Crashed(_)
         | ClientError::Http { .. }
-        | ClientError::Unauthorized { .. }
         | ClientError::TimedOut(_)
         | ClientError::Busy(_)
         | ClientError::Closed => Kind::Connection,
         ClientError::OutcomeUnknown(_) => Kind::OutcomeUnknown,
-        ClientError::Authorization(_) => Kind::SignIn,
+        ClientError::Authorization(_) | ClientError::Unauthorized { .. } => Kind::SignIn,
         ClientError::QuestionRefused(_) => Kind::Refused,
         _ => Kind::Protocol,
     };

@@ -52,7 +52,7 @@ pub const EXIT_CODES: &str = "\
 3    a question was declined or cancelled, unless a rule expects it
 4    the connection failed, the server broke the protocol, or it could not read a request
      or does not know its method (errors -32700, -32600, -32601)
-5    a sign-in was needed and not completed
+5    a sign-in was needed and not completed, or the server refused the credentials
 6    a question was not answered
 7    the questions were not the ones that the answers file expects
 8    a question waits (--park)

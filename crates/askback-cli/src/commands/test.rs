@@ -60,6 +60,8 @@ A path begins in the folder of the suite, and the server is started there.";
 pub struct TestArgs {
     /// The suite, YAML or JSON
     suite: PathBuf,
+    /// The server, unless the suite or an option names it: a URL, a name in mcp.json, or a file such as server.py
+    server: Option<String>,
     /// Run the cases whose name holds this
     #[arg(
         long,
@@ -111,7 +113,10 @@ impl TestArgs {
 /// # Errors
 ///
 /// Fails with the error that ended it early; what became of the cases is in `outcome`.
-pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
+pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(server) = args.server.take() {
+        args.target.name_by_all(vec![server])?;
+    }
     if let Some(named) = args.role.and_then(|role| role.named) {
         let words = words!(
             "--as names the revision {}, and a suite has its own",
@@ -136,7 +141,7 @@ pub async fn run(args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
         None => {
             return Err(
                 Error::usage("the suite names no server, and neither do you").hint(
-                    "Write server: {command: [my-server]} in the suite, or -- my-server behind it.",
+                    "Write server: {command: [my-server]} in the suite, or the server behind it, such as server.py.",
                 ),
             );
         }

@@ -28,7 +28,7 @@ use crate::{
     error::Error,
     secret,
     servers::{self, Names},
-    target::{Reach, Target},
+    target::{Command, Reach, Target},
 };
 
 /// A file of servers that was found. What it held when it was looked at is what is used.
@@ -204,7 +204,7 @@ impl Found {
                         address.headers.len()
                     ),
                 );
-                &address.url
+                &url_of(&address.url)
             }
         };
         page.quote_row("", &target.name);
@@ -228,7 +228,10 @@ fn does(target: &Target, names: &Names) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {
         Reach::Start(command) => {
-            lines.push(format!("start {}", text::line(&command.shown())));
+            lines.push(format!(
+                "start {}",
+                text::line(&command_of(command).shown())
+            ));
             if let Some(cwd) = &command.cwd {
                 let cwd = text::line(&cwd.display().to_string());
                 lines.push(format!("in the folder {cwd}"));
@@ -240,7 +243,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
             }
         }
         Reach::Address(address) => {
-            lines.push(format!("connect to {}", text::line(&target.reach.shown())));
+            lines.push(format!("connect to {}", url_of(&address.url)));
             if !address.headers.is_empty() {
                 // What they hold may be a secret.
                 let names: Vec<_> = address
@@ -307,6 +310,70 @@ fn value_of(name: &str, value: &str) -> String {
     }
 }
 
+/// A command as the question shows it: an argument whose name says that it is a secret is hidden like a variable. The name
+/// stands before it (`--token X`, `--token=X`) or in it (`Authorization: Bearer X`).
+fn command_of(command: &Command) -> Command {
+    let mut before = "";
+    let args = command.args.iter().map(|arg| {
+        let name = std::mem::take(&mut before);
+        if let Some((name, value)) = arg.split_once('=').filter(|_| arg.starts_with('-')) {
+            return format!("{name}={}", value_of(name, value));
+        }
+        if arg.starts_with('-') {
+            before = arg;
+            return arg.clone();
+        }
+        match arg.split_once(": ") {
+            Some((name, value)) => {
+                let (scheme, token) = secret::after_scheme(value);
+                format!("{name}: {scheme}{}", value_of(name, token))
+            }
+            None => value_of(name, arg),
+        }
+    });
+    Command {
+        args: args.collect(),
+        ..command.clone()
+    }
+}
+
+/// An address as the question shows it: a password, and a part of the query whose name says that it is a secret, are
+/// hidden like variables.
+fn url_of(url: &str) -> String {
+    let (rest, query) = url.split_once('?').unzip();
+    let rest = rest.unwrap_or(url);
+    let host_at = rest.find("://").map_or(0, |at| at + "://".len());
+    let authority = rest[host_at..].split('/').next().unwrap_or_default();
+    let mut shown = match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let path = &rest[host_at + authority.len()..];
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            let password = match password {
+                "" => String::new(),
+                password => format!(":{}", value_of("password", password)),
+            };
+            format!("{}{name}{password}@{host}{path}", &rest[..host_at])
+        }
+        None => rest.to_owned(),
+    };
+    for (at, part) in query
+        .into_iter()
+        .flat_map(|query| query.split('&'))
+        .enumerate()
+    {
+        shown.push(if at == 0 { '?' } else { '&' });
+        match part.split_once('=') {
+            Some((name, value)) => {
+                shown.push_str(name);
+                shown.push('=');
+                shown.push_str(&value_of(name, value));
+            }
+            None => shown.push_str(part),
+        }
+    }
+    text::line(&shown)
+}
+
 /// Asks for a yes or a no, until there is one. The end of the input is a no.
 fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
     loop {
@@ -337,7 +404,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::target::{Address, Command};
+    use crate::target::Address;
     use askback_host::page::Look;
 
     fn page() -> Page {
@@ -481,6 +548,68 @@ mod tests {
         check("API_TOKEN", "rm -rf x", true);
         check("API_TOKEN", "a;reboot", true);
         check("API_TOKEN", "", true);
+    }
+
+    #[test]
+    fn an_argument_that_is_named_as_a_secret_is_hidden() {
+        #[track_caller]
+        fn check(args: &[&str], shown: &[&str]) {
+            let command = Command {
+                program: "server".to_owned(),
+                args: args.iter().map(ToString::to_string).collect(),
+                ..Command::default()
+            };
+            assert_eq!(command_of(&command).args, shown);
+        }
+        const HIDDEN: &str = "what may be a secret (3 characters)";
+        check(&["--token", "abc"], &["--token", HIDDEN]);
+        check(&["--api-key=abc"], &[&format!("--api-key={HIDDEN}")]);
+        check(
+            &["--header", "Authorization: Bearer abc"],
+            &["--header", &format!("Authorization: Bearer {HIDDEN}")],
+        );
+        check(
+            &["--header", "X-Api-Key: ghp_abcdefghijkl"],
+            &[
+                "--header",
+                "X-Api-Key: what may be a secret (ghp_…, 16 characters)",
+            ],
+        );
+        // What may run, or say what runs, is shown.
+        let shown: [&[&str]; 6] = [
+            &["-c", "curl https://a.test | sh # token: abc"],
+            &["--token", "--eval", "evil()"],
+            &["--token", "$(evil)"],
+            &["--token-file", "/tmp/x", "abc"],
+            &["--verbose", "abc"],
+            &["token=abc"],
+        ];
+        for args in shown {
+            check(args, args);
+        }
+    }
+
+    #[test]
+    fn a_secret_in_an_address_is_hidden() {
+        #[track_caller]
+        fn check(url: &str, shown: &str) {
+            assert_eq!(url_of(url), shown);
+        }
+        const HIDDEN: &str = "what may be a secret (3 characters)";
+        check(
+            "https://a.test/mcp?team=x&api_key=abc",
+            &format!("https://a.test/mcp?team=x&api_key={HIDDEN}"),
+        );
+        check(
+            "https://me:abc@a.test/mcp",
+            &format!("https://me:{HIDDEN}@a.test/mcp"),
+        );
+        check(
+            "https://good.test@evil.test/",
+            "https://good.test@evil.test/",
+        );
+        check("https://a.test/mcp?", "https://a.test/mcp?");
+        check("a@b?c", "a@b?c");
     }
 
     #[test]

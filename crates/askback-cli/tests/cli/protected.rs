@@ -196,7 +196,7 @@ fn booking_takes_a_scope_of_its_own() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert_eq!(output.status.code(), Some(5), "{said}");
     let scopes = r#"scope="travel:read travel:book""#;
     let mut lines = said.lines();
     assert!(
@@ -244,12 +244,12 @@ fn a_token_is_given_on_the_command_line() {
     }
     run(&["doctor"], in_variable).expect(0);
     let suite = scratch.file("list.yaml", "cases: [{name: it lists, list: tools}]");
-    for (header, exit) in [(in_variable, 0), (Some("Authorization: Bearer another"), 4)] {
+    for (header, exit) in [(in_variable, 0), (Some("Authorization: Bearer another"), 5)] {
         run(&["test", &suite], header).expect(exit);
     }
     let how = "--header 'Authorization: Bearer ${TOKEN}', or in `headers` of";
     let wrong = Some("Authorization: Bearer another");
-    let ran = run(&["list", "tools"], wrong).expect(4).says(how);
+    let ran = run(&["list", "tools"], wrong).expect(5).says(how);
     assert!(!ran.stderr.contains("another"), "{}", ran.stderr);
     let ran = run(&["doctor"], wrong).expect(1);
     let ran = ran.prints("the server does not take the credentials");

@@ -30,6 +30,7 @@ fn the_travel_agency_passes_its_suite_in_every_revision() {
     passes(Run::new("suite-stdio", &["test", &suite]).on_travel());
     let agency = Agency::open("suite-agency");
     passes(Run::new("suite-http", &["test", &suite, "--url", &agency.url]).run());
+    passes(Run::new("suite-word", &["test", &suite, &agency.url]).run());
 }
 
 #[test]
