@@ -1,18 +1,83 @@
-//! The four formats of a text field (2026-07-28, client/elicitation, Requested Schema).
+//! The formats of a text field (2026-07-28, client/elicitation, Requested Schema).
 
-use super::{TextFormat, uri::is_uri};
+use iri_string::types::UriStr;
+
 use crate::rfc3339::{is_date, is_date_time};
 
+/// The formats a text field may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TextFormat {
+    /// A mail address.
+    Email,
+    /// A URI with a scheme (RFC 3986).
+    Uri,
+    /// A date, `2026-06-15` (RFC 3339 `full-date`).
+    Date,
+    /// A date and time with an offset, `2026-06-15T09:30:00Z` (RFC 3339 `date-time`).
+    DateTime,
+}
+
+/// The names of all formats, for errors.
+pub(super) const FORMAT_NAMES: &str = "email, uri, date and date-time";
+
+struct FormatInfo {
+    name: &'static str,
+    words: &'static str,
+    matches: fn(&str) -> bool,
+}
+
 impl TextFormat {
-    /// Whether the text is of this format.
-    pub fn matches(self, text: &str) -> bool {
+    const ALL: [Self; 4] = [Self::Email, Self::Uri, Self::Date, Self::DateTime];
+
+    const fn info(self) -> FormatInfo {
         match self {
-            Self::Email => is_email(text),
-            Self::Uri => is_uri(text),
-            Self::Date => is_date(text),
-            Self::DateTime => is_date_time(text),
+            Self::Email => FormatInfo {
+                name: "email",
+                words: "a mail address such as ada@example.com",
+                matches: is_email,
+            },
+            Self::Uri => FormatInfo {
+                name: "uri",
+                words: "an address such as https://example.com/page",
+                matches: is_uri,
+            },
+            Self::Date => FormatInfo {
+                name: "date",
+                words: "a date such as 2026-06-15",
+                matches: is_date,
+            },
+            Self::DateTime => FormatInfo {
+                name: "date-time",
+                words: "a date and time such as 2026-06-15T09:30:00Z",
+                matches: is_date_time,
+            },
         }
     }
+
+    /// The name of the format in JSON Schema.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The format with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The format in words, with an example: "a date such as 2026-06-15".
+    pub fn words(self) -> &'static str {
+        self.info().words
+    }
+
+    /// Whether the text is of this format.
+    pub fn matches(self, text: &str) -> bool {
+        (self.info().matches)(text)
+    }
+}
+
+fn is_uri(text: &str) -> bool {
+    UriStr::new(text).is_ok()
 }
 
 /// The addresses a browser takes in a field of type `email` (HTML Living Standard, "valid email

@@ -44,7 +44,6 @@ mod secret;
 mod shared;
 mod text;
 mod typed;
-mod uri;
 mod words;
 mod write;
 
@@ -55,12 +54,13 @@ pub use build::FormValues;
 pub use derive::IntoNumber;
 pub use dialect::{Dialect, Lowered, lower};
 pub use elicitable::{ANSWER, Elicitable};
+pub use format::TextFormat;
 pub use issue::{Issue, Issues};
 pub use json::{JsonField, read_json};
 pub use read::SchemaError;
 pub use schema::{
     BooleanField, ChoiceField, ChoicesField, Content, Field, FieldKind, FormSchema, NumberField,
-    Opt, TextField, TextFormat,
+    Opt, TextField,
 };
 pub use shared::SharedForm;
 pub use typed::{Form, FormChoice, FormField, Sort};

@@ -14,6 +14,7 @@ use super::{
     BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, JsonField, NumberField,
     Opt, TextField, TextFormat,
     draft::{Draft, FieldDraft, Keywords, twice},
+    format::FORMAT_NAMES,
     number,
     order::Orders,
     references::Definitions,
@@ -270,9 +271,10 @@ fn read_kind(keywords: &mut Keywords, limits: &FormLimits) -> Result<FieldKind, 
 fn read_text(keywords: &mut Keywords) -> Result<TextField, String> {
     let format = match keywords.text("format")? {
         None => None,
-        Some(name) => Some(TextFormat::from_name(&name).ok_or_else(|| {
-            format!("the format `{name}` is none of email, uri, date and date-time")
-        })?),
+        Some(name) => Some(
+            TextFormat::from_name(&name)
+                .ok_or_else(|| format!("the format `{name}` is none of {FORMAT_NAMES}"))?,
+        ),
     };
     let default = match keywords.preset()? {
         None => None,

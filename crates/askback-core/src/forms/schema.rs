@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use serde_json::{Map, Value};
 
-use super::JsonField;
+use super::{JsonField, TextFormat};
 
 /// The values of a filled-in form, by field name: what `ElicitResult.content` carries.
 pub type Content = Map<String, Value>;
@@ -67,20 +67,6 @@ pub struct TextField {
     pub format: Option<TextFormat>,
     /// The value filled in beforehand.
     pub default: Option<String>,
-}
-
-/// The formats a text field may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TextFormat {
-    /// A mail address.
-    Email,
-    /// A URI with a scheme (RFC 3986).
-    Uri,
-    /// A date, `2026-06-15` (RFC 3339 `full-date`).
-    Date,
-    /// A date and time with an offset, `2026-06-15T09:30:00Z` (RFC 3339 `date-time`).
-    DateTime,
 }
 
 /// A number field.
@@ -148,25 +134,6 @@ impl FormSchema {
             FieldKind::Json(json) => Some((field, json.reason.as_str())),
             _ => None,
         })
-    }
-}
-
-impl TextFormat {
-    /// The name of the format in JSON Schema.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Uri => "uri",
-            Self::Date => "date",
-            Self::DateTime => "date-time",
-        }
-    }
-
-    /// The format of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Email, Self::Uri, Self::Date, Self::DateTime]
-            .into_iter()
-            .find(|format| format.name() == name)
     }
 }
 

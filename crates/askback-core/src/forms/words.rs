@@ -69,18 +69,6 @@ impl Field {
     }
 }
 
-impl TextFormat {
-    /// The format in words, with an example: "a date such as 2026-06-15".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Email => "a mail address such as ada@example.com",
-            Self::Uri => "an address such as https://example.com/page",
-            Self::Date => "a date such as 2026-06-15",
-            Self::DateTime => "a date and time such as 2026-06-15T09:30:00Z",
-        }
-    }
-}
-
 /// "1 character", "2 characters".
 pub(super) fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
