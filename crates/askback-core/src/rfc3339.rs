@@ -49,22 +49,19 @@ pub(crate) fn is_date_time(text: &str) -> bool {
 #[must_use]
 pub fn written(at: u64) -> String {
     let at = at.min(LAST);
-    let (mut days, millis) = (at / DAY, at % DAY);
-    let (mut year, mut month) = (1970, 1);
-    // 400 years have always as many days.
-    year += 400 * (days / 146_097) as u32;
-    days %= 146_097;
-    while days >= days_of_year(year) {
-        days -= days_of_year(year);
-        year += 1;
-    }
-    while days >= u64::from(days_of(year, month)) {
-        days -= u64::from(days_of(year, month));
-        month += 1;
-    }
+    let (days, millis) = (at / DAY, at % DAY);
+    // `civil_from_days` of Howard Hinnant: years begin in March, and 400 years always have as many days.
+    let days = days + 719_468;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let months = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months + 2) / 5 + 1;
+    let month = (months + 2) % 12 + 1;
+    let year = days / 146_097 * 400 + year_of_era + u64::from(month <= 2);
     let (seconds, fraction) = (millis / 1000, millis % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let day = days + 1;
     let clock = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
     match fraction {
         0 => format!("{clock}Z"),
@@ -73,20 +70,13 @@ pub fn written(at: u64) -> String {
 }
 
 fn days_of(year: u32, month: u32) -> u32 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
-        2 if is_leap(year) => 29,
+        2 if is_leap => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-fn days_of_year(year: u32) -> u64 {
-    if is_leap(year) { 366 } else { 365 }
-}
-
-fn is_leap(year: u32) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
 /// The offset from UTC in minutes, after an optional fraction of a second.
