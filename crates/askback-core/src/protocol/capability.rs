@@ -2,10 +2,10 @@
 
 use alloc::string::String;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{MetaKeyError, lenient, meta_key::check_extension};
+use super::{MetaKeyError, lenient, messages::messages, meta_key::check_extension};
 
 /// A JSON object nobody here looks into.
 pub type JsonObject = Map<String, Value>;
@@ -13,238 +13,152 @@ pub type JsonObject = Map<String, Value>;
 /// The name under which both sides declare the extension among their capabilities.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The capabilities of a client.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ClientCapabilities {
-    /// It answers questions put to a person (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elicitation: Option<ElicitationCapability>,
-    /// It asks its model for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampling: Option<SamplingCapability>,
-    /// It says where a server may work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub roots: Option<RootsCapability>,
-    /// Its answers may be tasks (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<ClientTasksCapability>,
-    /// Extensions it speaks, by name (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extensions: Option<JsonObject>,
-    /// Capabilities that no specification names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub experimental: Option<JsonObject>,
-}
+messages! {
+    /// The capabilities of a client.
+    #[derive(Default, Deserialize)]
+    struct ClientCapabilities {
+        /// It answers questions put to a person (from 2025-06-18 on).
+        elicitation?: ElicitationCapability;
+        /// It asks its model for others.
+        sampling?: SamplingCapability;
+        /// It says where a server may work.
+        roots?: RootsCapability;
+        /// Its answers may be tasks (2025-11-25).
+        tasks?: ClientTasksCapability;
+        /// Extensions it speaks, by name (from 2026-07-28 on).
+        extensions?: JsonObject;
+        /// Capabilities that no specification names.
+        experimental?: JsonObject;
+    }
 
-/// How a client lets a person be asked. An empty object means forms only (2025-11-25 and
-/// 2026-07-28, client/elicitation, Capabilities).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ElicitationCapability {
-    /// By forms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<JsonObject>,
-    /// By links.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<JsonObject>,
-}
+    /// How a client lets a person be asked. An empty object means forms only (2025-11-25 and
+    /// 2026-07-28, client/elicitation, Capabilities).
+    #[derive(Default, Deserialize)]
+    struct ElicitationCapability {
+        /// By forms.
+        form?: JsonObject;
+        /// By links.
+        url?: JsonObject;
+    }
 
-/// How a client asks its model for others.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct SamplingCapability {
-    /// It can include its own context.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<JsonObject>,
-    /// It can offer the model tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<JsonObject>,
-}
+    /// How a client asks its model for others.
+    #[derive(Default, Deserialize)]
+    struct SamplingCapability {
+        /// It can include its own context.
+        context?: JsonObject;
+        /// It can offer the model tools.
+        tools?: JsonObject;
+    }
 
-/// How a client says where a server may work.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RootsCapability {
-    /// It tells when that changes (handshake revisions).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub list_changed: Option<bool>,
-}
+    /// How a client says where a server may work.
+    #[derive(Eq, Default, Deserialize)]
+    struct RootsCapability {
+        /// It tells when that changes (handshake revisions).
+        list_changed?: bool;
+    }
 
-/// Which answers of a client may be tasks (2025-11-25).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ClientTasksCapability {
-    /// It lists its tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub list: Option<JsonObject>,
-    /// It cancels its tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cancel: Option<JsonObject>,
-    /// The requests that may be tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<ClientTaskRequests>,
-}
+    /// Which answers of a client may be tasks (2025-11-25).
+    #[derive(Default, Deserialize)]
+    struct ClientTasksCapability {
+        /// It lists its tasks.
+        list?: JsonObject;
+        /// It cancels its tasks.
+        cancel?: JsonObject;
+        /// The requests that may be tasks.
+        requests?: ClientTaskRequests;
+    }
 
-/// The requests to a client that may be tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ClientTaskRequests {
-    /// Those of sampling.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampling: Option<SamplingTaskRequests>,
-    /// Those of elicitation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elicitation: Option<ElicitationTaskRequests>,
-}
+    /// The requests to a client that may be tasks.
+    #[derive(Default, Deserialize)]
+    struct ClientTaskRequests {
+        /// Those of sampling.
+        sampling?: SamplingTaskRequests;
+        /// Those of elicitation.
+        elicitation?: ElicitationTaskRequests;
+    }
 
-/// The requests of sampling that may be tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SamplingTaskRequests {
-    /// `sampling/createMessage`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub create_message: Option<JsonObject>,
-}
+    /// The requests of sampling that may be tasks.
+    #[derive(Default, Deserialize)]
+    struct SamplingTaskRequests {
+        /// `sampling/createMessage`.
+        create_message?: JsonObject;
+    }
 
-/// The requests of elicitation that may be tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ElicitationTaskRequests {
-    /// `elicitation/create`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub create: Option<JsonObject>,
-}
+    /// The requests of elicitation that may be tasks.
+    #[derive(Default, Deserialize)]
+    struct ElicitationTaskRequests {
+        /// `elicitation/create`.
+        create?: JsonObject;
+    }
 
-/// The capabilities of a server.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ServerCapabilities {
-    /// It has tools.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::capability"
-    )]
-    pub tools: Option<ToolsCapability>,
-    /// It has prompts.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::capability"
-    )]
-    pub prompts: Option<PromptsCapability>,
-    /// It has resources.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::capability"
-    )]
-    pub resources: Option<ResourcesCapability>,
-    /// It completes arguments (from 2025-03-26 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::capability"
-    )]
-    pub completions: Option<JsonObject>,
-    /// It logs to its client.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::capability"
-    )]
-    pub logging: Option<JsonObject>,
-    /// Its work may be tasks (2025-11-25).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
-    )]
-    pub tasks: Option<ServerTasksCapability>,
-    /// Extensions it speaks, by name (from 2026-07-28 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
-    )]
-    pub extensions: Option<JsonObject>,
-    /// Capabilities that no specification names.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::member"
-    )]
-    pub experimental: Option<JsonObject>,
-}
+    /// The capabilities of a server.
+    #[derive(Default, Deserialize)]
+    struct ServerCapabilities {
+        /// It has tools.
+        tools?: ToolsCapability = "lenient::capability";
+        /// It has prompts.
+        prompts?: PromptsCapability = "lenient::capability";
+        /// It has resources.
+        resources?: ResourcesCapability = "lenient::capability";
+        /// It completes arguments (from 2025-03-26 on).
+        completions?: JsonObject = "lenient::capability";
+        /// It logs to its client.
+        logging?: JsonObject = "lenient::capability";
+        /// Its work may be tasks (2025-11-25).
+        tasks?: ServerTasksCapability = "lenient::member";
+        /// Extensions it speaks, by name (from 2026-07-28 on).
+        extensions?: JsonObject = "lenient::member";
+        /// Capabilities that no specification names.
+        experimental?: JsonObject = "lenient::member";
+    }
 
-/// That a server has tools.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolsCapability {
-    /// It tells when the list changes.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub list_changed: Option<bool>,
-}
+    /// That a server has tools.
+    #[derive(Eq, Default, Deserialize)]
+    struct ToolsCapability {
+        /// It tells when the list changes.
+        list_changed?: bool = "lenient::scalar";
+    }
 
-/// That a server has prompts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PromptsCapability {
-    /// It tells when the list changes.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub list_changed: Option<bool>,
-}
+    /// That a server has prompts.
+    #[derive(Eq, Default, Deserialize)]
+    struct PromptsCapability {
+        /// It tells when the list changes.
+        list_changed?: bool = "lenient::scalar";
+    }
 
-/// That a server has resources.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ResourcesCapability {
-    /// It tells when a resource changes that is watched.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub subscribe: Option<bool>,
-    /// It tells when the list changes.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub list_changed: Option<bool>,
-}
+    /// That a server has resources.
+    #[derive(Eq, Default, Deserialize)]
+    struct ResourcesCapability {
+        /// It tells when a resource changes that is watched.
+        subscribe?: bool = "lenient::scalar";
+        /// It tells when the list changes.
+        list_changed?: bool = "lenient::scalar";
+    }
 
-/// Which work of a server may be tasks (2025-11-25).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ServerTasksCapability {
-    /// It lists its tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub list: Option<JsonObject>,
-    /// It cancels its tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cancel: Option<JsonObject>,
-    /// The requests that may be tasks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<ServerTaskRequests>,
-}
+    /// Which work of a server may be tasks (2025-11-25).
+    #[derive(Default, Deserialize)]
+    struct ServerTasksCapability {
+        /// It lists its tasks.
+        list?: JsonObject;
+        /// It cancels its tasks.
+        cancel?: JsonObject;
+        /// The requests that may be tasks.
+        requests?: ServerTaskRequests;
+    }
 
-/// The requests to a server that may be tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ServerTaskRequests {
-    /// Those of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<ToolTaskRequests>,
-}
+    /// The requests to a server that may be tasks.
+    #[derive(Default, Deserialize)]
+    struct ServerTaskRequests {
+        /// Those of tools.
+        tools?: ToolTaskRequests;
+    }
 
-/// The requests of tools that may be tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ToolTaskRequests {
-    /// `tools/call`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<JsonObject>,
+    /// The requests of tools that may be tasks.
+    #[derive(Default, Deserialize)]
+    struct ToolTaskRequests {
+        /// `tools/call`.
+        call?: JsonObject;
+    }
 }
 
 impl ClientCapabilities {

@@ -1,13 +1,10 @@
 //! Completing an argument while it is typed.
 
-use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Meta, lenient,
-    meta::{self, has_meta},
-};
+use super::{lenient, messages::messages, meta};
 
 /// Whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,94 +33,69 @@ impl Reference {
     }
 }
 
-/// Names a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PromptReference {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-}
+messages! {
+    /// Names a prompt.
+    #[derive(Eq, Default, Deserialize)]
+    struct PromptReference {
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String;
+    }
 
-/// Names a resource template.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ResourceTemplateReference {
-    /// The URI or URI template.
-    pub uri: String,
-}
+    /// Names a resource template.
+    #[derive(Eq, Default, Deserialize)]
+    struct ResourceTemplateReference {
+        /// The URI or URI template.
+        uri: String;
+    }
 
-/// The parameters of `completion/complete`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompleteParams {
-    /// Whose argument it is.
-    #[serde(rename = "ref")]
-    pub reference: Reference,
-    /// The argument and what is typed of it.
-    pub argument: CompleteArgument,
-    /// The arguments that are already known (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<CompleteContext>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The parameters of `completion/complete`.
+    #[derive(Deserialize)]
+    struct CompleteParams {
+        /// Whose argument it is.
+        #[serde(rename = "ref")]
+        reference: Reference;
+        /// The argument and what is typed of it.
+        argument: CompleteArgument;
+        /// The arguments that are already known (from 2025-06-18 on).
+        context?: CompleteContext;
+        meta;
+    }
 
-/// The argument to complete.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CompleteArgument {
-    /// Its name.
-    pub name: String,
-    /// The text typed so far.
-    pub value: String,
-}
+    /// The argument to complete.
+    #[derive(Eq, Default, Deserialize)]
+    struct CompleteArgument {
+        /// Its name.
+        name: String;
+        /// The text typed so far.
+        value: String;
+    }
 
-/// The arguments that are already known when another is completed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CompleteContext {
-    /// The other arguments, as far as they are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<BTreeMap<String, String>>,
-}
+    /// The arguments that are already known when another is completed.
+    #[derive(Eq, Default, Deserialize)]
+    struct CompleteContext {
+        /// The other arguments, as far as they are given.
+        arguments?: BTreeMap<String, String>;
+    }
 
-/// The result of `completion/complete`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct CompleteResult {
-    /// The suggestions.
-    pub completion: Completion,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The result of `completion/complete`.
+    #[derive(Default, Deserialize)]
+    struct CompleteResult {
+        /// The suggestions.
+        completion: Completion;
+        meta = "meta::lenient";
+    }
 
-/// Suggestions for an argument.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Completion {
-    /// The suggestions, best first; at most a hundred.
-    #[serde(deserialize_with = "lenient::required_scalars")]
-    pub values: Vec<String>,
-    /// How many there are in all.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub total: Option<u64>,
-    /// Whether there are more than were sent.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub has_more: Option<bool>,
-}
-
-has_meta! {
-    CompleteParams, CompleteResult,
+    /// Suggestions for an argument.
+    #[derive(Eq, Default, Deserialize)]
+    struct Completion {
+        /// The suggestions, best first; at most a hundred.
+        #[serde(deserialize_with = "lenient::required_scalars")]
+        values: Vec<String>;
+        /// How many there are in all.
+        total?: u64 = "lenient::scalar";
+        /// Whether there are more than were sent.
+        has_more?: bool = "lenient::scalar";
+    }
 }

@@ -12,8 +12,9 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    HasMeta, Icon, LeftOutEntry, Meta, RawJson, RawObject,
+    Icon, LeftOutEntry, Meta, RawJson, RawObject,
     lenient::{self, Scalar, reason},
+    messages::messages,
     meta,
     meta::has_meta,
     number, raw,
@@ -30,32 +31,18 @@ pub enum Role {
     Assistant,
 }
 
-/// For whom something is meant, and how much it matters.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Annotations {
-    /// For whom it is meant.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalars"
-    )]
-    pub audience: Option<Vec<Role>>,
-    /// How much it matters, from 0 (can be left out) to 1 (is needed).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub priority: Option<f64>,
-    /// When it last changed, as ISO 8601 (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub last_modified: Option<String>,
+messages! {
+    /// For whom something is meant, and how much it matters.
+    #[derive(Default, Deserialize)]
+    struct Annotations {
+        /// For whom it is meant.
+        audience?: Vec<Role> = "lenient::scalars";
+        /// How much it matters, from 0 (can be left out) to 1 (is needed).
+        #[serde(serialize_with = "number::serialize_some")]
+        priority?: f64 = "lenient::scalar";
+        /// When it last changed, as ISO 8601 (from 2025-06-18 on).
+        last_modified?: String = "lenient::scalar";
+    }
 }
 
 /// One piece of what a tool or prompt says.
@@ -90,93 +77,71 @@ pub enum SamplingBlock {
     ToolResult(ToolResultContent),
 }
 
-/// Text.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct TextContent {
-    /// The text.
-    pub text: String,
-    /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// Text.
+    #[derive(Default)]
+    struct TextContent {
+        /// The text.
+        text: String;
+        /// For whom it is meant.
+        annotations?: Annotations;
+        meta;
+    }
 
-/// A picture.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ImageContent {
-    /// The picture in base64.
-    pub data: String,
-    /// Its media type, such as `image/png`.
-    pub mime_type: String,
-    /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// A picture.
+    #[derive(Default)]
+    struct ImageContent {
+        /// The picture in base64.
+        data: String;
+        /// Its media type, such as `image/png`.
+        mime_type: String;
+        /// For whom it is meant.
+        annotations?: Annotations;
+        meta;
+    }
 
-/// Sound.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AudioContent {
-    /// The sound in base64.
-    pub data: String,
-    /// Its media type, such as `audio/wav`.
-    pub mime_type: String,
-    /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// Sound.
+    #[derive(Default)]
+    struct AudioContent {
+        /// The sound in base64.
+        data: String;
+        /// Its media type, such as `audio/wav`.
+        mime_type: String;
+        /// For whom it is meant.
+        annotations?: Annotations;
+        meta;
+    }
 
-/// A resource that can be read, not necessarily one that is listed.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceLink {
-    /// Where it is.
-    pub uri: String,
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The description, for a person or a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    /// Its size in bytes, before any encoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon>>,
-    /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// A resource that can be read, not necessarily one that is listed.
+    #[derive(Default)]
+    struct ResourceLink {
+        /// Where it is.
+        uri: String;
+        /// Its name for programs.
+        name: String;
+        /// Its name for people.
+        title?: String;
+        /// The description, for a person or a model.
+        description?: String;
+        /// Its media type.
+        mime_type?: String;
+        /// Its size in bytes, before any encoding.
+        size?: u64;
+        /// Pictures for it (from 2025-11-25 on).
+        icons?: Vec<Icon>;
+        /// For whom it is meant.
+        annotations?: Annotations;
+        meta;
+    }
 
-/// A resource with what it holds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct EmbeddedResource {
-    /// The content.
-    pub resource: ResourceContents,
-    /// For whom it is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+    /// A resource with what it holds.
+    struct EmbeddedResource {
+        /// The content.
+        resource: ResourceContents;
+        /// For whom it is meant.
+        annotations?: Annotations;
+        meta;
+    }
 }
 
 /// The content of a resource.
@@ -189,69 +154,56 @@ pub enum ResourceContents {
     Blob(BlobResourceContents),
 }
 
-/// A resource that is text.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TextResourceContents {
-    /// Where it is.
-    pub uri: String,
-    /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    /// The text.
-    pub text: String,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// A resource that is text.
+    #[derive(Default)]
+    struct TextResourceContents {
+        /// Where it is.
+        uri: String;
+        /// Its media type.
+        mime_type?: String;
+        /// The text.
+        text: String;
+        meta;
+    }
 
-/// A resource that is bytes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BlobResourceContents {
-    /// Where it is.
-    pub uri: String,
-    /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    /// The bytes in base64.
-    pub blob: String,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// A resource that is bytes.
+    #[derive(Default)]
+    struct BlobResourceContents {
+        /// Where it is.
+        uri: String;
+        /// Its media type.
+        mime_type?: String;
+        /// The bytes in base64.
+        blob: String;
+        meta;
+    }
 
-/// A model calls a tool.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct ToolUseContent {
-    /// The id that the result repeats.
-    pub id: String,
-    /// The name of the tool.
-    pub name: String,
-    /// The arguments.
-    pub input: RawObject,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// A model calls a tool.
+    #[derive(Default)]
+    struct ToolUseContent {
+        /// The id that the result repeats.
+        id: String;
+        /// The name of the tool.
+        name: String;
+        /// The arguments.
+        input: RawObject;
+        meta;
+    }
 
-/// The result of a tool that a model called.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolResultContent {
-    /// The [`ToolUseContent::id`] it answers.
-    pub tool_use_id: String,
-    /// The result.
-    pub content: Vec<ContentBlock>,
-    /// The same for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_content: Option<RawJson>,
-    /// Whether the tool failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_error: Option<bool>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+    /// The result of a tool that a model called.
+    #[derive(Default)]
+    struct ToolResultContent {
+        /// The [`ToolUseContent::id`] it answers.
+        tool_use_id: String;
+        /// The result.
+        content: Vec<ContentBlock>;
+        /// The same for programs.
+        structured_content?: RawJson;
+        /// Whether the tool failed.
+        is_error?: bool;
+        meta;
+    }
 }
 
 impl ContentBlock {
@@ -308,46 +260,8 @@ impl ContentBlock {
 }
 
 has_meta! {
-    TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource, TextResourceContents,
-    BlobResourceContents,
-}
-
-impl HasMeta for ContentBlock {
-    fn meta(&self) -> Option<&Meta> {
-        match self {
-            Self::Text(content) => content.meta(),
-            Self::Image(content) => content.meta(),
-            Self::Audio(content) => content.meta(),
-            Self::ResourceLink(content) => content.meta(),
-            Self::Resource(content) => content.meta(),
-        }
-    }
-
-    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-        match self {
-            Self::Text(content) => content.meta_slot(),
-            Self::Image(content) => content.meta_slot(),
-            Self::Audio(content) => content.meta_slot(),
-            Self::ResourceLink(content) => content.meta_slot(),
-            Self::Resource(content) => content.meta_slot(),
-        }
-    }
-}
-
-impl HasMeta for ResourceContents {
-    fn meta(&self) -> Option<&Meta> {
-        match self {
-            Self::Text(contents) => contents.meta(),
-            Self::Blob(contents) => contents.meta(),
-        }
-    }
-
-    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-        match self {
-            Self::Text(contents) => contents.meta_slot(),
-            Self::Blob(contents) => contents.meta_slot(),
-        }
-    }
+    ContentBlock: Text | Image | Audio | ResourceLink | Resource;
+    ResourceContents: Text | Blob;
 }
 
 impl ContentBlock {

@@ -5,7 +5,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::{AnsweredBy, HasMeta, Meta, TaskMetadata, meta::has_meta};
+use super::{AnsweredBy, Meta, TaskMetadata, messages::messages, meta::has_meta};
 use crate::forms::{Content, Form, FormSchema, SharedForm};
 
 /// The parameters of `elicitation/create`.
@@ -18,23 +18,20 @@ pub enum ElicitParams {
     Url(ElicitUrlParams),
 }
 
-/// Fill in a form.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ElicitFormParams {
-    /// Whether the mode is named: it need not be, and before 2025-11-25 it has no name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<FormMode>,
-    /// Why the answer is needed, in words.
-    pub message: String,
-    /// The form.
-    pub requested_schema: SharedForm,
-    /// The question shall be a task (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskMetadata>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+messages! {
+    /// Fill in a form.
+    #[derive(Default)]
+    struct ElicitFormParams {
+        /// Whether the mode is named: it need not be, and before 2025-11-25 it has no name.
+        mode?: FormMode;
+        /// Why the answer is needed, in words.
+        message: String;
+        /// The form.
+        requested_schema: SharedForm;
+        /// The question shall be a task (2025-11-25).
+        task?: TaskMetadata;
+        meta;
+    }
 }
 
 /// Open a link.
@@ -64,17 +61,16 @@ pub enum FormMode {
     Form,
 }
 
-/// The answer to `elicitation/create`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ElicitResult {
-    /// The person's action.
-    pub action: ElicitAction,
-    /// The form as it was filled in; only on accepting a form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<Content>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+messages! {
+    /// The answer to `elicitation/create`.
+    #[derive(Deserialize)]
+    struct ElicitResult {
+        /// The person's action.
+        action: ElicitAction;
+        /// The form as it was filled in; only on accepting a form.
+        content?: Content;
+        meta;
+    }
 }
 
 /// A person's action on a question.
@@ -90,16 +86,15 @@ pub enum ElicitAction {
     Cancel,
 }
 
-/// The parameters of `notifications/elicitation/complete`: the task behind the link is done
-/// (2025-11-25).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ElicitationCompleteParams {
-    /// The [`ElicitUrlParams::elicitation_id`] of the question.
-    pub elicitation_id: String,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+messages! {
+    /// The parameters of `notifications/elicitation/complete`: the task behind the link is done
+    /// (2025-11-25).
+    #[derive(Default, Deserialize)]
+    struct ElicitationCompleteParams {
+        /// The [`ElicitUrlParams::elicitation_id`] of the question.
+        elicitation_id: String;
+        meta;
+    }
 }
 
 /// The data of [`URL_ELICITATION_REQUIRED`](super::codes::URL_ELICITATION_REQUIRED): open these
@@ -116,9 +111,8 @@ struct Links {
     elicitations: Vec<ElicitUrlParams>,
 }
 
-has_meta! {
-    ElicitFormParams, ElicitUrlParams, ElicitResult, ElicitationCompleteParams,
-}
+has_meta! { ElicitUrlParams }
+has_meta! { ElicitParams: Form | Url; }
 
 impl UrlElicitationRequired {
     /// These links must be opened first.
@@ -182,22 +176,6 @@ impl ElicitParams {
         match self {
             Self::Form(form) => &form.message,
             Self::Url(url) => &url.message,
-        }
-    }
-}
-
-impl HasMeta for ElicitParams {
-    fn meta(&self) -> Option<&Meta> {
-        match self {
-            Self::Form(form) => form.meta(),
-            Self::Url(url) => url.meta(),
-        }
-    }
-
-    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-        match self {
-            Self::Form(form) => form.meta_slot(),
-            Self::Url(url) => url.meta_slot(),
         }
     }
 }

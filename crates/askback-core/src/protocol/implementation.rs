@@ -4,74 +4,39 @@ use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::lenient;
+use super::{lenient, messages::messages};
 
-/// A program that speaks the protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Implementation {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// Its version.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub version: String,
-    /// The description (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub icons: Option<Vec<Icon>>,
-    /// Its web site (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub website_url: Option<String>,
-}
+messages! {
+    /// A program that speaks the protocol.
+    #[derive(Eq, Default, Deserialize)]
+    struct Implementation {
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// Its version.
+        #[serde(default, deserialize_with = "lenient::or_default")]
+        version: String;
+        /// The description (from 2025-11-25 on).
+        description?: String = "lenient::scalar";
+        /// Pictures for it (from 2025-11-25 on).
+        icons?: Vec<Icon> = "lenient::list";
+        /// Its web site (from 2025-11-25 on).
+        website_url?: String = "lenient::scalar";
+    }
 
-/// A picture that stands for something.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Icon {
-    /// Where it is: an `https:` or `data:` URI.
-    pub src: String,
-    /// Its media type.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub mime_type: Option<String>,
-    /// The sizes it is good for, such as `48x48`, or `any`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalars"
-    )]
-    pub sizes: Option<Vec<String>>,
-    /// The background it is made for.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub theme: Option<IconTheme>,
+    /// A picture that stands for something.
+    #[derive(Eq, Default, Deserialize)]
+    struct Icon {
+        /// Where it is: an `https:` or `data:` URI.
+        src: String;
+        /// Its media type.
+        mime_type?: String = "lenient::scalar";
+        /// The sizes it is good for, such as `48x48`, or `any`.
+        sizes?: Vec<String> = "lenient::scalars";
+        /// The background it is made for.
+        theme?: IconTheme = "lenient::scalar";
+    }
 }
 
 /// The background an icon is made for.

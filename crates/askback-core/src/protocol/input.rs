@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
 use super::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, HasMeta, Keyed,
-    ListRootsResult, Meta, RawJson, RequestParams, meta::has_meta, raw::decode_params,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Keyed, ListRootsResult,
+    RawJson, RequestParams, messages::messages, meta::has_meta, raw::decode_params,
 };
 use crate::jsonrpc::ErrorObject;
 
@@ -37,26 +37,19 @@ pub enum InputResponse {
     Roots(ListRootsResult),
 }
 
-/// A result that asks: answer these questions and send the request again (2026-07-28,
-/// basic/patterns/mrtr).
-///
-/// At least one of the two fields is there.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InputRequiredResult {
-    /// The questions; none means only to send the request again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_requests: Option<InputRequests>,
-    /// The state to send back, unread and unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
-
-has_meta! {
-    InputRequiredResult,
+messages! {
+    /// A result that asks: answer these questions and send the request again (2026-07-28,
+    /// basic/patterns/mrtr).
+    ///
+    /// At least one of the two fields is there.
+    #[derive(Default, Deserialize)]
+    struct InputRequiredResult {
+        /// The questions; none means only to send the request again.
+        input_requests?: InputRequests;
+        /// The state to send back, unread and unchanged.
+        request_state?: String;
+        meta;
+    }
 }
 
 impl InputRequest {
@@ -104,40 +97,9 @@ impl InputRequest {
     }
 }
 
-impl HasMeta for InputRequest {
-    fn meta(&self) -> Option<&Meta> {
-        match self {
-            Self::Elicit(params) => params.meta(),
-            Self::Sample(params) => params.meta(),
-            Self::Roots(params) => params.meta(),
-        }
-    }
-
-    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-        match self {
-            Self::Elicit(params) => params.meta_slot(),
-            Self::Sample(params) => params.meta_slot(),
-            Self::Roots(params) => params.meta_slot(),
-        }
-    }
-}
-
-impl HasMeta for InputResponse {
-    fn meta(&self) -> Option<&Meta> {
-        match self {
-            Self::Elicit(result) => result.meta(),
-            Self::Sample(result) => result.meta(),
-            Self::Roots(result) => result.meta(),
-        }
-    }
-
-    fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-        match self {
-            Self::Elicit(result) => result.meta_slot(),
-            Self::Sample(result) => result.meta_slot(),
-            Self::Roots(result) => result.meta_slot(),
-        }
-    }
+has_meta! {
+    InputRequest: Elicit | Sample | Roots;
+    InputResponse: Elicit | Sample | Roots;
 }
 
 impl From<ElicitParams> for InputRequest {

@@ -566,9 +566,32 @@ pub(super) fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     T::deserialize(deserializer)
 }
 
-/// Reads a result that is a page of a list.
+/// Defines a result that is a page of a list, and how it is read.
 macro_rules! page {
-    ($result:ident, $members:ident, $field:ident: $item:ident, $kind:literal $(, $wrong_hints:item)?) => {
+    (
+        $(#[$doc:meta])* $result:ident as $members:ident;
+        $(#[$field_doc:meta])* $field:ident: $item:ident, $kind:literal;
+        $($wrong_hints:item)?
+    ) => {
+        $crate::protocol::messages::messages! {
+            $(#[$doc])*
+            #[derive(Default)]
+            struct $result {
+                $(#[$field_doc])*
+                $field: Vec<$item>;
+                /// Where the next page begins.
+                next_cursor?: String;
+                /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
+                ttl_ms?: i64;
+                /// The caches that may keep it (from 2026-07-28 on).
+                cache_scope?: $crate::protocol::CacheScope;
+                /// The entries that cannot be used, and why.
+                #[serde(skip)]
+                left_out: Vec<$crate::protocol::LeftOutEntry>;
+                meta;
+            }
+        }
+
         #[derive(serde::Deserialize)]
         #[serde(
             rename_all = "camelCase",

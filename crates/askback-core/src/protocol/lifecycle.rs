@@ -1,115 +1,77 @@
 //! How two sides come to know each other.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    CacheScope, ClientCapabilities, Implementation, Meta, ServerCapabilities, codes, lenient,
-    meta::{self, has_meta},
+    CacheScope, ClientCapabilities, Implementation, ServerCapabilities, codes, lenient,
+    messages::messages, meta,
 };
 use crate::jsonrpc::ErrorObject;
 
-/// The parameters of `initialize` (handshake revisions).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InitializeParams {
-    /// The newest revision the client speaks.
-    pub protocol_version: String,
-    /// The client's capabilities.
-    pub capabilities: ClientCapabilities,
-    /// The client.
-    pub client_info: Implementation,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// The parameters of `initialize` (handshake revisions).
+    #[derive(Default, Deserialize)]
+    struct InitializeParams {
+        /// The newest revision the client speaks.
+        protocol_version: String;
+        /// The client's capabilities.
+        capabilities: ClientCapabilities;
+        /// The client.
+        client_info: Implementation;
+        meta;
+    }
 
-/// The result of `initialize` (handshake revisions).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InitializeResult {
-    /// The revision of the session.
-    pub protocol_version: String,
-    /// The server's capabilities.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub capabilities: ServerCapabilities,
-    /// The server.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub server_info: Implementation,
-    /// How to use the server, for the model.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub instructions: Option<String>,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The result of `initialize` (handshake revisions).
+    #[derive(Default, Deserialize)]
+    struct InitializeResult {
+        /// The revision of the session.
+        protocol_version: String;
+        /// The server's capabilities.
+        #[serde(default, deserialize_with = "lenient::or_default")]
+        capabilities: ServerCapabilities;
+        /// The server.
+        #[serde(default, deserialize_with = "lenient::or_default")]
+        server_info: Implementation;
+        /// How to use the server, for the model.
+        instructions?: String = "lenient::scalar";
+        meta = "meta::lenient";
+    }
 
-/// The result of `server/discover` (from 2026-07-28 on).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DiscoverResult {
-    /// The revisions the server speaks without a handshake.
-    pub supported_versions: Vec<String>,
-    /// The server's capabilities.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub capabilities: ServerCapabilities,
-    /// How to use the server, for the model.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub instructions: Option<String>,
-    /// For how long this may be kept, in milliseconds.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`; it names the server.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The result of `server/discover` (from 2026-07-28 on).
+    #[derive(Default, Deserialize)]
+    struct DiscoverResult {
+        /// The revisions the server speaks without a handshake.
+        supported_versions: Vec<String>;
+        /// The server's capabilities.
+        #[serde(default, deserialize_with = "lenient::or_default")]
+        capabilities: ServerCapabilities;
+        /// How to use the server, for the model.
+        instructions?: String = "lenient::scalar";
+        /// For how long this may be kept, in milliseconds.
+        ttl_ms?: i64 = "lenient::scalar";
+        /// The caches that may keep it.
+        cache_scope?: CacheScope = "lenient::scalar";
+        meta = "meta::lenient";
+    }
 
-/// The data of [`UNSUPPORTED_VERSION`](super::codes::UNSUPPORTED_VERSION).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct UnsupportedVersion {
-    /// The revision the request spoke.
-    pub requested: String,
-    /// The revisions the server speaks.
-    pub supported: Vec<String>,
-}
+    /// The data of [`UNSUPPORTED_VERSION`](super::codes::UNSUPPORTED_VERSION).
+    #[derive(Eq, Default, Deserialize)]
+    struct UnsupportedVersion {
+        /// The revision the request spoke.
+        requested: String;
+        /// The revisions the server speaks.
+        supported: Vec<String>;
+    }
 
-/// The data of [`MISSING_CAPABILITY`](super::codes::MISSING_CAPABILITY).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MissingCapability {
-    /// The capabilities that the client would have to declare.
-    pub required_capabilities: ClientCapabilities,
+    /// The data of [`MISSING_CAPABILITY`](super::codes::MISSING_CAPABILITY).
+    #[derive(Default, Deserialize)]
+    struct MissingCapability {
+        /// The capabilities that the client would have to declare.
+        required_capabilities: ClientCapabilities;
+    }
 }
 
 impl UnsupportedVersion {
@@ -132,8 +94,4 @@ impl MissingCapability {
 fn data<T: Serialize>(data: &T) -> Value {
     // Writing fails only for maps whose keys are not strings, and neither has one.
     serde_json::to_value(data).unwrap_or_default()
-}
-
-has_meta! {
-    InitializeParams, InitializeResult, DiscoverResult,
 }

@@ -90,22 +90,29 @@ pub trait HasMeta {
     }
 }
 
-/// Implements [`HasMeta`] for structs with a field `meta`.
+/// Implements [`HasMeta`] for structs with a field `meta`, and for enums whose variants hold such a struct.
 macro_rules! has_meta {
     ($($name:ident),* $(,)?) => {
-        $(
-            impl $crate::protocol::HasMeta for $name {
-                fn meta(&self) -> Option<&$crate::protocol::Meta> {
-                    self.meta.as_deref()
-                }
-
-                fn meta_slot(
-                    &mut self,
-                ) -> &mut Option<alloc::boxed::Box<$crate::protocol::Meta>> {
-                    &mut self.meta
-                }
+        $($crate::protocol::meta::has_meta! { @of $name, this => this.meta.as_deref(), &mut this.meta })*
+    };
+    ($($name:ident: $($variant:ident)|+;)*) => {
+        $($crate::protocol::meta::has_meta! { @of $name, this =>
+            match this { $(Self::$variant(message) => message.meta(),)+ },
+            match this { $(Self::$variant(message) => message.meta_slot(),)+ }
+        })*
+    };
+    (@of $name:ident, $this:ident => $meta:expr, $slot:expr) => {
+        impl $crate::protocol::HasMeta for $name {
+            fn meta(&self) -> Option<&$crate::protocol::Meta> {
+                let $this = self;
+                $meta
             }
-        )*
+
+            fn meta_slot(&mut self) -> &mut Option<alloc::boxed::Box<$crate::protocol::Meta>> {
+                let $this = self;
+                $slot
+            }
+        }
     };
 }
 pub(super) use has_meta;

@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::{
     CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, DetailedTask,
-    ElicitParams, ElicitationCompleteParams, GetPromptParams, HasMeta, InitializeParams,
-    InputRequest, LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams,
-    ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
+    ElicitParams, ElicitationCompleteParams, GetPromptParams, InitializeParams, InputRequest,
+    LoggingMessageParams, NotificationParams, PaginatedParams, ProgressParams, ReadResourceParams,
+    RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
-    UpdateTaskParams, raw::decode_params,
+    UpdateTaskParams, meta::has_meta, raw::decode_params,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
@@ -82,19 +82,7 @@ macro_rules! methods {
             }
         }
 
-        impl HasMeta for $name {
-            fn meta(&self) -> Option<&Meta> {
-                match self {
-                    $(Self::$variant(params) => params.meta(),)*
-                }
-            }
-
-            fn meta_slot(&mut self) -> &mut Option<Box<Meta>> {
-                match self {
-                    $(Self::$variant(params) => params.meta_slot(),)*
-                }
-            }
-        }
+        has_meta! { $name: $($variant)|+; }
 
         impl Serialize for Params<'_, $name> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

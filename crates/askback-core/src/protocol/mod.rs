@@ -20,6 +20,7 @@ mod lenient;
 mod level;
 mod lifecycle;
 mod logging;
+mod messages;
 mod meta;
 mod meta_key;
 mod method;

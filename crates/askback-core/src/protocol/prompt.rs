@@ -2,154 +2,90 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, Role,
+    ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, Role,
     content::joined,
     lenient::{self, Entries},
-    meta::{self, has_meta},
+    messages::messages,
+    meta,
 };
 
-/// A prompt.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Prompt {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// The description.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// The arguments.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub arguments: Option<Vec<PromptArgument>>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub icons: Option<Vec<Icon>>,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
+messages! {
+    /// A prompt.
+    #[derive(Default, Deserialize)]
+    struct Prompt {
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// The description.
+        description?: String = "lenient::scalar";
+        /// The arguments.
+        arguments?: Vec<PromptArgument> = "lenient::list";
+        /// Pictures for it (from 2025-11-25 on).
+        icons?: Vec<Icon> = "lenient::list";
+        meta = "meta::lenient";
+    }
+
+    /// An argument of a prompt; its value is always text.
+    #[derive(Eq, Default, Deserialize)]
+    struct PromptArgument {
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// The description.
+        description?: String = "lenient::scalar";
+        /// Whether it must be given.
+        required?: bool = "lenient::scalar";
+    }
+
+    /// One message of a prompt.
+    #[derive(Deserialize)]
+    struct PromptMessage {
+        /// The speaker.
+        role: Role;
+        /// The content.
+        content: ContentBlock;
+    }
 }
 
-/// An argument of a prompt; its value is always text.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PromptArgument {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// The description.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// Whether it must be given.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub required: Option<bool>,
-}
-
-/// One message of a prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PromptMessage {
-    /// The speaker.
-    pub role: Role,
-    /// The content.
-    pub content: ContentBlock,
-}
-
-/// The result of `prompts/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListPromptsResult {
+lenient::page! {
+    /// The result of `prompts/list`.
+    ListPromptsResult as PromptsPage;
     /// The prompts of this page.
-    pub prompts: Vec<Prompt>,
-    /// Where the next page begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The entries that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+    prompts: Prompt, "prompt";
 }
 
-lenient::page!(ListPromptsResult, PromptsPage, prompts: Prompt, "prompt");
+messages! {
+    /// The parameters of `prompts/get`.
+    #[derive(Default, Deserialize)]
+    struct GetPromptParams {
+        /// The name of the prompt.
+        name: String;
+        /// The arguments.
+        arguments?: BTreeMap<String, String>;
+        /// Answers to the questions of the round before (from 2026-07-28 on).
+        input_responses?: InputResponses;
+        /// The state of the round before (from 2026-07-28 on).
+        request_state?: String;
+        meta;
+    }
 
-/// The parameters of `prompts/get`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GetPromptParams {
-    /// The name of the prompt.
-    pub name: String,
-    /// The arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<BTreeMap<String, String>>,
-    /// Answers to the questions of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_responses: Option<InputResponses>,
-    /// The state of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
-
-/// The result of `prompts/get`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct GetPromptResult {
-    /// The description of the prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The messages.
-    pub messages: Vec<PromptMessage>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The messages that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+    /// The result of `prompts/get`.
+    #[derive(Default)]
+    struct GetPromptResult {
+        /// The description of the prompt.
+        description?: String;
+        /// The messages.
+        messages: Vec<PromptMessage>;
+        /// The messages that cannot be used, and why.
+        #[serde(skip)]
+        left_out: Vec<LeftOutEntry>;
+        meta;
+    }
 }
 
 #[derive(Deserialize)]
@@ -174,10 +110,6 @@ impl<L: Into<Entries<PromptMessage>>> From<Messages<L>> for GetPromptResult {
 }
 
 lenient::with_entries!(GetPromptResult, Messages<_>, PromptMessage, "message");
-
-has_meta! {
-    Prompt, ListPromptsResult, GetPromptParams, GetPromptResult,
-}
 
 impl Prompt {
     /// A prompt of which only the name is said.

@@ -2,213 +2,101 @@
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{
     Annotations, CacheScope, Icon, InputResponses, LeftOutEntry, Meta, ResourceContents,
     content::joined,
     lenient::{self, Entries},
-    meta::{self, has_meta},
+    messages::messages,
+    meta,
 };
 
-/// A resource.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resource {
-    /// Where it is.
-    pub uri: String,
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// The description, for a person or a model.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// Its media type.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub mime_type: Option<String>,
-    /// Its size in bytes, before any encoding.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub size: Option<u64>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub icons: Option<Vec<Icon>>,
-    /// For whom it is meant.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::object"
-    )]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
+messages! {
+    /// A resource.
+    #[derive(Default, Deserialize)]
+    struct Resource {
+        /// Where it is.
+        uri: String;
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// The description, for a person or a model.
+        description?: String = "lenient::scalar";
+        /// Its media type.
+        mime_type?: String = "lenient::scalar";
+        /// Its size in bytes, before any encoding.
+        size?: u64 = "lenient::scalar";
+        /// Pictures for it (from 2025-11-25 on).
+        icons?: Vec<Icon> = "lenient::list";
+        /// For whom it is meant.
+        annotations?: Annotations = "lenient::object";
+        meta = "meta::lenient";
+    }
+
+    /// A family of resources.
+    #[derive(Default, Deserialize)]
+    struct ResourceTemplate {
+        /// Where they are: a URI template (RFC 6570).
+        uri_template: String;
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// The description, for a person or a model.
+        description?: String = "lenient::scalar";
+        /// Their media type, where all have the same.
+        mime_type?: String = "lenient::scalar";
+        /// Pictures for them (from 2025-11-25 on).
+        icons?: Vec<Icon> = "lenient::list";
+        /// For whom they are meant.
+        annotations?: Annotations = "lenient::object";
+        meta = "meta::lenient";
+    }
 }
 
-/// A family of resources.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ResourceTemplate {
-    /// Where they are: a URI template (RFC 6570).
-    pub uri_template: String,
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// The description, for a person or a model.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// Their media type, where all have the same.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub mime_type: Option<String>,
-    /// Pictures for them (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub icons: Option<Vec<Icon>>,
-    /// For whom they are meant.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::object"
-    )]
-    pub annotations: Option<Annotations>,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
-}
-
-/// The result of `resources/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListResourcesResult {
+lenient::page! {
+    /// The result of `resources/list`.
+    ListResourcesResult as ResourcesPage;
     /// The resources of this page.
-    pub resources: Vec<Resource>,
-    /// Where the next page begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The entries that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+    resources: Resource, "resource";
 }
 
-lenient::page!(ListResourcesResult, ResourcesPage, resources: Resource, "resource");
-
-/// The result of `resources/templates/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListResourceTemplatesResult {
+lenient::page! {
+    /// The result of `resources/templates/list`.
+    ListResourceTemplatesResult as TemplatesPage;
     /// The templates of this page.
-    pub resource_templates: Vec<ResourceTemplate>,
-    /// Where the next page begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The entries that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+    resource_templates: ResourceTemplate, "template";
 }
 
-lenient::page!(ListResourceTemplatesResult, TemplatesPage, resource_templates: ResourceTemplate, "template");
+messages! {
+    /// The parameters of `resources/read`.
+    #[derive(Default, Deserialize)]
+    struct ReadResourceParams {
+        /// Where the resource is.
+        uri: String;
+        /// Answers to the questions of the round before (from 2026-07-28 on).
+        input_responses?: InputResponses;
+        /// The state of the round before (from 2026-07-28 on).
+        request_state?: String;
+        meta;
+    }
 
-/// The parameters of `resources/read`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReadResourceParams {
-    /// Where the resource is.
-    pub uri: String,
-    /// Answers to the questions of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_responses: Option<InputResponses>,
-    /// The state of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
-
-/// The result of `resources/read`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReadResourceResult {
-    /// The contents: one entry, or several for a resource made of others.
-    pub contents: Vec<ResourceContents>,
-    /// For how long it may be kept, in milliseconds (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The contents that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+    /// The result of `resources/read`.
+    #[derive(Default)]
+    struct ReadResourceResult {
+        /// The contents: one entry, or several for a resource made of others.
+        contents: Vec<ResourceContents>;
+        /// For how long it may be kept, in milliseconds (from 2026-07-28 on).
+        ttl_ms?: i64;
+        /// The caches that may keep it (from 2026-07-28 on).
+        cache_scope?: CacheScope;
+        /// The contents that cannot be used, and why.
+        #[serde(skip)]
+        left_out: Vec<LeftOutEntry>;
+        meta;
+    }
 }
 
 #[derive(Deserialize)]
@@ -237,11 +125,6 @@ impl<L: Into<Entries<ResourceContents>>> From<Reading<L>> for ReadResourceResult
 }
 
 lenient::with_entries!(ReadResourceResult, Reading<_>, ResourceContents, "content");
-
-has_meta! {
-    Resource, ResourceTemplate, ListResourcesResult, ListResourceTemplatesResult,
-    ReadResourceParams, ReadResourceResult,
-}
 
 impl Resource {
     /// A resource of which only what is needed is said.

@@ -1,37 +1,30 @@
 //! Roots: where a client lets a server work.
 
-use alloc::{boxed::Box, format, string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{Meta, meta::has_meta};
+use super::messages::messages;
 use crate::quote::Quoted;
 
-/// A place a server may work in.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Root {
-    /// Where it is: a `file://` URI.
-    pub uri: String,
-    /// Its name for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// A place a server may work in.
+    #[derive(Default, Deserialize)]
+    struct Root {
+        /// Where it is: a `file://` URI.
+        uri: String;
+        /// Its name for people.
+        name?: String;
+        meta;
+    }
 
-/// The answer to `roots/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ListRootsResult {
-    /// The roots.
-    pub roots: Vec<Root>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
-
-has_meta! {
-    ListRootsResult,
+    /// The answer to `roots/list`.
+    #[derive(Default, Deserialize)]
+    struct ListRootsResult {
+        /// The roots.
+        roots: Vec<Root>;
+        meta;
+    }
 }
 
 impl Root {

@@ -12,85 +12,66 @@ use serde::{
 };
 
 use super::{
-    JsonObject, Meta, Role, SamplingBlock, TaskMetadata, Tool, content::joined, lenient,
-    meta::has_meta, number,
+    JsonObject, Role, SamplingBlock, TaskMetadata, Tool, content::joined, lenient,
+    messages::messages, number,
 };
 
-/// The parameters of `sampling/createMessage`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateMessageParams {
-    /// The conversation so far.
-    pub messages: Vec<SamplingMessage>,
-    /// The most tokens to generate.
-    #[serde(deserialize_with = "lenient::integer")]
-    pub max_tokens: u64,
-    /// The system prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
-    /// Which model would suit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model_preferences: Option<ModelPreferences>,
-    /// How freely to choose words.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some"
-    )]
-    pub temperature: Option<f64>,
-    /// Texts at which to stop.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_sequences: Option<Vec<String>>,
-    /// The part of the client's context to include; anything but none needs the client's
-    /// `sampling.context`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub include_context: Option<IncludeContext>,
-    /// The tools the model may call (from 2025-11-25 on; needs the client's `sampling.tools`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Tool>>,
-    /// Whether it must call one (from 2025-11-25 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice>,
-    /// For the provider of the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<JsonObject>,
-    /// The sampling shall be a task (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskMetadata>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// The parameters of `sampling/createMessage`.
+    #[derive(Default, Deserialize)]
+    struct CreateMessageParams {
+        /// The conversation so far.
+        messages: Vec<SamplingMessage>;
+        /// The most tokens to generate.
+        #[serde(deserialize_with = "lenient::integer")]
+        max_tokens: u64;
+        /// The system prompt.
+        system_prompt?: String;
+        /// Which model would suit.
+        model_preferences?: ModelPreferences;
+        /// How freely to choose words.
+        #[serde(serialize_with = "number::serialize_some")]
+        temperature?: f64;
+        /// Texts at which to stop.
+        stop_sequences?: Vec<String>;
+        /// The part of the client's context to include; anything but none needs the client's
+        /// `sampling.context`.
+        include_context?: IncludeContext;
+        /// The tools the model may call (from 2025-11-25 on; needs the client's `sampling.tools`).
+        tools?: Vec<Tool>;
+        /// Whether it must call one (from 2025-11-25 on).
+        tool_choice?: ToolChoice;
+        /// For the provider of the model.
+        metadata?: JsonObject;
+        /// The sampling shall be a task (2025-11-25).
+        task?: TaskMetadata;
+        meta;
+    }
 
-/// The answer to `sampling/createMessage`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CreateMessageResult {
-    /// The speaker: the assistant.
-    pub role: Role,
-    /// The completion.
-    pub content: SamplingContent,
-    /// Which model it was.
-    pub model: String,
-    /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the
-    /// provider's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The answer to `sampling/createMessage`.
+    #[derive(Deserialize)]
+    struct CreateMessageResult {
+        /// The speaker: the assistant.
+        role: Role;
+        /// The completion.
+        content: SamplingContent;
+        /// Which model it was.
+        model: String;
+        /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the
+        /// provider's.
+        stop_reason?: String;
+        meta;
+    }
 
-/// One message to or from a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SamplingMessage {
-    /// The speaker.
-    pub role: Role,
-    /// The content.
-    pub content: SamplingContent,
-    /// The `_meta` (from 2025-11-25 on).
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
+    /// One message to or from a model.
+    #[derive(Deserialize)]
+    struct SamplingMessage {
+        /// The speaker.
+        role: Role;
+        /// The content.
+        content: SamplingContent;
+        meta;
+    }
 }
 
 /// The content of one message: a block or a list of blocks, which the wire tells apart.
@@ -102,42 +83,29 @@ pub enum SamplingContent {
     Many(Vec<SamplingBlock>),
 }
 
-/// Which model would suit. The client decides.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelPreferences {
-    /// Names of models, best first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hints: Option<Vec<ModelHint>>,
-    /// How much the price matters, from 0 to 1.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some"
-    )]
-    pub cost_priority: Option<f64>,
-    /// How much the speed matters, from 0 to 1.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some"
-    )]
-    pub speed_priority: Option<f64>,
-    /// How much the wits matter, from 0 to 1.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "number::serialize_some"
-    )]
-    pub intelligence_priority: Option<f64>,
-}
+messages! {
+    /// Which model would suit. The client decides.
+    #[derive(Default, Deserialize)]
+    struct ModelPreferences {
+        /// Names of models, best first.
+        hints?: Vec<ModelHint>;
+        /// How much the price matters, from 0 to 1.
+        #[serde(serialize_with = "number::serialize_some")]
+        cost_priority?: f64;
+        /// How much the speed matters, from 0 to 1.
+        #[serde(serialize_with = "number::serialize_some")]
+        speed_priority?: f64;
+        /// How much the wits matter, from 0 to 1.
+        #[serde(serialize_with = "number::serialize_some")]
+        intelligence_priority?: f64;
+    }
 
-/// A name of a model, or a part of one.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ModelHint {
-    /// The name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    /// A name of a model, or a part of one.
+    #[derive(Eq, Default, Deserialize)]
+    struct ModelHint {
+        /// The name.
+        name?: String;
+    }
 }
 
 /// The part of the client's context to include.
@@ -152,12 +120,13 @@ pub enum IncludeContext {
     AllServers,
 }
 
-/// Whether a model must call a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ToolChoice {
-    /// The rule; absent means [`ToolChoiceMode::Auto`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<ToolChoiceMode>,
+messages! {
+    /// Whether a model must call a tool.
+    #[derive(Eq, Default, Deserialize)]
+    struct ToolChoice {
+        /// The rule; absent means [`ToolChoiceMode::Auto`].
+        mode?: ToolChoiceMode;
+    }
 }
 
 /// Whether a model must call a tool.
@@ -170,10 +139,6 @@ pub enum ToolChoiceMode {
     Required,
     /// It must not.
     None,
-}
-
-has_meta! {
-    CreateMessageParams, CreateMessageResult,
 }
 
 impl SamplingMessage {

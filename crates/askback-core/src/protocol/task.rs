@@ -1,36 +1,31 @@
 //! Tasks of the core protocol: long work that is polled (2025-11-25, basic/utilities/tasks).
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, lenient, meta::has_meta};
+use super::{lenient, messages::messages};
 
-/// Long work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Task {
-    /// Its name.
-    pub task_id: String,
-    /// How it stands.
-    pub status: TaskStatus,
-    /// How it stands, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status_message: Option<String>,
-    /// When it began, as ISO 8601.
-    pub created_at: String,
-    /// When its status last changed, as ISO 8601.
-    pub last_updated_at: String,
-    /// For how long after it began it is kept, in milliseconds; none means without end.
-    #[serde(default, deserialize_with = "lenient::optional_integer")]
-    pub ttl: Option<u64>,
-    /// How often to ask, in milliseconds.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::optional_integer"
-    )]
-    pub poll_interval: Option<u64>,
+messages! {
+    /// Long work.
+    #[derive(Eq, Deserialize)]
+    struct Task {
+        /// Its name.
+        task_id: String;
+        /// How it stands.
+        status: TaskStatus;
+        /// How it stands, in words.
+        status_message?: String;
+        /// When it began, as ISO 8601.
+        created_at: String;
+        /// When its status last changed, as ISO 8601.
+        last_updated_at: String;
+        /// For how long after it began it is kept, in milliseconds; none means without end.
+        #[serde(default, deserialize_with = "lenient::optional_integer")]
+        ttl: Option<u64>;
+        /// How often to ask, in milliseconds.
+        poll_interval?: u64 = "lenient::optional_integer";
+    }
 }
 
 /// How a task stands.
@@ -49,67 +44,49 @@ pub enum TaskStatus {
     Cancelled,
 }
 
-/// Says that a request shall be a task.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TaskMetadata {
-    /// For how long to keep it after it began, in milliseconds.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::optional_integer"
-    )]
-    pub ttl: Option<u64>,
-}
+messages! {
+    /// Says that a request shall be a task.
+    #[derive(Eq, Default, Deserialize)]
+    struct TaskMetadata {
+        /// For how long to keep it after it began, in milliseconds.
+        ttl?: u64 = "lenient::optional_integer";
+    }
 
-/// The result of a request that became a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CreateTaskResult {
-    /// The task.
-    pub task: Task,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The result of a request that became a task.
+    #[derive(Deserialize)]
+    struct CreateTaskResult {
+        /// The task.
+        task: Task;
+        meta;
+    }
 
-/// The parameters of `tasks/get`, `tasks/result` and `tasks/cancel`, in the extension and in
-/// 2025-11-25.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskParams {
-    /// The name of the task.
-    pub task_id: String,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// The parameters of `tasks/get`, `tasks/result` and `tasks/cancel`, in the extension and in
+    /// 2025-11-25.
+    #[derive(Default, Deserialize)]
+    struct TaskParams {
+        /// The name of the task.
+        task_id: String;
+        meta;
+    }
 
-/// A task by itself: the result of `tasks/get` and `tasks/cancel`, and what
-/// `notifications/tasks/status` says. The result of `tasks/result` is that of the request the task
-/// stands for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskState {
-    /// The task.
-    #[serde(flatten)]
-    pub task: Task,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
+    /// A task by itself: the result of `tasks/get` and `tasks/cancel`, and what
+    /// `notifications/tasks/status` says. The result of `tasks/result` is that of the request the task
+    /// stands for.
+    #[derive(Deserialize)]
+    struct TaskState {
+        /// The task.
+        #[serde(flatten)]
+        task: Task;
+        meta;
+    }
 
-/// The result of `tasks/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListTasksResult {
-    /// The tasks of this page.
-    pub tasks: Vec<Task>,
-    /// Where the next page begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-}
-
-has_meta! {
-    CreateTaskResult, TaskParams, TaskState, ListTasksResult,
+    /// The result of `tasks/list`.
+    #[derive(Default, Deserialize)]
+    struct ListTasksResult {
+        /// The tasks of this page.
+        tasks: Vec<Task>;
+        /// Where the next page begins.
+        next_cursor?: String;
+        meta;
+    }
 }

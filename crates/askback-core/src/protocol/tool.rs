@@ -15,98 +15,57 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
+    ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
     TaskMetadata,
     content::{Blocks, ForgivenBlocks, joined},
     lenient::{self, FromScalar, Scalar},
-    meta::{self, HasMeta, has_meta},
+    messages::messages,
+    meta::{self, HasMeta},
     meta_key::key,
     raw,
 };
 
-/// A tool.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tool {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub title: Option<String>,
-    /// The description, for the model.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub description: Option<String>,
-    /// The schema of the arguments, verbatim.
-    pub input_schema: Schema,
-    /// The schema of the structured content, verbatim (from 2025-06-18 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "raw::object"
-    )]
-    pub output_schema: Option<Schema>,
-    /// Hints about what it does (from 2025-03-26 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::object"
-    )]
-    pub annotations: Option<ToolAnnotations>,
-    /// How it may be called (2025-11-25).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::object"
-    )]
-    pub execution: Option<ToolExecution>,
-    /// Pictures for it (from 2025-11-25 on).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::list"
-    )]
-    pub icons: Option<Vec<Icon>>,
-    /// The `_meta`.
-    #[serde(
-        default,
-        rename = "_meta",
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "meta::lenient"
-    )]
-    pub meta: Option<Box<Meta>>,
-}
+messages! {
+    /// A tool.
+    #[derive(Default, Deserialize)]
+    struct Tool {
+        /// Its name for programs.
+        name: String;
+        /// Its name for people (from 2025-06-18 on).
+        title?: String = "lenient::scalar";
+        /// The description, for the model.
+        description?: String = "lenient::scalar";
+        /// The schema of the arguments, verbatim.
+        input_schema: Schema;
+        /// The schema of the structured content, verbatim (from 2025-06-18 on).
+        output_schema?: Schema = "raw::object";
+        /// Hints about what it does (from 2025-03-26 on).
+        annotations?: ToolAnnotations = "lenient::object";
+        /// How it may be called (2025-11-25).
+        execution?: ToolExecution = "lenient::object";
+        /// Pictures for it (from 2025-11-25 on).
+        icons?: Vec<Icon> = "lenient::list";
+        meta = "meta::lenient";
+    }
 
-/// Hints about what a tool does. They come from the server and are not to be trusted unless the
-/// server is.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolAnnotations {
-    /// Its name for people, where [`Tool::title`] says none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// It changes nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_only_hint: Option<bool>,
-    /// Its changes may destroy data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub destructive_hint: Option<bool>,
-    /// Calling it twice is the same as once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idempotent_hint: Option<bool>,
-    /// It deals with the world outside.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_world_hint: Option<bool>,
-    /// The names of hints that were read and are not true or false. They count as absent.
-    #[serde(skip)]
-    pub wrong: Vec<&'static str>,
+    /// Hints about what a tool does. They come from the server and are not to be trusted unless the
+    /// server is.
+    #[derive(Eq, Default)]
+    struct ToolAnnotations {
+        /// Its name for people, where [`Tool::title`] says none.
+        title?: String;
+        /// It changes nothing.
+        read_only_hint?: bool;
+        /// Its changes may destroy data.
+        destructive_hint?: bool;
+        /// Calling it twice is the same as once.
+        idempotent_hint?: bool;
+        /// It deals with the world outside.
+        open_world_hint?: bool;
+        /// The names of hints that were read and are not true or false. They count as absent.
+        #[serde(skip)]
+        wrong: Vec<&'static str>;
+    }
 }
 
 impl<'de> Deserialize<'de> for ToolAnnotations {
@@ -146,17 +105,13 @@ impl<'de> Deserialize<'de> for ToolAnnotations {
     }
 }
 
-/// How a tool may be called (2025-11-25).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolExecution {
-    /// Whether a call may be a task; absent means it may not.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient::scalar"
-    )]
-    pub task_support: Option<TaskSupport>,
+messages! {
+    /// How a tool may be called (2025-11-25).
+    #[derive(Eq, Default, Deserialize)]
+    struct ToolExecution {
+        /// Whether a call may be a task; absent means it may not.
+        task_support?: TaskSupport = "lenient::scalar";
+    }
 }
 
 /// Whether a call of a tool may be a task (2025-11-25).
@@ -171,82 +126,49 @@ pub enum TaskSupport {
     Required,
 }
 
-/// The result of `tools/list`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListToolsResult {
+lenient::page! {
+    /// The result of `tools/list`.
+    ListToolsResult as ToolsPage;
     /// The tools of this page.
-    pub tools: Vec<Tool>,
-    /// Where the next page begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<i64>,
-    /// The caches that may keep it (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_scope: Option<CacheScope>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// The entries that cannot be used, and why.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
-}
-
-lenient::page!(
-    ListToolsResult,
-    ToolsPage,
-    tools: Tool,
-    "tool",
+    tools: Tool, "tool";
     fn wrong_hints(&self) -> &[&'static str] {
         let hints = self.annotations.as_ref();
         hints.map_or(&[], |hints| &hints.wrong)
     }
-);
-
-/// The parameters of `tools/call`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallToolParams {
-    /// The name of the tool.
-    pub name: String,
-    /// The arguments, as they came.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<RawObject>,
-    /// Answers to the questions of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_responses: Option<InputResponses>,
-    /// The state of the round before (from 2026-07-28 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<String>,
-    /// The call shall be a task (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskMetadata>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
 }
 
-/// The result of `tools/call`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallToolResult {
-    /// The content.
-    pub content: Vec<ContentBlock>,
-    /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_content: Option<RawJson>,
-    /// Whether the tool failed; absent means it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_error: Option<bool>,
-    /// The `_meta`.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Box<Meta>>,
-    /// What cannot be read of it, and why. In place of a block that cannot be read, [`content`](Self::content) has a
-    /// text that says so.
-    #[serde(skip)]
-    pub left_out: Vec<LeftOutEntry>,
+messages! {
+    /// The parameters of `tools/call`.
+    #[derive(Default, Deserialize)]
+    struct CallToolParams {
+        /// The name of the tool.
+        name: String;
+        /// The arguments, as they came.
+        arguments?: RawObject;
+        /// Answers to the questions of the round before (from 2026-07-28 on).
+        input_responses?: InputResponses;
+        /// The state of the round before (from 2026-07-28 on).
+        request_state?: String;
+        /// The call shall be a task (2025-11-25).
+        task?: TaskMetadata;
+        meta;
+    }
+
+    /// The result of `tools/call`.
+    #[derive(Default)]
+    struct CallToolResult {
+        /// The content.
+        content: Vec<ContentBlock>;
+        /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
+        structured_content?: RawJson;
+        /// Whether the tool failed; absent means it did not.
+        is_error?: bool;
+        /// What cannot be read of it, and why. In place of a block that cannot be read, [`content`](Self::content) has a
+        /// text that says so.
+        #[serde(skip)]
+        left_out: Vec<LeftOutEntry>;
+        meta;
+    }
 }
 
 #[derive(Deserialize)]
@@ -350,10 +272,6 @@ fn because(text: &str) -> String {
         "" => String::new(),
         text => format!(": {text}"),
     }
-}
-
-has_meta! {
-    Tool, ListToolsResult, CallToolParams, CallToolResult,
 }
 
 impl Tool {
