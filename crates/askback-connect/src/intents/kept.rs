@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::intents::EXCHANGE;
-    use crate::vault::{LocalKeys, SqliteVault, VaultSettings, VaultStore};
+    use crate::vault::{Change, Filter, LocalKeys, SqliteVault, VaultSettings, VaultStore};
 
     /// A page that the person has not paid on, as somebody who can write the database and has no key would have it.
     #[tokio::test]
@@ -253,11 +253,8 @@ mod tests {
         let intent = Intent::new(holder("ada"), None, page, vault.now());
         assert!(Kept::add(&vault, ID, &intent).await.expect("an intent"));
         let read = async || {
-            store
-                .intent(ID.row())
-                .await
-                .expect("a store")
-                .expect("a row")
+            let found = store.list::<IntentRow>(Filter::id(ID.row())).await;
+            found.expect("a store").remove(0)
         };
         let older = read().await;
         let mut kept = Kept::find(&vault, ID).await.expect("a store").expect("it");
@@ -275,6 +272,7 @@ mod tests {
         let write = async |row: &IntentRow| {
             // The store itself changes no person and no end.
             let key = crate::vault::TenantKey {
+                tenant: Some("t".to_owned()),
                 id: askback_core::ask::keys::KeyId([9; 8]),
                 wrapped: crate::vault::Wrapped {
                     kek_id: String::new(),
@@ -282,8 +280,8 @@ mod tests {
                 },
                 made: 0,
             };
-            let added = store.add_tenant_key(Some("t"), &key, None).await;
-            assert!(added.expect("a store"));
+            let added = store.write(Change::add_key(&key, None)).await;
+            assert!(added.expect("a store").is_kept());
             let line = vault.line(&row.holder, "", AuditEvent::TenantDeleted);
             let deleted = store.delete_tenant(Some("t"), &line).await;
             assert!(deleted.expect("a store"));
@@ -293,10 +291,11 @@ mod tests {
                 at_work: 0,
                 before: 0,
             };
-            assert!(store.add_intent(row, room, 0).await.expect("a store"));
+            let added = store.write(Change::add_intent(row, room, 0)).await;
+            assert!(added.expect("a store").is_kept());
         };
-        type Change = fn(&mut IntentRow, &IntentRow);
-        let changes: [(&str, Change); 9] = [
+        type Alteration = fn(&mut IntentRow, &IntentRow);
+        let changes: [(&str, Alteration); 9] = [
             ("an older body", |it, older| it.body.clone_from(&older.body)),
             ("an older version", |it, older| it.version = older.version),
             ("end", |it, _| it.expires += 1),
@@ -369,8 +368,9 @@ mod tests {
             let found = Kept::find(&vault, id).await.expect("a store");
             let mut kept = found.expect("the intent");
             let busy = async |at| {
-                let busy = store.is_busy(&holder, "github", at).await;
-                busy.expect("a store")
+                let busy = Filter::of(&holder).at("github").busy(at);
+                let found = store.list::<IntentRow>(busy).await;
+                !found.expect("a store").is_empty()
             };
             assert!(kept.intent.redirect("a", VISIT));
             let written = kept.write(&vault, AuditEvent::Consented).await;
@@ -418,7 +418,8 @@ mod tests {
             }
             let mut kept = 0;
             for id in ids {
-                kept += usize::from(store.intent(id.row()).await.expect("a store").is_some());
+                let found = store.list::<IntentRow>(Filter::id(id.row())).await;
+                kept += found.expect("a store").len();
             }
             // The last one was closed after the last was added.
             assert_eq!(kept, closed + 1);

@@ -13,7 +13,8 @@ use super::error::VaultError;
 use super::handle::{Inner, Vault};
 use super::keys::CACHED_FOR;
 use super::seal::{Place, key_of, open, seal};
-use super::store::{IntentRoom, IntentRow, VaultRecord};
+use super::sql::{Change, Filter};
+use super::store::{EndedVisit, IntentRoom, IntentRow, TenantKey, VaultRecord};
 use super::wanted::Wanted;
 use crate::intents::LIFETIME;
 
@@ -67,7 +68,12 @@ impl Vault {
             before: now.saturating_sub(KEPT_FOR),
         };
         let intent = self.sealed_intent(intent).await?;
-        Ok(store.add_intent(&intent, room, now).await? || store.intent(intent.id).await?.is_some())
+        let added = store.write(Change::add_intent(&intent, room, now)).await?;
+        Ok(added.is_kept()
+            || !store
+                .list::<IntentRow>(Filter::id(intent.id))
+                .await?
+                .is_empty())
     }
 
     /// Returns the intent of this id, with its body opened.
@@ -76,7 +82,8 @@ impl Vault {
     ///
     /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or its key is gone.
     pub(crate) async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
-        let Some(mut intent) = self.inner.store.intent(id).await? else {
+        let found = self.inner.store.list::<IntentRow>(Filter::id(id)).await?;
+        let Some(mut intent) = found.into_iter().next() else {
             return Ok(None);
         };
         let not_authentic = || VaultError::NotAuthentic;
@@ -99,8 +106,8 @@ impl Vault {
         audit: &AuditRecord,
     ) -> Result<bool, VaultError> {
         let intent = self.sealed_intent(intent).await?;
-        let store = &self.inner.store;
-        store.advance_intent(&intent, expected, audit).await
+        let advanced = Change::replace(&intent, expected).audited(audit);
+        Ok(self.inner.store.write(advanced).await?.is_kept())
     }
 
     /// Seals the body of an intent. The key is the one of the pages, whichever tenant the person has: pages read an intent
@@ -128,9 +135,8 @@ impl Vault {
 
     /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
     pub(crate) async fn kept_scopes(&self, wanted: &Wanted) -> Result<Scopes, VaultError> {
-        let store = &self.inner.store;
-        let records = store.records(&wanted.holder, Some(&wanted.provider));
-        let records = wanted.among(records.await?)?;
+        let records = self.inner.records(&wanted.holder, &wanted.provider).await?;
+        let records = wanted.among(records)?;
         Ok(match &*records {
             [record] if self.inner.is_genuine(record).await? => record.scopes.clone(),
             _ => Scopes::new(),
@@ -144,9 +150,7 @@ impl Vault {
         wanted: &Wanted,
         id: &str,
     ) -> Result<Option<(String, bool)>, VaultError> {
-        let store = &self.inner.store;
-        let records = store.records(&wanted.holder, Some(&wanted.provider));
-        let records = records.await?;
+        let records = self.inner.records(&wanted.holder, &wanted.provider).await?;
         let is_it = |it: &VaultRecord| it.account.account == id;
         let Some(name) = records
             .iter()
@@ -179,7 +183,8 @@ impl Vault {
         if record.is_api_key && kept.is_some_and(|kept| kept.expose() == secret.expose()) {
             let account = &record.account;
             let audit = AuditRecord::of(account, AuditEvent::TokenRejected, self.now());
-            self.inner.store.remove(account, None, &audit).await?;
+            let removed = Change::remove(account).audited(&audit);
+            self.inner.store.write(removed).await?;
         }
         Ok(())
     }
@@ -218,7 +223,7 @@ impl Vault {
         let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
         let opened = open(key, Place::Cookie(name), sealed)?;
         // Another process may have replaced the key just now.
-        let kept = inner.store.tenant_keys(None).await?;
+        let kept = inner.store.list::<TenantKey>(Filter::tenant(None)).await?;
         if kept.first().map(|newest| newest.id) != keys.newest().map(Key::id) {
             inner.forget_keys_of(None);
         }
@@ -235,11 +240,18 @@ impl Vault {
     pub(crate) async fn end_visit(&self, visit: [u8; 16]) -> Result<(), VaultError> {
         let now = self.now();
         let expires = now.saturating_add(BROWSER_KEEPS * 1000);
-        self.inner.store.end_visit(visit, expires, now).await
+        let visit = EndedVisit { id: visit, expires };
+        let ended = Change::end_visit(&visit, now);
+        self.inner.store.write(ended).await.map(drop)
     }
 
     /// Whether a visit was ended.
     pub(crate) async fn has_ended(&self, visit: [u8; 16]) -> Result<bool, VaultError> {
-        self.inner.store.has_ended(visit).await
+        let ended = self
+            .inner
+            .store
+            .list::<EndedVisit>(Filter::id(visit))
+            .await?;
+        Ok(!ended.is_empty())
     }
 }

@@ -25,7 +25,8 @@ use super::keys::{DataKeys, KeyCache, KeyWrapper, add_key};
 use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
 use super::settings::{VaultSettings, after};
-use super::store::{Revocation, Sealed, VaultRecord, VaultStore, Written};
+use super::sql::{Change, Filter};
+use super::store::{Revocation, Sealed, TenantKey, VaultRecord, VaultStore, Written};
 use super::wanted::Wanted;
 use crate::clock::SystemClock;
 
@@ -104,8 +105,16 @@ impl Vault {
             return Err(VaultError::keys("it does not unwrap what it has wrapped"));
         }
         // After changes of keys that were cut off, some are wrapped by the keys before.
-        for (tenant, key) in store.wrapped_by_each().await? {
-            keys.unwrap(tenant.as_deref(), key.id, &key.wrapped).await?;
+        let mut last = String::new();
+        while let Some(TenantKey {
+            tenant,
+            id,
+            wrapped,
+            ..
+        }) = store.list(Filter::next_wrapped(&last)).await?.pop()
+        {
+            keys.unwrap(tenant.as_deref(), id, &wrapped).await?;
+            last = wrapped.kek_id;
         }
         let inner = Arc::new(Inner {
             store,
@@ -188,12 +197,13 @@ impl Vault {
     pub async fn accounts(&self, caller: &Principal) -> Result<Vec<ConnectedAccount>, VaultError> {
         let holder = Holder::from(caller);
         let store = &self.inner.store;
-        let records = store.records(&holder, None).await?;
-        let granted = store.latest(&holder, AuditEvent::Granted).await?;
-        let used = store.latest(&holder, AuditEvent::Used).await?;
-        let at = |events: &[AuditRecord], account: &AccountKey| {
-            let of = |line: &&AuditRecord| line.account.as_ref() == Some(account);
-            events.iter().find(of).map(|line| line.at)
+        let records: Vec<VaultRecord> = store.list(Filter::of(&holder)).await?;
+        let lines = |event| store.list::<AuditEntry>(Filter::of(&holder).event(event));
+        let granted = lines(AuditEvent::Granted).await?;
+        let used = lines(AuditEvent::Used).await?;
+        let at = |lines: &[AuditEntry], account: &AccountKey| {
+            let of = |line: &&AuditEntry| line.record.account.as_ref() == Some(account);
+            lines.iter().rfind(of).map(|line| line.record.at)
         };
         let connected = records.into_iter().map(|record| {
             // Where the audit does not go back so far, the tokens are what is known to be there since then.
@@ -209,7 +219,7 @@ impl Vault {
             }
         });
         let connected: Vec<_> = connected.collect();
-        let revocations = self.inner.store.revocations(&holder).await?;
+        let revocations = store.list::<Revocation>(Filter::of(&holder)).await?;
         let is_gone = |it: &Revocation| !connected.iter().any(|there| it.account == there.key);
         let gone = revocations.into_iter().filter(is_gone);
         let revoking: Vec<_> = gone
@@ -236,7 +246,8 @@ impl Vault {
         after: u64,
         most: usize,
     ) -> Result<Vec<AuditEntry>, VaultError> {
-        self.inner.store.audit(tenant, after, most).await
+        let lines = Filter::tenant(tenant).after(after).most(most);
+        self.inner.store.list(lines).await
     }
 
     /// Removes the lines of all audits before a moment, and returns how many there were. The vault does this by itself for
@@ -298,7 +309,7 @@ impl Inner {
         audit.client = caller.client_id.clone();
         let mut pause = self.settings.poll;
         for attempt in 1..=TRIES {
-            let records = self.store.records(&account.holder, None).await?;
+            let records: Vec<VaultRecord> = self.store.list(Filter::of(&account.holder)).await?;
             let kept = records.iter().find(|record| record.account == account);
             if kept.is_none() && records.len() >= self.settings.accounts {
                 self.owe(&account, &granted).await?;
@@ -331,11 +342,14 @@ impl Inner {
                 lease: None,
             };
             self.prove(&mut record).await?;
-            let owed = match kept {
-                Some(kept) if !kept.is_api_key => Some((entropy()?, now)),
-                _ => None,
+            let mut change = match expected {
+                None => Change::insert(&record),
+                Some(version) => Change::replace(&record, version),
             };
-            match self.store.put(&record, expected, owed, &audit).await {
+            if kept.is_some_and(|kept| !kept.is_api_key) {
+                change = change.owing(&account, (entropy()?, now));
+            }
+            match self.store.write(change.audited(&audit)).await {
                 // The code that they came for is redeemed, so that these tokens cannot be had again.
                 Err(VaultError::Store(_)) if attempt < TRIES => {
                     sleep(self.settings.jittered(pause, entropy()?)).await;
@@ -374,14 +388,23 @@ impl Inner {
         Ok(())
     }
 
+    /// The records of a person at a provider.
+    pub(super) async fn records(
+        &self,
+        holder: &Holder,
+        provider: &str,
+    ) -> Result<Vec<VaultRecord>, VaultError> {
+        self.store.list(Filter::of(holder).at(provider)).await
+    }
+
     /// Returns the record that fits, one that is good first.
     pub(super) async fn find(&self, wanted: &Wanted) -> Result<VaultRecord, VaultError> {
         let fits = |record: &VaultRecord| {
             let mut scopes = wanted.scopes.iter();
             scopes.all(|scope| record.scopes.contains(scope))
         };
-        let records = self.store.records(&wanted.holder, Some(&wanted.provider));
-        let mut fitting = wanted.among(records.await?)?;
+        let records = self.records(&wanted.holder, &wanted.provider).await?;
+        let mut fitting = wanted.among(records)?;
         fitting.retain(fits);
         // They are in the order of their ids.
         let first = match fitting.len() {

@@ -21,6 +21,7 @@ use zeroize::Zeroizing;
 
 use super::error::{VaultError, entropy};
 use super::seal::{Place, key_of, open, seal};
+use super::sql::{Change, Filter};
 use super::store::{TenantKey, VaultStore, Wrapped};
 
 /// Wraps the tenants' data keys by a key-encryption key: [`LocalKeys`], or a key management service.
@@ -270,7 +271,7 @@ impl KeyCache {
     ) -> Result<Arc<DataKeys>, VaultError> {
         let mut before = None;
         let keys = loop {
-            let kept = store.tenant_keys(tenant).await?;
+            let kept = store.list::<TenantKey>(Filter::tenant(tenant)).await?;
             match unwrapped(wrapper, tenant, &kept).await {
                 Ok(keys) => break keys,
                 Err(error) if before.as_ref() == Some(&kept) => return Err(error),
@@ -316,6 +317,12 @@ pub(super) async fn add_key(
     let secret = Zeroizing::new(entropy::<32>()?);
     let id = Key::new(&secret).id();
     let wrapped = wrapper.wrap(tenant, id, &secret).await?;
-    let key = TenantKey { id, wrapped, made };
-    store.add_tenant_key(tenant, &key, newest).await
+    let key = TenantKey {
+        tenant: tenant.map(str::to_owned),
+        id,
+        wrapped,
+        made,
+    };
+    let added = store.write(Change::add_key(&key, newest)).await?;
+    Ok(added.is_kept())
 }

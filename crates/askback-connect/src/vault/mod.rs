@@ -103,10 +103,14 @@ pub use revocation::{Heard, RevocationFailed, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;
+#[doc(hidden)]
+pub use sql::{Change, Filter};
 #[cfg(feature = "postgres")]
 pub use sql::{PostgresSettings, PostgresVault};
+#[doc(hidden)]
 pub use store::{
-    Fence, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultFuture,
-    VaultRecord, VaultStore, Wrapped, Written,
+    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultRecord,
+    Written,
 };
+pub use store::{VaultFuture, VaultStore, Wrapped};
 pub use wanted::Wanted;

@@ -18,7 +18,8 @@ use super::error::{VaultError, entropy};
 use super::handle::{Inner, TRIES, Vault};
 use super::renewal::{Renewer, SecondLook};
 use super::settings::after;
-use super::store::{Fence, Lease, VaultRecord};
+use super::sql::Change;
+use super::store::{Lease, VaultRecord};
 use super::wanted::Wanted;
 
 impl Vault {
@@ -106,10 +107,8 @@ impl Inner {
                     until: after(now, self.settings.lease),
                 },
             };
-            let leased = self
-                .store
-                .lease(&record.account, record.version, lease, now);
-            if !leased.await? {
+            let change = Change::lease(&record.account, record.version, lease, now);
+            if !self.store.write(change).await?.is_kept() {
                 self.pause().await?;
                 continue;
             }
@@ -118,17 +117,13 @@ impl Inner {
                 let then = AccountState::Replaced { until };
                 self.renew(&record, lease, renewer, then).await?;
             } else {
-                let fence = Fence {
-                    version: record.version,
-                    lease: lease.id,
-                };
                 let stale = VaultRecord {
                     state: AccountState::NeedsReconnect,
                     lease: None,
                     ..record
                 };
                 let event = AuditEvent::TokenRejected;
-                self.settle(stale, fence, event).await?;
+                self.settle(stale, lease, event).await?;
             }
         }
     }

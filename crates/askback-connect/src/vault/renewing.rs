@@ -18,7 +18,8 @@ use super::handle::{Inner, TRIES};
 use super::renewal::{RenewalError, Renewer, Step, decide};
 use super::seal::Column;
 use super::settings::after;
-use super::store::{Fence, Lease, VaultRecord, Written};
+use super::sql::{Change, Filter};
+use super::store::{Lease, VaultRecord, Written};
 use super::wanted::Wanted;
 
 impl Inner {
@@ -52,12 +53,8 @@ impl Inner {
                     let id = entropy()?;
                     let until = after(now, self.settings.lease);
                     let lease = Lease { id, until };
-                    let version = record.version;
-                    if !self
-                        .store
-                        .lease(&record.account, version, lease, now)
-                        .await?
-                    {
+                    let change = Change::lease(&record.account, record.version, lease, now);
+                    if !self.store.write(change).await?.is_kept() {
                         self.pause().await?;
                         continue;
                     }
@@ -91,13 +88,9 @@ impl Inner {
         renewer: &dyn Renewer,
         then: AccountState,
     ) -> Result<bool, VaultError> {
-        let fence = Fence {
-            version: record.version,
-            lease: lease.id,
-        };
         let Some(refresh) = self.opened(record, Column::Refresh).await? else {
             // Sealed anew by others just now. The lease is taken from this very call, so it ends here.
-            return self.failed(record, fence, Duration::ZERO).await;
+            return self.failed(record, lease, Duration::ZERO).await;
         };
         let asked = renewer.renew(&record.account, &refresh);
         let unanswered = RenewalError::Failed { retry_after: None };
@@ -112,7 +105,7 @@ impl Inner {
                     Scopes::of(kept).unwrap_or_default()
                 });
                 let before = (record, refresh);
-                self.renewed(before, fence, granted, then).await
+                self.renewed(before, lease, granted, then).await
             }
             Err(RenewalError::Refused) => {
                 let changed = VaultRecord {
@@ -120,7 +113,7 @@ impl Inner {
                     ..record.clone()
                 };
                 // Where somebody else has renewed it meanwhile, the fence keeps their tokens.
-                self.settle(changed, fence, AuditEvent::RenewalRefused)
+                self.settle(changed, lease, AuditEvent::RenewalRefused)
                     .await
             }
             Err(RenewalError::Failed { retry_after }) => {
@@ -129,7 +122,7 @@ impl Inner {
                 let pause = self.settings.jittered(pause, entropy()?);
                 let asked = retry_after.unwrap_or_default();
                 let asked = asked.min(self.settings.longest_cooldown);
-                self.failed(record, fence, pause.max(asked)).await
+                self.failed(record, lease, pause.max(asked)).await
             }
         }
     }
@@ -137,7 +130,7 @@ impl Inner {
     async fn failed(
         &self,
         record: &VaultRecord,
-        fence: Fence,
+        lease: Lease,
         pause: Duration,
     ) -> Result<bool, VaultError> {
         let changed = VaultRecord {
@@ -147,28 +140,32 @@ impl Inner {
             },
             ..record.clone()
         };
-        self.settle(changed, fence, AuditEvent::RenewalFailed).await
+        self.settle(changed, lease, AuditEvent::RenewalFailed).await
     }
 
     /// Writes what became of a record, with the secrets it has.
     pub(super) async fn settle(
         &self,
         mut record: VaultRecord,
-        fence: Fence,
+        lease: Lease,
         event: AuditEvent,
     ) -> Result<bool, VaultError> {
-        record.version = fence.version + 1;
+        let before = record.version;
+        record.version += 1;
         let audit = AuditRecord::of(&record.account, event, self.now());
         for _ in 0..TRIES {
             let written = match self.prove(&mut record).await? {
-                true => self.store.renew(&record, fence, &audit).await?,
+                true => {
+                    let change = Change::replace(&record, before).leased(lease.id);
+                    self.store.write(change.audited(&audit)).await?
+                }
                 false => Written::UnknownKey,
             };
             match written {
                 Written::Kept | Written::Conflict => return Ok(false),
                 // Sealed anew by others, whose key it then has.
                 Written::UnknownKey => match self.again(&record.account).await? {
-                    Some(now) if now.version == fence.version => {
+                    Some(now) if now.version == before => {
                         self.verify(&now).await?;
                         let VaultRecord { version, state, .. } = record;
                         record = VaultRecord {
@@ -188,12 +185,12 @@ impl Inner {
     async fn renewed(
         &self,
         (record, before): (&VaultRecord, Secret),
-        fence: Fence,
+        lease: Lease,
         granted: Granted,
         then: AccountState,
     ) -> Result<bool, VaultError> {
         let GrantedKind::Tokens { access, refresh } = granted.kind else {
-            return self.failed(record, fence, self.settings.cooldown).await;
+            return self.failed(record, lease, self.settings.cooldown).await;
         };
         let granted = Granted {
             kind: GrantedKind::Tokens {
@@ -210,7 +207,7 @@ impl Inner {
             let mut renewed = VaultRecord {
                 account: record.account.clone(),
                 name: record.name.clone(),
-                version: fence.version + 1,
+                version: record.version + 1,
                 state: then,
                 scopes: granted
                     .scopes
@@ -224,7 +221,8 @@ impl Inner {
                 lease: None,
             };
             self.prove(&mut renewed).await?;
-            match self.store.renew(&renewed, fence, &audit).await {
+            let change = Change::replace(&renewed, record.version).leased(lease.id);
+            match self.store.write(change.audited(&audit)).await {
                 // The provider may take the old refresh token no more, so that these tokens cannot be had again.
                 Err(VaultError::Store(_)) if attempt < TRIES => {
                     sleep(self.settings.jittered(pause, entropy()?)).await;
@@ -249,9 +247,8 @@ impl Inner {
         &self,
         account: &AccountKey,
     ) -> Result<Option<VaultRecord>, VaultError> {
-        let records = self.store.records(&account.holder, Some(&account.provider));
-        let mut records = records.await?.into_iter();
-        Ok(records.find(|record| record.account == *account))
+        let found = self.store.list(Filter::account(account)).await?;
+        Ok(found.into_iter().next())
     }
 
     pub(super) async fn pause(&self) -> Result<(), VaultError> {

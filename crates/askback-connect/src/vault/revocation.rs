@@ -21,6 +21,7 @@ use super::error::{VaultError, entropy};
 use super::handle::{BATCH, Inner, TRIES, Vault};
 use super::renewal::Renewer;
 use super::settings::after;
+use super::sql::{Change, Filter};
 use super::store::{Revocation, Settled, Written};
 
 /// Tells a provider to revoke a token (RFC 7009). Where it takes access tokens alone, one that has ended is renewed before.
@@ -100,19 +101,19 @@ impl Vault {
     ) -> Result<bool, VaultError> {
         let inner = &self.inner;
         let account = Holder::from(caller).account(provider, account);
-        let records = inner.store.records(&account.holder, Some(provider)).await?;
+        let records = inner.records(&account.holder, provider).await?;
         let Some(record) = records.iter().find(|record| record.account == account) else {
             return Ok(false);
         };
         let now = inner.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Disconnected, now);
         audit.client = caller.client_id.clone();
-        let revocation = match record.is_api_key {
-            // Nobody but the person can revoke it.
-            true => None,
-            false => Some((entropy()?, now)),
-        };
-        let removed = inner.store.remove(&account, revocation, &audit).await?;
+        let mut removal = Change::remove(&account).audited(&audit);
+        // Nobody but the person can revoke a key.
+        if !record.is_api_key {
+            removal = removal.owing(&account, (entropy()?, now));
+        }
+        let removed = inner.store.write(removal).await?.is_kept();
         inner.hasten(&account).await?;
         inner.give_up(&account.holder).await;
         Ok(removed)
@@ -165,7 +166,7 @@ impl Vault {
             let now = inner.now();
             // Whoever ends here leaves it to others after the time of a lease.
             let until = after(now, inner.settings.lease);
-            let Some(revocation) = inner.store.take_revocation(now, until).await? else {
+            let Some(revocation) = inner.store.take_due(now, until).await? else {
                 return Ok(done);
             };
             let (id, attempts) = (revocation.id, revocation.attempts);
@@ -190,9 +191,11 @@ impl Vault {
                     Some(AuditEvent::RevocationFailed),
                 ),
             };
-            let audit = event.map(|event| AuditRecord::of(&account, event, inner.now()));
-            let store = &inner.store;
-            store.settle_revocation(id, settled, audit.as_ref()).await?;
+            let mut change = Change::settle(id, settled);
+            if let Some(event) = event {
+                change = change.audited(&AuditRecord::of(&account, event, inner.now()));
+            }
+            inner.store.write(change).await?;
             done += usize::from(matches!(told, Told::Revoked));
         }
     }
@@ -222,7 +225,7 @@ impl Inner {
                 attempts: 0,
                 is_spared: false,
             };
-            match self.store.add_revocation(&revocation).await? {
+            match self.store.write(Change::insert(&revocation)).await? {
                 Written::Kept => {
                     self.give_up(&account.holder).await;
                     return Ok(());
@@ -238,12 +241,15 @@ impl Inner {
         let now = self.now();
         // One that is due so soon may be looked at just now.
         let leased = after(now, self.settings.lease);
-        for waiting in self.store.revocations(&account.holder).await? {
+        for waiting in self
+            .store
+            .list::<Revocation>(Filter::of(&account.holder))
+            .await?
+        {
             let is_spared = waiting.is_spared && waiting.due > leased;
             if is_spared && waiting.account.may_be(account) {
-                let settled = Settled::Again(now);
-                let store = &self.store;
-                store.settle_revocation(waiting.id, settled, None).await?;
+                let settled = Change::settle(waiting.id, Settled::Again(now));
+                self.store.write(settled).await?;
             }
         }
         Ok(())
@@ -258,23 +264,16 @@ impl Inner {
 
     async fn tried_to_give_up(&self, holder: &Holder) -> Result<(), VaultError> {
         let settings = &self.settings;
-        let mut theirs = self.store.revocations(holder).await?;
+        let mut theirs = self.store.list::<Revocation>(Filter::of(holder)).await?;
         theirs.sort_by_key(|it| (it.attempts, Reverse(it.due)));
         let most = settings.revocations.min(theirs.len());
         let mut surplus = theirs.split_off(most);
-        let all = self
-            .store
-            .surplus_revocations(settings.revocation_bytes, BATCH);
-        surplus.extend(all.await?);
+        surplus.extend(self.store.surplus(settings.revocation_bytes, BATCH).await?);
         for revocation in surplus {
             let event = AuditEvent::RevocationGivenUp;
             let audit = AuditRecord::of(&revocation.account, event, self.now());
-            let store = &self.store;
-            let settled = Settled::Done;
-            if store
-                .settle_revocation(revocation.id, settled, Some(&audit))
-                .await?
-            {
+            let settled = Change::settle(revocation.id, Settled::Done).audited(&audit);
+            if self.store.write(settled).await?.is_kept() {
                 let provider = &revocation.account.provider;
                 let attempts = revocation.attempts;
                 tracing::warn!(

@@ -12,7 +12,8 @@ use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
 use super::keys::add_key;
 use super::seal::Column;
-use super::store::{Revocation, Sealed, VaultRecord, Written};
+use super::sql::{Change, Filter};
+use super::store::{Revocation, Sealed, TenantKey, VaultRecord, Written};
 
 impl Vault {
     /// Wraps the data keys of all tenants by the active key-encryption key, and returns how many were wrapped by
@@ -26,17 +27,18 @@ impl Vault {
         let mut done = 0;
         loop {
             let active = inner.wrapper.active();
-            let keys = inner.store.wrapped_otherwise(&active, BATCH).await?;
+            let keys = Filter::wrapped_otherwise(&active).most(BATCH);
+            let keys = inner.store.list::<TenantKey>(keys).await?;
             if keys.is_empty() {
                 return Ok(done);
             }
-            for (tenant, key) in keys {
-                let tenant = tenant.as_deref();
+            for mut key in keys {
+                let tenant = key.tenant.as_deref();
                 let secret = inner.wrapper.unwrap(tenant, key.id, &key.wrapped).await?;
                 let wrapped = inner.wrapper.wrap(tenant, key.id, &secret).await?;
-                let store = &inner.store;
-                let rewrapped = store.rewrap(tenant, key.id, &key.wrapped, &wrapped).await?;
-                done += usize::from(rewrapped);
+                let before = std::mem::replace(&mut key.wrapped, wrapped);
+                let rewrapped = Change::replace(&key, &*before.bytes);
+                done += usize::from(inner.store.write(rewrapped).await?.is_kept());
             }
         }
     }
@@ -102,13 +104,13 @@ impl Vault {
                 return Ok(done);
             };
             let store = &inner.store;
-            let most = BATCH + shut.len();
-            let mut records = store.sealed_otherwise(tenant, newest, most).await?;
+            let others = Filter::tenant(tenant).sealed_otherwise(newest);
+            let some = others.clone().most(BATCH + shut.len());
+            let mut records = store.list::<VaultRecord>(some).await?;
             records.retain(|it| !shut.contains(&it.account));
             // After the records: one that is removed in between is among these.
-            let most = BATCH + shut_owed.len();
-            let owed = store.revocations_sealed_otherwise(tenant, newest, most);
-            let mut owed = owed.await?;
+            let some = others.most(BATCH + shut_owed.len());
+            let mut owed = store.list::<Revocation>(some).await?;
             owed.retain(|it| !shut_owed.contains(&it.id));
             if records.is_empty() && owed.is_empty() {
                 break;
@@ -153,11 +155,14 @@ impl Vault {
                 idle = 0;
             }
         }
-        let keys = inner.store.tenant_keys(tenant).await?;
+        let keys = inner
+            .store
+            .list::<TenantKey>(Filter::tenant(tenant))
+            .await?;
         for (place, key) in keys.iter().enumerate().skip(1) {
             let newer = keys[..place].iter().map(|newer| newer.made);
             if tenant.is_some() || inner.now() >= key_end(newer) {
-                inner.store.drop_tenant_key(tenant, key.id).await?;
+                inner.store.write(Change::drop_key(tenant, key.id)).await?;
             }
         }
         Ok(done)
@@ -191,7 +196,7 @@ impl Vault {
             ..record.clone()
         };
         self.inner.prove(&mut anew).await?;
-        let written = self.inner.store.reseal(&anew, sealed.key);
+        let written = self.inner.store.write(Change::reseal(&anew, sealed));
         Ok(self.is_kept(account, written.await?))
     }
 
@@ -203,8 +208,11 @@ impl Vault {
         let Some(anew) = self.resealed(account, sealed, false).await? else {
             return Ok(false);
         };
-        let store = &self.inner.store;
-        let written = store.reseal_revocation(revocation.id, sealed, &anew);
+        let anew = Revocation {
+            sealed: anew,
+            ..revocation.clone()
+        };
+        let written = self.inner.store.write(Change::reseal(&anew, sealed));
         Ok(self.is_kept(account, written.await?))
     }
 

@@ -83,15 +83,6 @@ pub struct Lease {
     pub until: Millis,
 }
 
-/// The state that a record must still be in for a renewal to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fence {
-    /// Its version.
-    pub version: u64,
-    /// The id of its lease.
-    pub lease: [u8; 16],
-}
-
 /// The outcome of something to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
@@ -169,9 +160,20 @@ pub struct IntentRoom {
     pub before: Millis,
 }
 
+/// A visit of the pages that ended before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedVisit {
+    /// Its id.
+    pub id: [u8; 16],
+    /// When it would have ended.
+    pub expires: Millis,
+}
+
 /// A tenant's data key, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantKey {
+    /// The tenant.
+    pub tenant: Option<String>,
     /// Its name, derived from the key.
     pub id: KeyId,
     /// The key.
@@ -188,6 +190,14 @@ pub struct Wrapped {
     pub kek_id: String,
     /// The encrypted key.
     pub bytes: Vec<u8>,
+}
+
+impl Written {
+    /// Whether it was changed.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        self == Self::Kept
+    }
 }
 
 impl fmt::Debug for IntentRow {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{
-    AccountState, AuditEvent, Credential, Granted, Holder, TokenKind, Vault, VaultError,
-    VaultRecord, VaultSettings, Wanted, Written,
+    AccountState, AuditEvent, Change, Credential, Filter, Granted, Holder, TenantKey, TokenKind,
+    Vault, VaultError, VaultRecord, VaultSettings, Wanted, Written,
 };
 use askback_core::{ask::Principal, auth::Scopes};
 use askback_oauth::Secret;
@@ -245,7 +245,10 @@ async fn a_record_in_another_place_does_not_open() {
             .await
             .unwrap();
         let store = &stage.store;
-        let records = store.records(&Holder::from(&ada()), None).await.unwrap();
+        let records = store
+            .list::<VaultRecord>(Filter::of(&Holder::from(&ada())))
+            .await
+            .unwrap();
         let line = vault.audit(Some("acme"), 0, 1).await.unwrap().remove(0);
         // Somebody with the database in their hands copies what is Ada's to a place that differs in one thing.
         let bob = person("acme", "bob");
@@ -262,7 +265,10 @@ async fn a_record_in_another_place_does_not_open() {
         for (caller, provider, account) in places {
             let mut copied = records[0].clone();
             copied.account = Holder::from(caller).account(provider, account);
-            let put = store.put(&copied, None, None, &line.record).await.unwrap();
+            let put = store
+                .write(Change::insert(&copied).audited(&line.record))
+                .await
+                .unwrap();
             assert_eq!(put, Written::Kept);
             let wanted = Wanted::new(caller, provider).account(account);
             let refused = vault.get(&wanted, &renewer).await;
@@ -275,9 +281,8 @@ async fn a_record_in_another_place_does_not_open() {
         let mut columns = records[0].clone();
         columns.version += 1;
         columns.sealed.access = columns.sealed.refresh.clone().unwrap();
-        let expected = Some(records[0].version);
         let put = store
-            .put(&columns, expected, None, &line.record)
+            .write(Change::replace(&columns, records[0].version).audited(&line.record))
             .await
             .unwrap();
         assert_eq!(put, Written::Kept);
@@ -295,8 +300,8 @@ async fn a_record_with_a_changed_column_does_not_open() {
         let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
         assert!(is_refused, "{what}: {refused:?}");
     }
-    type Change = fn(&mut VaultRecord, &VaultRecord);
-    let changes: [(&str, Change); 10] = [
+    type Alteration = fn(&mut VaultRecord, &VaultRecord);
+    let changes: [(&str, Alteration); 10] = [
         ("older secrets", |it, older| {
             it.sealed = older.sealed.clone()
         }),
@@ -317,7 +322,13 @@ async fn a_record_with_a_changed_column_does_not_open() {
     for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         let (store, holder) = (&stage.store, Holder::from(&ada()));
-        let read = async || store.records(&holder, None).await.unwrap().remove(0);
+        let read = async || {
+            store
+                .list::<VaultRecord>(Filter::of(&holder))
+                .await
+                .unwrap()
+                .remove(0)
+        };
         let mut kept = Vec::new();
         for number in [0, 1] {
             let granted = tokens(number).expires(u64::MAX);
@@ -327,7 +338,9 @@ async fn a_record_with_a_changed_column_does_not_open() {
         let (older, genuine) = (&kept[0], &kept[1]);
         let line = vault.audit(Some("acme"), 0, 1).await.unwrap().remove(0);
         let write = async |record: &VaultRecord, from: u64| {
-            let put = store.put(record, Some(from), None, &line.record).await;
+            let put = store
+                .write(Change::replace(record, from).audited(&line.record))
+                .await;
             assert_eq!(put.unwrap(), Written::Kept);
         };
         for (what, change) in changes {
@@ -370,7 +383,7 @@ async fn a_deleted_tenant_leaves_nothing_that_opens() {
         other.get(&wanted(&ada()), &renewer).await.unwrap();
         let kept = stage
             .store
-            .records(&Holder::from(&ada()), None)
+            .list::<VaultRecord>(Filter::of(&Holder::from(&ada())))
             .await
             .unwrap()
             .remove(0);
@@ -381,7 +394,14 @@ async fn a_deleted_tenant_leaves_nothing_that_opens() {
             assert!(matches!(refused, Err(VaultError::NotConnected)));
             assert!(vault.get(&wanted(&elsewhere), &renewer).await.is_ok());
         }
-        assert_eq!(stage.store.tenant_keys(Some("acme")).await.unwrap(), []);
+        assert_eq!(
+            stage
+                .store
+                .list::<TenantKey>(Filter::tenant(Some("acme")))
+                .await
+                .unwrap(),
+            []
+        );
         // The tenant may come back. What somebody kept of its records does not open under its new key.
         vault
             .put(&ada(), "github", "ada-l", tokens(1))
@@ -389,7 +409,7 @@ async fn a_deleted_tenant_leaves_nothing_that_opens() {
             .unwrap();
         let new = stage
             .store
-            .records(&Holder::from(&ada()), None)
+            .list::<VaultRecord>(Filter::of(&Holder::from(&ada())))
             .await
             .unwrap()
             .remove(0);

@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use askback_connect::vault::{
-    KeyWrapper, LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, VaultStore, Wrapped,
+    Change, Filter, KeyWrapper, LocalKeys, SqliteVault, TenantKey, Vault, VaultError,
+    VaultSettings, VaultStore, Wrapped,
 };
 use askback_core::{ask::keys::KeyId, future::BoxFuture};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -77,7 +78,12 @@ async fn a_new_key_signs_nobody_out() {
     for (turned, left) in [(24 * HOUR + 600_000 + 299_999, 2), (1, 1)] {
         scene.stage.clock.turn(turned);
         scene.vault.sweep(None).await.unwrap();
-        let keys = scene.stage.store.tenant_keys(None).await.unwrap();
+        let keys = scene
+            .stage
+            .store
+            .list::<TenantKey>(Filter::tenant(None))
+            .await
+            .unwrap();
         assert_eq!(keys.len(), left);
     }
     let mut late = scene.signed_in("acme", "ada").await;
@@ -88,9 +94,16 @@ async fn a_new_key_signs_nobody_out() {
 async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
     let scene = Scene::web().await;
     scene.signed_in("acme", "ada").await;
-    let stolen = scene.stage.store.tenant_keys(None).await.unwrap().remove(0);
+    let stolen = scene
+        .stage
+        .store
+        .list::<TenantKey>(Filter::tenant(None))
+        .await
+        .unwrap()
+        .remove(0);
     let elsewhere: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().unwrap());
-    assert!(elsewhere.add_tenant_key(None, &stolen, None).await.unwrap());
+    let added = elsewhere.write(Change::add_key(&stolen, None)).await;
+    assert!(added.unwrap().is_kept());
     let clock = Arc::clone(&scene.stage.clock);
     let own = Arc::new(keys(7));
     let thief = Vault::open_with(elsewhere, own, VaultSettings::default(), clock);
@@ -116,7 +129,12 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
         let known = is_known(&mut forged.at(&scene.kit)).await;
         assert_eq!(known, opens, "{turned} milliseconds later");
     }
-    let kept = scene.stage.store.tenant_keys(None).await.unwrap();
+    let kept = scene
+        .stage
+        .store
+        .list::<TenantKey>(Filter::tenant(None))
+        .await
+        .unwrap();
     assert!(kept.contains(&stolen));
 }
 
@@ -139,7 +157,12 @@ async fn a_key_that_somebody_has_opens_nothing_once_it_is_replaced() {
             assert!(!is_known(&mut browser.at(process)).await);
         }
     }
-    let keys = scene.stage.store.tenant_keys(None).await.unwrap();
+    let keys = scene
+        .stage
+        .store
+        .list::<TenantKey>(Filter::tenant(None))
+        .await
+        .unwrap();
     assert_eq!(keys.len(), 1);
     let after = scene.signed_in("acme", "ada").await;
     for process in [&other, &scene.kit] {

@@ -2,7 +2,7 @@
 
 use askback_connect::{
     providers::{AccountSource, ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
-    vault::Holder,
+    vault::{Filter, Holder, Revocation},
 };
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::{Provider, RegisteredClient};
@@ -141,7 +141,10 @@ async fn it_ends_with_a_no_or_with_its_codes() {
         let told = error.to_string();
         assert!(told.contains(expected), "{told}");
         // What came is not lost.
-        let owed = stage.store.revocations(&Holder::from(&ada())).await;
+        let owed = stage
+            .store
+            .list::<Revocation>(Filter::of(&Holder::from(&ada())))
+            .await;
         let is_given_back = matches!(error, ConnectError::GivenBack(_));
         assert_eq!(owed.expect("a store").len(), usize::from(is_given_back));
         assert_eq!(is_given_back, expected == "repo is missing");
@@ -164,7 +167,10 @@ async fn tokens_whose_account_cannot_be_named_are_given_back() {
         .await;
     let error = answer.expect_err("nobody says whose they are");
     assert!(matches!(error, ConnectError::GivenBack(_)), "{error:?}");
-    let owed = stage.store.revocations(&Holder::from(&ada())).await;
+    let owed = stage
+        .store
+        .list::<Revocation>(Filter::of(&Holder::from(&ada())))
+        .await;
     assert_eq!(owed.expect("a store").len(), 1);
 }
 

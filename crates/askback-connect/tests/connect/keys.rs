@@ -10,7 +10,8 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AuditEvent, Holder, KeyWrapper, LocalKeys, Vault, VaultError, VaultSettings, Written,
+    AuditEvent, Change, Filter, Holder, KeyWrapper, LocalKeys, Revocation, TenantKey, Vault,
+    VaultError, VaultRecord, VaultSettings, Written,
 };
 use askback_core::{
     ask::{
@@ -51,18 +52,23 @@ async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
             vault.put(&caller, "github", "a", tokens(0)).await.unwrap();
         }
         held.replace(ring(8).and_accept(Key::new(&[7; 32])));
-        let wrapped = stage.store.wrapped_otherwise(&held.active(), 1).await;
-        let (tenant, before) = wrapped.unwrap().remove(0);
-        let tenant = tenant.as_deref();
+        let wrapped = stage
+            .store
+            .list::<TenantKey>(Filter::wrapped_otherwise(&held.active()).most(1))
+            .await;
+        let before = wrapped.unwrap().remove(0);
+        let tenant = before.tenant.as_deref();
         let secret = held.unwrap(tenant, before.id, &before.wrapped).await;
         let wrapped = held
             .wrap(tenant, before.id, &secret.unwrap())
             .await
             .unwrap();
-        let done = stage
-            .store
-            .rewrap(tenant, before.id, &before.wrapped, &wrapped);
-        assert!(done.await.unwrap());
+        let anew = TenantKey {
+            wrapped,
+            ..before.clone()
+        };
+        let rewrapped = Change::replace(&anew, &*before.wrapped.bytes);
+        assert!(stage.store.write(rewrapped).await.unwrap().is_kept());
         let refused = opened(&stage, keys(8)).await;
         assert!(matches!(refused, Err(VaultError::Keys(_))), "{refused:?}");
     }
@@ -105,11 +111,19 @@ async fn the_key_of_a_tenant_opens_for_no_other() {
     for stage in Stage::all().await {
         let vault = stage.vault().await;
         vault.put(&ada(), "github", "a", tokens(0)).await.unwrap();
-        let key = stage.store.tenant_keys(Some("acme")).await.unwrap();
+        let key = stage
+            .store
+            .list::<TenantKey>(Filter::tenant(Some("acme")))
+            .await
+            .unwrap();
         // Somebody with the database in their hands gives a tenant the key of another, to read what is sealed by it.
         for tenant in [Some("other"), Some(""), None] {
-            let added = stage.store.add_tenant_key(tenant, &key[0], None).await;
-            assert!(added.unwrap());
+            let same = TenantKey {
+                tenant: tenant.map(str::to_owned),
+                ..key[0].clone()
+            };
+            let added = stage.store.write(Change::add_key(&same, None)).await;
+            assert!(added.unwrap().is_kept());
             let caller = Principal {
                 tenant: tenant.map(str::to_owned),
                 ..ada()
@@ -199,7 +213,11 @@ pub(crate) async fn replaced_while_others_read(stage: &Stage) {
             .await
             .unwrap();
     }
-    let first = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    let first = stage
+        .store
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
+        .await
+        .unwrap();
     let over = Arc::new(AtomicBool::new(false));
     let read = Arc::new(AtomicUsize::new(0));
     let mut readers = Vec::new();
@@ -232,7 +250,11 @@ pub(crate) async fn replaced_while_others_read(stage: &Stage) {
     for reader in readers {
         reader.await.unwrap();
     }
-    let last = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    let last = stage
+        .store
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
+        .await
+        .unwrap();
     assert_eq!(last.len(), 1, "the old keys are gone");
     assert_ne!(last[0].id, first[0].id);
     assert!(opened(stage, keys(25)).await.is_ok());
@@ -260,11 +282,18 @@ async fn patient(stage: &Stage) -> Vault {
 
 /// All records are sealed under the one key that is left, and open.
 async fn are_swept(stage: &Stage, people: &[Principal]) {
-    let left = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    let left = stage
+        .store
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
+        .await
+        .unwrap();
     assert_eq!(left.len(), 1, "the old keys are gone");
     let (vault, provider) = (stage.vault().await, Provider::new(stage));
     for (number, caller) in people.iter().enumerate() {
-        let records = stage.store.records(&Holder::from(caller), None).await;
+        let records = stage
+            .store
+            .list::<VaultRecord>(Filter::of(&Holder::from(caller)))
+            .await;
         assert_eq!(records.unwrap()[0].sealed.key, left[0].id);
         let given = vault.get(&wanted(caller), &provider.renewer()).await;
         let secret = format!("canary-access-{number}");
@@ -330,13 +359,13 @@ async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
         assert_eq!(given.secret.expose(), "canary-access-1");
         let key = stage
             .store
-            .tenant_keys(Some("acme"))
+            .list::<TenantKey>(Filter::tenant(Some("acme")))
             .await
             .unwrap()
             .remove(0);
         let record = stage
             .store
-            .records(&Holder::from(&ada()), None)
+            .list::<VaultRecord>(Filter::of(&Holder::from(&ada())))
             .await
             .unwrap()
             .remove(0);
@@ -359,9 +388,18 @@ async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
                 put.await.unwrap();
                 assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
             }
-            let before = stage.store.tenant_keys(tenant).await.unwrap().remove(0);
+            let before = stage
+                .store
+                .list::<TenantKey>(Filter::tenant(tenant))
+                .await
+                .unwrap()
+                .remove(0);
             assert_eq!(vault.rotate_compromised(tenant).await.unwrap(), 2);
-            let left = stage.store.tenant_keys(tenant).await.unwrap();
+            let left = stage
+                .store
+                .list::<TenantKey>(Filter::tenant(tenant))
+                .await
+                .unwrap();
             assert!(left.len() == 1 && left[0].id != before.id);
             vault.disconnect(&ada, "github", "a").await.unwrap();
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 2);
@@ -388,19 +426,24 @@ async fn a_sweep_leaves_what_does_not_open() {
         vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();
         vault.put(&ada(), "github", "c", tokens(0)).await.unwrap();
         // Somebody with the database in their hands alters all owed tokens but one, and those of a record.
-        let owed = store.revocations(&holder).await.unwrap();
+        let owed = store.list::<Revocation>(Filter::of(&holder)).await.unwrap();
         for revocation in &owed[..shut] {
-            let mut altered = revocation.sealed.clone();
-            altered.access.reverse();
-            altered.refresh.as_mut().unwrap().reverse();
-            let (id, from) = (revocation.id, &revocation.sealed);
-            let done = store.reseal_revocation(id, from, &altered).await;
+            let mut altered = revocation.clone();
+            altered.sealed.access.reverse();
+            altered.sealed.refresh.as_mut().unwrap().reverse();
+            let change = Change::reseal(&altered, &revocation.sealed);
+            let done = store.write(change).await;
             assert_eq!(done.unwrap(), Written::Kept);
         }
-        let mut altered = store.records(&holder, None).await.unwrap().remove(0);
+        let mut altered = store
+            .list::<VaultRecord>(Filter::of(&holder))
+            .await
+            .unwrap()
+            .remove(0);
+        let genuine = altered.sealed.clone();
         altered.sealed.access.reverse();
         altered.sealed.refresh.as_mut().unwrap().reverse();
-        let done = store.reseal(&altered, altered.sealed.key);
+        let done = store.write(Change::reseal(&altered, &genuine));
         assert_eq!(done.await.unwrap(), Written::Kept);
 
         assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 2);
@@ -410,9 +453,25 @@ async fn a_sweep_leaves_what_does_not_open() {
             .filter(|it| it.record.event == AuditEvent::NotResealed);
         assert_eq!(told.count(), shut + 1);
         // Nothing is lost, and the key stays for it.
-        assert_eq!(store.revocations(&holder).await.unwrap().len(), shut + 1);
-        let left = store.tenant_keys(Some("acme")).await.unwrap();
-        let others = store.sealed_otherwise(Some("acme"), left[0].id, 9).await;
+        assert_eq!(
+            store
+                .list::<Revocation>(Filter::of(&holder))
+                .await
+                .unwrap()
+                .len(),
+            shut + 1
+        );
+        let left = store
+            .list::<TenantKey>(Filter::tenant(Some("acme")))
+            .await
+            .unwrap();
+        let others = store
+            .list::<VaultRecord>(
+                Filter::tenant(Some("acme"))
+                    .sealed_otherwise(left[0].id)
+                    .most(9),
+            )
+            .await;
         assert_eq!((left.len(), others.unwrap().len()), (2, 1));
         // It goes once nobody needs it.
         vault.put(&ada(), "github", "b", tokens(1)).await.unwrap();
@@ -420,7 +479,10 @@ async fn a_sweep_leaves_what_does_not_open() {
         let told = vault.revoke_due(&*Provider::new(&stage)).await;
         assert_eq!(told.unwrap(), 2);
         assert_eq!(vault.sweep(Some("acme")).await.unwrap(), 0);
-        let left = store.tenant_keys(Some("acme")).await.unwrap();
+        let left = store
+            .list::<TenantKey>(Filter::tenant(Some("acme")))
+            .await
+            .unwrap();
         assert_eq!(left.len(), 1);
     }
 }
@@ -446,7 +508,11 @@ async fn a_sweep_leaves_what_names_a_key_that_there_is_not() {
         .filter(|it| it.record.event == AuditEvent::NotResealed);
     assert_eq!(told.count(), 1);
     // Nothing is sealed under the key of before.
-    let left = stage.store.tenant_keys(Some("acme")).await.unwrap();
+    let left = stage
+        .store
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
+        .await
+        .unwrap();
     assert_eq!(left.len(), 1);
 }
 

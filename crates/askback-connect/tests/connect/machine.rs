@@ -14,7 +14,7 @@ use askback::{
 };
 use askback_connect::{
     ConnectExt, Connections,
-    vault::{AuditEvent, Granted},
+    vault::{AuditEvent, Filter, Granted, IntentRow},
 };
 use askback_oauth::Secret;
 use http::Request;
@@ -274,8 +274,8 @@ async fn whoever_reads_the_store_has_no_link() {
     let asked = Asked::new("stars").await;
     let id = asked.link.rsplit('/').next().unwrap();
     let raw = u128::from_str_radix(id, 16).unwrap().to_be_bytes();
-    let kept = asked.scene.stage.store.intent(raw);
-    assert!(kept.await.unwrap().is_none());
+    let kept = asked.scene.stage.store.list::<IntentRow>(Filter::id(raw));
+    assert!(kept.await.unwrap().is_empty());
     let mut searched = 0;
     for file in fs::read_dir(asked.scene.stage.directory.path()).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();

@@ -1,6 +1,6 @@
 //! Names of accounts: they change, and two accounts may have the same one. The id stays.
 
-use askback_connect::vault::{Granted, Holder, Vault, VaultError};
+use askback_connect::vault::{Filter, Granted, Holder, Revocation, Vault, VaultError};
 use askback_core::auth::Scopes;
 
 use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, wanted};
@@ -129,6 +129,9 @@ async fn a_name_that_cannot_be_kept_is_refused() {
         assert_eq!(put.is_ok(), is_kept);
     }
     // The tokens are not lost.
-    let owed = stage.store.revocations(&Holder::from(&ada())).await;
+    let owed = stage
+        .store
+        .list::<Revocation>(Filter::of(&Holder::from(&ada())))
+        .await;
     assert_eq!(owed.unwrap().len(), 2);
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use askback_connect::vault::{
-    AccountKey, AuditEvent, Granted, Heard, Holder, IntentRoom, IntentRow, RenewalError, Renewer,
-    RevocationFailed, Revoker, TokenKind, Vault, VaultError, VaultStore, Written,
+    AccountKey, AuditEvent, Change, Filter, Granted, Heard, Holder, IntentRoom, IntentRow,
+    RenewalError, Renewer, Revocation, RevocationFailed, Revoker, TokenKind, Vault, VaultError,
+    VaultStore, Written,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
@@ -158,7 +159,11 @@ async fn nothing_is_revoked_while_the_provider_is_giving_tokens() {
                 at_work: 0,
                 before: 0,
             };
-            assert!(stage.store.add_intent(&intent, room, now).await.unwrap());
+            let added = stage
+                .store
+                .write(Change::add_intent(&intent, room, now))
+                .await;
+            assert!(added.unwrap().is_kept());
             let done = vault.revoke_due(&*provider).await.unwrap();
             assert_eq!(done, usize::from(is_single));
             stage.clock.turn(60_000);
@@ -465,10 +470,17 @@ impl Revoker for RenewsElsewhere {
         Box::pin(async move {
             let heard = self.rotating.revoke(account, token, kind).await;
             if kind == REFRESH {
-                let owed = self.store.revocations(&account.holder).await.unwrap();
+                let owed = self
+                    .store
+                    .list::<Revocation>(Filter::of(&account.holder))
+                    .await
+                    .unwrap();
                 let mut renewed = owed[0].clone();
                 renewed.expires = self.ends;
-                let done = self.store.renew_revocation(&renewed).await;
+                let done = self
+                    .store
+                    .write(Change::replace(&renewed, u64::from(renewed.attempts)))
+                    .await;
                 assert_eq!(done.unwrap(), Written::Kept);
             }
             heard

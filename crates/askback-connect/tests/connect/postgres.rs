@@ -3,7 +3,8 @@
 use std::{process::Command, sync::Arc, time::Duration};
 
 use askback_connect::vault::{
-    Granted, PostgresSettings, PostgresVault, Vault, VaultError, VaultSettings, VaultStore,
+    Filter, Granted, PostgresSettings, PostgresVault, TenantKey, Vault, VaultError, VaultRecord,
+    VaultSettings, VaultStore,
 };
 use askback_core::ask::Principal;
 use askback_oauth::Secret;
@@ -140,9 +141,15 @@ async fn a_database_that_does_not_answer_is_not_waited_for_for_ever() {
         .unwrap();
     let holder = (&ada()).into();
     let words = ["is lost", "no answer for 2s", "next call connects again"];
-    refused(store.records(&holder, None).await, &words);
+    refused(store.list::<VaultRecord>(Filter::of(&holder)).await, &words);
     place.admin.batch_execute("ROLLBACK").await.unwrap();
-    assert_eq!(store.records(&holder, None).await.unwrap(), vec![]);
+    assert_eq!(
+        store
+            .list::<VaultRecord>(Filter::of(&holder))
+            .await
+            .unwrap(),
+        vec![]
+    );
 }
 
 #[tokio::test]
@@ -162,7 +169,9 @@ async fn connections_are_bounded() {
     for _ in 0..20 {
         let store = Arc::clone(&store);
         calls.push(tokio::spawn(async move {
-            store.records(&(&ada()).into(), None).await
+            store
+                .list::<VaultRecord>(Filter::of(&(&ada()).into()))
+                .await
         }));
     }
     place.until_one_waits().await;
@@ -273,7 +282,7 @@ async fn a_dump_shows_no_secret() {
     vault.disconnect(&ada(), "gitlab", "a").await.unwrap();
     let wrapped = stage
         .store
-        .tenant_keys(Some("acme"))
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
         .await
         .unwrap()
         .remove(0)

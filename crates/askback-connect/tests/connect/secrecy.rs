@@ -2,7 +2,10 @@
 
 use std::{fs, sync::Arc};
 
-use askback_connect::vault::{AuditEvent, Granted, GrantedKind, Holder, SqliteVault, Vault};
+use askback_connect::vault::{
+    AuditEvent, Filter, Granted, GrantedKind, Holder, Revocation, SqliteVault, TenantKey, Vault,
+    VaultRecord,
+};
 use askback_core::future::BoxFuture;
 use askback_oauth::Secret;
 
@@ -66,7 +69,11 @@ async fn what_is_printed_shows_neither_secrets_nor_persons() {
         .await
         .unwrap();
     let holder = (&canary).into();
-    let records = stage.store.records(&holder, None).await.unwrap();
+    let records = stage
+        .store
+        .list::<VaultRecord>(Filter::of(&holder))
+        .await
+        .unwrap();
     let audit = vault.audit(Some("acme"), 0, 9).await.unwrap();
     let accounts = vault.accounts(&canary).await.unwrap();
     let printed = [
@@ -102,9 +109,15 @@ fn is_in_files(stage: &Stage, part: &[u8]) -> bool {
 /// The secrets of the one account at GitHub and of what is owed to it, and the keys of the tenant, as they are kept.
 async fn kept(stage: &Stage) -> Vec<Vec<u8>> {
     let (store, holder) = (&stage.store, Holder::from(&ada()));
-    let records = store.records(&holder, None).await.unwrap();
-    let owed = store.revocations(&holder).await.unwrap();
-    let keys = store.tenant_keys(Some("acme")).await.unwrap();
+    let records = store
+        .list::<VaultRecord>(Filter::of(&holder))
+        .await
+        .unwrap();
+    let owed = store.list::<Revocation>(Filter::of(&holder)).await.unwrap();
+    let keys = store
+        .list::<TenantKey>(Filter::tenant(Some("acme")))
+        .await
+        .unwrap();
     let records = records.into_iter().map(|it| it.sealed);
     let sealed = records.chain(owed.into_iter().map(|it| it.sealed));
     let mut all: Vec<_> = sealed

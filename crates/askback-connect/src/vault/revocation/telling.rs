@@ -20,7 +20,8 @@ use crate::vault::error::{VaultError, entropy};
 use crate::vault::handle::{BATCH, Inner, TRIES};
 use crate::vault::renewal::RenewalError;
 use crate::vault::seal::Column;
-use crate::vault::store::{Revocation, VaultRecord, Written};
+use crate::vault::sql::{Change, Filter};
+use crate::vault::store::{IntentRow, Revocation, VaultRecord, Written};
 
 /// A step of telling a provider of a token.
 enum Step {
@@ -86,8 +87,9 @@ impl Inner {
         let account = &revocation.account.clone();
         let is_single = revoker.revokes_singly(&account.provider);
         if !is_single {
-            let (holder, provider) = (&account.holder, &account.provider);
-            if self.store.is_busy(holder, provider, self.now()).await? {
+            let intents = Filter::of(&account.holder).at(&account.provider);
+            let busy = intents.busy(self.now()).most(1);
+            if !self.store.list::<IntentRow>(busy).await?.is_empty() {
                 return Ok(Step::Ended(Told::Busy));
             }
         }
@@ -138,8 +140,8 @@ impl Inner {
         if token.is_some() || has_none {
             return Ok(token);
         }
-        let owed = self.store.revocations(&account.holder).await?;
-        match owed.into_iter().find(|it| it.id == *id) {
+        let owed = self.store.list::<Revocation>(Filter::id(*id)).await?;
+        match owed.into_iter().next() {
             Some(kept) => (*sealed, *expires) = (kept.sealed, kept.expires),
             None => return Ok(None),
         }
@@ -158,10 +160,11 @@ impl Inner {
             provider,
             account,
         } = &revocation.account;
-        let mut kept = self.store.records(holder, Some(provider)).await?;
+        let mut kept = self.records(holder, provider).await?;
         kept.retain(|record| revocation.account.may_be(&record.account));
         if revoker.names_accounts(provider) {
-            let all = self.store.records_of(provider, account, BATCH + 1).await?;
+            let all = Filter::anyones(provider, account).most(BATCH + 1);
+            let all = self.store.list::<VaultRecord>(all).await?;
             let others = all.into_iter().filter(|it| it.account.holder != *holder);
             kept.extend(others);
         }
@@ -211,10 +214,15 @@ impl Inner {
             refresh: Some(refresh.unwrap_or(before)),
         };
         revocation.expires = granted.expires;
+        let attempts = u64::from(revocation.attempts);
         let mut pause = self.settings.poll;
         for attempt in 1..=TRIES {
             revocation.sealed = self.sealed(&revocation.account, &kind).await?;
-            match self.store.renew_revocation(revocation).await {
+            match self
+                .store
+                .write(Change::replace(revocation, attempts))
+                .await
+            {
                 Ok(Written::UnknownKey) => self.forget_keys(&revocation.account),
                 // Where another has taken it since, these are known to nobody but this task.
                 Ok(Written::Kept | Written::Conflict) => return Ok(None),

@@ -1,11 +1,10 @@
-//! A vault's records in a database that speaks SQL: the statements, the same for all of them.
+//! The vault's rows in a database that speaks SQL: the statements, the same for all databases.
 //!
-//! Each change is a [`Batch`]: its deciding statement changes a row or the whole batch never was. That a key is there
-//! for whatever is sealed under it, and stays for as long, is a foreign key.
+//! Each change is a [`Batch`]: if its deciding statement changes no row, the transaction is rolled back. A foreign key
+//! keeps each key in the database for as long as something is sealed under it.
 
-mod batch;
-mod intents;
-mod outbox;
+mod change;
+mod filter;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rows;
@@ -15,13 +14,15 @@ mod schema;
 mod sqlite;
 mod statements;
 
+pub use change::Change;
+pub use filter::Filter;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresSettings, PostgresVault};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteVault;
 
 /// A value of a column.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(String),
     Bytes(Vec<u8>),
@@ -29,21 +30,19 @@ pub enum Value {
     Null,
 }
 
-/// A statement whose parameters are `$1`, `$2` and so on.
+/// A statement with a `?` for each of its values.
 pub struct Statement {
-    text: &'static str,
+    text: String,
     values: Vec<Value>,
-    /// Whether it takes something out that nobody is to read any more.
+    /// Whether it deletes or replaces what must not stay in the files of the database.
     erases: bool,
 }
 
 /// The statements of one transaction.
 pub struct Batch {
-    /// Those that come first.
     before: Vec<Statement>,
-    /// The statement that must change a row; otherwise nothing is done.
+    /// The statement that must change a row. Otherwise nothing is done.
     deciding: Statement,
-    /// Those that come then.
     then: Vec<Statement>,
 }
 
@@ -52,6 +51,40 @@ pub struct Batch {
 pub enum Changed {
     /// So many rows, by its deciding statement.
     Rows(u64),
-    /// A foreign key stood against it, and nothing was changed.
+    /// A foreign key was violated, and nothing was changed.
     ForeignKey,
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        // The integers of databases are signed; a moment beyond them is as good as never.
+        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_owned())
+    }
+}
+
+impl Statement {
+    fn new(text: impl Into<String>, values: Vec<Value>) -> Self {
+        Self {
+            text: text.into(),
+            values,
+            erases: false,
+        }
+    }
+}
+
+impl Batch {
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "PostgreSQL clears its files by itself")
+    )]
+    fn erases(&self) -> bool {
+        let all = self.before.iter().chain([&self.deciding]).chain(&self.then);
+        all.into_iter().any(|statement| statement.erases)
+    }
 }

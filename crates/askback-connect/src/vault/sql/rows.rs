@@ -1,4 +1,6 @@
-//! Rows of the tables as the types of the contract, and back.
+//! The rows of the tables as types, and back.
+
+use std::vec::IntoIter;
 
 use askback_core::{ask::keys::KeyId, auth::Scopes};
 
@@ -6,197 +8,247 @@ use super::Value;
 use crate::vault::account::{AccountKey, AccountName, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
-use crate::vault::store::{IntentRow, Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped};
+use crate::vault::store::{
+    EndedVisit, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped,
+};
 
-/// The values of a row, taken from left to right.
-pub(super) struct Row(std::vec::IntoIter<Value>);
+/// What is written into one or more columns.
+pub trait ToColumns: Sync {
+    /// Adds the value of each column.
+    fn write(&self, to: &mut Vec<Value>);
+}
 
-type Read<T> = Result<T, VaultError>;
+/// What is read from one or more columns.
+pub trait FromColumns: Sized {
+    /// Takes the value of each column from the left.
+    ///
+    /// # Errors
+    ///
+    /// If a column holds something else.
+    fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError>;
+}
 
-impl Row {
-    pub(super) fn new(values: Vec<Value>) -> Self {
-        Self(values.into_iter())
-    }
+/// A row of one of the vault's tables.
+pub trait Row: ToColumns + FromColumns {
+    /// The name of the table.
+    const TABLE: &'static str;
+    /// The columns, in the order in which they are written and read.
+    const COLUMNS: &'static str;
+    /// How many of the columns, from the first on, are its key.
+    const KEY: usize = 1;
+    /// The order in which rows are listed.
+    const ORDER: &'static str = "id";
+    /// Whether what was in a row must not stay in the files of the database.
+    const ERASES: bool = true;
+}
 
-    fn maybe_text(&mut self) -> Read<Option<String>> {
-        match self.0.next() {
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(unreadable("a text")),
+/// A row that is replaced only if it is the version that was read.
+pub trait Versioned: Row {
+    /// The column that is another one after each change.
+    const VERSION: &'static str = "version";
+    /// The columns that a change writes.
+    const CHANGES: &'static str;
+}
+
+/// A row with secrets.
+pub trait SealedRow: Versioned {
+    /// The columns that are written if the same secrets are sealed under another key.
+    const SEALED: &'static str;
+}
+
+macro_rules! columns {
+    ($($type:ty = $kind:ident, |$it:ident| $write:expr, |$found:ident| $read:expr;)*) => {$(
+        impl ToColumns for $type {
+            fn write(&self, to: &mut Vec<Value>) {
+                let $it = self;
+                to.push(Value::$kind($write));
+            }
         }
-    }
 
-    fn text(&mut self) -> Read<String> {
-        self.maybe_text()?.ok_or_else(|| unreadable("a text"))
-    }
-
-    fn maybe_bytes(&mut self) -> Read<Option<Vec<u8>>> {
-        match self.0.next() {
-            Some(Value::Bytes(bytes)) => Ok(Some(bytes)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(unreadable("bytes")),
+        impl FromColumns for $type {
+            fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+                match from.next() {
+                    Some(Value::$kind($found)) => $read,
+                    _ => None,
+                }
+                .ok_or_else(|| unreadable(stringify!($type)))
+            }
         }
-    }
+    )*};
+}
 
-    fn bytes(&mut self) -> Read<Vec<u8>> {
-        self.maybe_bytes()?.ok_or_else(|| unreadable("bytes"))
-    }
+columns! {
+    String = Text, |it| it.clone(), |found| Some(found);
+    AccountName = Text, |it| it.to_string(), |found| Some(found.into());
+    Scopes = Text, |it| it.to_string(), |found| Scopes::parse(&found).ok();
+    AuditEvent = Text, |it| it.name().to_owned(), |found| AuditEvent::named(&found);
+    Vec<u8> = Bytes, |it| it.clone(), |found| Some(found);
+    [u8; 16] = Bytes, |it| it.to_vec(), |found| found.try_into().ok();
+    KeyId = Bytes, |it| it.0.to_vec(), |found| found.try_into().ok().map(KeyId);
+    // The integers of databases are signed; a moment beyond them is as good as never.
+    u64 = Number, |it| i64::try_from(*it).unwrap_or(i64::MAX), |found| u64::try_from(found).ok();
+    usize = Number, |it| i64::try_from(*it).unwrap_or(i64::MAX), |found| usize::try_from(found).ok();
+    u32 = Number, |it| i64::from(*it), |found| u32::try_from(found).ok();
+    bool = Number, |it| i64::from(*it), |found| Some(found != 0);
+    // A name that may be missing: a column of a primary key is never null.
+    Option<String> = Text, |it| optional_name(it.as_deref()), |found| Some(found.strip_prefix('=').map(str::to_owned));
+}
 
-    fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
-        let bytes = self.bytes()?;
-        bytes.try_into().map_err(|_| unreadable("an id"))
-    }
-
-    fn maybe_number(&mut self) -> Read<Option<u64>> {
-        match self.0.next() {
-            Some(Value::Number(number)) => Ok(u64::try_from(number).ok()),
-            Some(Value::Null) => Ok(None),
-            _ => Err(unreadable("a number")),
+/// A column that may be null.
+macro_rules! nullable {
+    ($($type:ty),*) => {$(
+        impl ToColumns for Option<$type> {
+            fn write(&self, to: &mut Vec<Value>) {
+                match self {
+                    Some(known) => known.write(to),
+                    None => to.push(Value::Null),
+                }
+            }
         }
-    }
 
-    fn number(&mut self) -> Read<u64> {
-        self.maybe_number()?.ok_or_else(|| unreadable("a number"))
-    }
+        impl FromColumns for Option<$type> {
+            fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+                match from.as_slice().first() {
+                    Some(Value::Null) => Ok(from.next().and(None)),
+                    _ => FromColumns::read(from).map(Some),
+                }
+            }
+        }
+    )*};
+}
 
-    fn count(&mut self) -> Read<u32> {
-        Ok(u32::try_from(self.number()?).unwrap_or(u32::MAX))
-    }
+nullable!(u64, Vec<u8>, [u8; 16]);
 
-    /// The columns `tenant, issuer, subject, provider, account`.
-    fn account(&mut self) -> Read<AccountKey> {
-        Ok(AccountKey {
-            holder: self.holder()?,
-            provider: self.text()?,
-            account: self.text()?,
-        })
-    }
+/// A type whose fields stand in columns one after the other.
+macro_rules! fields {
+    ($($type:ident { $($field:ident),* })*) => {$(
+        impl ToColumns for $type {
+            fn write(&self, to: &mut Vec<Value>) {
+                $(self.$field.write(to);)*
+            }
+        }
 
-    /// All columns of an intent.
-    pub(super) fn intent(mut self) -> Read<IntentRow> {
-        Ok(IntentRow {
-            id: self.array()?,
-            holder: self.holder()?,
-            provider: self.text()?,
-            expires: self.number()?,
-            busy_until: self.number()?,
-            version: self.number()?,
-            is_open: self.number()? != 0,
-            body: self.bytes()?,
-        })
-    }
+        impl FromColumns for $type {
+            fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+                Ok(Self { $($field: FromColumns::read(from)?),* })
+            }
+        }
+    )*};
+}
 
-    /// The columns `tenant, issuer, subject`.
-    fn holder(&mut self) -> Read<Holder> {
-        Ok(Holder {
-            tenant: read_name(&self.text()?),
-            issuer: read_name(&self.text()?),
-            subject: self.text()?,
-        })
-    }
+fields! {
+    Holder { tenant, issuer, subject }
+    AccountKey { holder, provider, account }
+    Sealed { key, access, refresh }
+    Wrapped { kek_id, bytes }
+    TenantKey { tenant, id, wrapped, made }
+    EndedVisit { id, expires }
+    Revocation { id, account, name, sealed, expires, due, attempts, is_spared }
+    IntentRow { id, holder, provider, expires, busy_until, version, is_open, body }
+    VaultRecord { account, name, version, state, scopes, obtained, expires, is_api_key, sealed, proof, lease }
+    AuditEntry { number, record }
+}
 
-    /// The columns `key_id, access, refresh`.
-    fn sealed(&mut self) -> Read<Sealed> {
-        Ok(Sealed {
-            key: KeyId(self.array()?),
-            access: self.bytes()?,
-            refresh: self.maybe_bytes()?,
-        })
-    }
+impl Row for VaultRecord {
+    const TABLE: &'static str = "askback_vault_records";
+    const COLUMNS: &'static str = "tenant, issuer, subject, provider, account, name, version, state, until, failures, \
+        scopes, obtained, expires, is_api_key, key_id, access, refresh, proof, lease, lease_until";
+    const KEY: usize = 5;
+    const ORDER: &'static str = "tenant, issuer, subject, provider, account";
+}
 
-    /// All columns of a record.
-    pub(super) fn record(mut self) -> Read<VaultRecord> {
-        let account = self.account()?;
-        let name = AccountName::from(self.text()?);
-        let version = self.number()?;
-        let (state, until, failures) = (self.text()?, self.number()?, self.count()?);
-        let state = match &*state {
-            ACTIVE => AccountState::Active,
-            COOLING_DOWN => AccountState::CoolingDown { until, failures },
-            NEEDS_RECONNECT => AccountState::NeedsReconnect,
-            REPLACED => AccountState::Replaced { until },
-            RECONNECTED => AccountState::Reconnected { until },
-            _ => return Err(unreadable("a state")),
-        };
-        let scopes = Scopes::parse(&self.text()?).map_err(|_| unreadable("scopes"))?;
-        let (obtained, expires) = (self.number()?, self.maybe_number()?);
-        let is_api_key = self.number()? != 0;
-        let (sealed, proof) = (self.sealed()?, self.bytes()?);
-        let (lease, until) = (self.maybe_bytes()?, self.maybe_number()?);
-        let id = lease.map(|id| id.try_into().map_err(|_| unreadable("a lease")));
-        let lease = id.transpose()?.map(|id| Lease {
-            id,
-            until: until.unwrap_or(0),
-        });
-        Ok(VaultRecord {
-            account,
-            name,
-            version,
-            state,
-            scopes,
-            obtained,
-            expires,
-            is_api_key,
-            sealed,
-            proof,
-            lease,
-        })
-    }
+impl Versioned for VaultRecord {
+    const CHANGES: &'static str = "name, version, state, until, failures, scopes, obtained, expires, is_api_key, \
+        key_id, access, refresh, proof, lease, lease_until";
+}
 
-    /// All columns of a revocation.
-    pub(super) fn revocation(mut self) -> Read<Revocation> {
-        Ok(Revocation {
-            id: self.array()?,
-            account: self.account()?,
-            name: self.text()?.into(),
-            sealed: self.sealed()?,
-            expires: self.maybe_number()?,
-            due: self.number()?,
-            attempts: self.count()?,
-            is_spared: self.number()? != 0,
-        })
-    }
+impl SealedRow for VaultRecord {
+    // The lease stays: a renewal at the same time goes on.
+    const SEALED: &'static str = "key_id, access, refresh, proof";
+}
 
-    /// The columns `tenant, id, kek_id, wrapped, made`.
-    pub(super) fn key(mut self) -> Read<(Option<String>, TenantKey)> {
-        let tenant = read_name(&self.text()?);
-        let id = KeyId(self.array()?);
-        let wrapped = Wrapped {
-            kek_id: self.text()?,
-            bytes: self.bytes()?,
-        };
-        let made = self.number()?;
-        Ok((tenant, TenantKey { id, wrapped, made }))
-    }
+impl Row for Revocation {
+    const TABLE: &'static str = "askback_vault_revocations";
+    const COLUMNS: &'static str = "id, tenant, issuer, subject, provider, account, name, key_id, access, refresh, \
+        expires, due, attempts, is_spared";
+}
 
-    /// All columns of a line of the audit.
-    pub(super) fn audit(mut self) -> Read<AuditEntry> {
-        let (number, at) = (self.number()?, self.number()?);
-        let tenant = read_name(&self.text()?);
-        let (issuer, subject) = (self.maybe_text()?, self.maybe_text()?);
-        let (provider, account) = (self.maybe_text()?, self.maybe_text()?);
-        let client = self.maybe_text()?;
-        let event = AuditEvent::named(&self.text()?).ok_or_else(|| unreadable("an event"))?;
-        let account = match (issuer, subject, provider, account) {
-            (Some(issuer), Some(subject), Some(provider), Some(account)) => Some(AccountKey {
-                holder: Holder {
-                    tenant: tenant.clone(),
-                    issuer: read_name(&issuer),
-                    subject,
-                },
-                provider,
-                account,
-            }),
-            _ => None,
-        };
-        let record = AuditRecord {
-            at,
-            account,
-            tenant,
-            client,
-            event,
-        };
-        Ok(AuditEntry { number, record })
+impl Versioned for Revocation {
+    const VERSION: &'static str = "attempts";
+    const CHANGES: &'static str = "key_id, access, refresh, expires";
+}
+
+impl SealedRow for Revocation {
+    const SEALED: &'static str = "key_id, access, refresh";
+}
+
+impl Row for TenantKey {
+    const TABLE: &'static str = "askback_vault_keys";
+    const COLUMNS: &'static str = "tenant, id, kek_id, wrapped, made";
+    const KEY: usize = 2;
+    const ORDER: &'static str = "number DESC";
+}
+
+impl Versioned for TenantKey {
+    const VERSION: &'static str = "wrapped";
+    const CHANGES: &'static str = "kek_id, wrapped";
+}
+
+impl Row for IntentRow {
+    const TABLE: &'static str = "askback_vault_intents";
+    const COLUMNS: &'static str =
+        "id, tenant, issuer, subject, provider, expires, busy_until, version, is_open, body";
+    const ERASES: bool = false;
+}
+
+impl Versioned for IntentRow {
+    // The person, the provider and the end stay.
+    const CHANGES: &'static str = "busy_until, version, is_open, body";
+}
+
+impl Row for EndedVisit {
+    const TABLE: &'static str = "askback_vault_ended_visits";
+    const COLUMNS: &'static str = "id, expires";
+    const ERASES: bool = false;
+}
+
+impl Row for AuditEntry {
+    const TABLE: &'static str = "askback_vault_audit";
+    const COLUMNS: &'static str =
+        "number, at, tenant, issuer, subject, provider, account, client, event";
+    const ORDER: &'static str = "number";
+}
+
+impl ToColumns for str {
+    fn write(&self, to: &mut Vec<Value>) {
+        to.push(Value::Text(self.to_owned()));
+    }
+}
+
+impl ToColumns for [u8] {
+    fn write(&self, to: &mut Vec<Value>) {
+        to.push(Value::Bytes(self.to_owned()));
+    }
+}
+
+impl ToColumns for Option<&str> {
+    fn write(&self, to: &mut Vec<Value>) {
+        optional_name(*self).write(to);
+    }
+}
+
+/// A row that is written is leased to nobody. Leases are given by [`Change::lease`](super::Change::lease) alone.
+impl ToColumns for Option<Lease> {
+    fn write(&self, to: &mut Vec<Value>) {
+        to.extend([Value::Null, Value::Null]);
+    }
+}
+
+impl FromColumns for Option<Lease> {
+    fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+        let (id, until): (Option<_>, Option<_>) =
+            (FromColumns::read(from)?, FromColumns::read(from)?);
+        Ok(id.zip(until).map(|(id, until)| Lease { id, until }))
     }
 }
 
@@ -206,102 +258,103 @@ const REPLACED: &str = "replaced";
 const RECONNECTED: &str = "reconnected";
 const NEEDS_RECONNECT: &str = "needs reconnect";
 
-/// The columns of a record, in their order.
-pub(super) fn record(record: &VaultRecord) -> Vec<Value> {
-    let (state, until, failures) = match record.state {
-        AccountState::CoolingDown { until, failures } => (COOLING_DOWN, until, failures),
-        AccountState::NeedsReconnect => (NEEDS_RECONNECT, 0, 0),
-        AccountState::Replaced { until } => (REPLACED, until, 0),
-        AccountState::Reconnected { until } => (RECONNECTED, until, 0),
-        _ => (ACTIVE, 0, 0),
-    };
-    let mut values = account(&record.account);
-    values.extend([
-        text(&record.name),
-        number(record.version),
-        text(state),
-        number(until),
-        number(failures.into()),
-        text(&record.scopes.to_string()),
-        number(record.obtained),
-        optional(record.expires),
-        number(record.is_api_key.into()),
-    ]);
-    values.extend(sealed(&record.sealed));
-    values.push(bytes(&record.proof));
-    values
-}
-
-/// The columns `tenant, issuer, subject, provider, account`.
-pub(super) fn account(account: &AccountKey) -> Vec<Value> {
-    let mut values = holder(&account.holder);
-    values.extend([text(&account.provider), text(&account.account)]);
-    values
-}
-
-/// The columns `tenant, issuer, subject`.
-pub(super) fn holder(holder: &Holder) -> Vec<Value> {
-    vec![
-        name(holder.tenant.as_deref()),
-        name(holder.issuer.as_deref()),
-        text(&holder.subject),
-    ]
-}
-
-/// The columns `key_id, access, refresh`.
-pub(super) fn sealed(sealed: &Sealed) -> Vec<Value> {
-    let refresh = sealed.refresh.clone();
-    vec![
-        bytes(&sealed.key.0),
-        bytes(&sealed.access),
-        refresh.map_or(Value::Null, Value::Bytes),
-    ]
-}
-
-/// The columns of a line of the audit, without its number.
-pub(super) fn audit(record: &AuditRecord) -> Vec<Value> {
-    let mut values = vec![number(record.at), name(record.tenant.as_deref())];
-    match &record.account {
-        Some(of) => values.extend([
-            name(of.holder.issuer.as_deref()),
-            text(&of.holder.subject),
-            text(&of.provider),
-            text(&of.account),
-        ]),
-        None => values.extend([Value::Null, Value::Null, Value::Null, Value::Null]),
+impl ToColumns for AccountState {
+    fn write(&self, to: &mut Vec<Value>) {
+        let (state, until, failures) = match *self {
+            Self::CoolingDown { until, failures } => (COOLING_DOWN, until, failures),
+            Self::NeedsReconnect => (NEEDS_RECONNECT, 0, 0),
+            Self::Replaced { until } => (REPLACED, until, 0),
+            Self::Reconnected { until } => (RECONNECTED, until, 0),
+            _ => (ACTIVE, 0, 0),
+        };
+        to.push(Value::Text(state.to_owned()));
+        to.extend(values(&[&until, &failures]));
     }
-    values.push(record.client.as_deref().map_or(Value::Null, text));
-    values.push(text(record.event.name()));
+}
+
+impl FromColumns for AccountState {
+    fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+        let (state, until) = (String::read(from)?, FromColumns::read(from)?);
+        let failures = FromColumns::read(from)?;
+        Ok(match &*state {
+            ACTIVE => Self::Active,
+            COOLING_DOWN => Self::CoolingDown { until, failures },
+            NEEDS_RECONNECT => Self::NeedsReconnect,
+            REPLACED => Self::Replaced { until },
+            RECONNECTED => Self::Reconnected { until },
+            _ => return Err(unreadable("AccountState")),
+        })
+    }
+}
+
+impl ToColumns for AuditRecord {
+    fn write(&self, to: &mut Vec<Value>) {
+        to.extend(values(&[&self.at, &self.tenant]));
+        match &self.account {
+            Some(AccountKey {
+                holder,
+                provider,
+                account,
+            }) => {
+                holder.issuer.write(to);
+                to.extend(values(&[&holder.subject, provider, account]));
+            }
+            None => to.extend([Value::Null, Value::Null, Value::Null, Value::Null]),
+        }
+        to.push(self.client.clone().map_or(Value::Null, Value::Text));
+        self.event.write(to);
+    }
+}
+
+impl FromColumns for AuditRecord {
+    fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError> {
+        let (at, tenant) = (FromColumns::read(from)?, Option::<String>::read(from)?);
+        let account = match from.as_slice().first() {
+            Some(Value::Null) => {
+                from.by_ref().take(4).for_each(drop);
+                None
+            }
+            _ => {
+                let holder = Holder {
+                    tenant: tenant.clone(),
+                    issuer: FromColumns::read(from)?,
+                    subject: FromColumns::read(from)?,
+                };
+                Some(AccountKey {
+                    holder,
+                    provider: FromColumns::read(from)?,
+                    account: FromColumns::read(from)?,
+                })
+            }
+        };
+        let client = match from.next() {
+            Some(Value::Text(client)) => Some(client),
+            _ => None,
+        };
+        let event = FromColumns::read(from)?;
+        Ok(Self {
+            at,
+            account,
+            tenant,
+            client,
+            event,
+        })
+    }
+}
+
+/// The values of columns, from left to right.
+pub(super) fn values(parts: &[&dyn ToColumns]) -> Vec<Value> {
+    let mut values = Vec::new();
+    for part in parts {
+        part.write(&mut values);
+    }
     values
 }
 
-pub(super) fn text(text: &str) -> Value {
-    Value::Text(text.to_owned())
-}
-
-pub(super) fn bytes(bytes: &[u8]) -> Value {
-    Value::Bytes(bytes.to_owned())
-}
-
-/// The integers of databases are signed; a moment beyond them is as good as never.
-pub(super) fn number(number: u64) -> Value {
-    Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-/// A number that may be missing.
-pub(super) fn optional(known: Option<u64>) -> Value {
-    known.map_or(Value::Null, number)
-}
-
-/// A name that may be missing: a column of a primary key is never null.
-pub(super) fn name(name: Option<&str>) -> Value {
-    Value::Text(name.map_or_else(String::new, |name| format!("={name}")))
-}
-
-fn read_name(written: &str) -> Option<String> {
-    written.strip_prefix('=').map(str::to_owned)
+fn optional_name(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("={name}"))
 }
 
 fn unreadable(what: &str) -> VaultError {
-    VaultError::store(format!("a row does not hold {what} where it should"))
+    VaultError::store(format!("a row does not hold a {what} where it should"))
 }

@@ -155,7 +155,7 @@ impl VaultStore for SqliteVault {
 
     fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>> {
         self.run(move |file| {
-            let mut prepared = file.connection.prepare(statement.text)?;
+            let mut prepared = file.connection.prepare(&statement.text)?;
             bind(&mut prepared, &statement.values)?;
             let columns = prepared.column_count();
             let mut found = Vec::new();
@@ -330,7 +330,7 @@ impl File {
 fn changed(connection: &mut Connection, batch: &Batch) -> Result<u64, rusqlite::Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let execute = |statement: &Statement| {
-        let mut prepared = transaction.prepare(statement.text)?;
+        let mut prepared = transaction.prepare(&statement.text)?;
         bind(&mut prepared, &statement.values)?;
         prepared.raw_execute()
     };
@@ -348,12 +348,9 @@ fn changed(connection: &mut Connection, batch: &Batch) -> Result<u64, rusqlite::
     Ok(rows as u64)
 }
 
-/// Binds by name: SQLite numbers `$2` by where it first stands.
 fn bind(prepared: &mut Prepared<'_>, values: &[Value]) -> Result<(), rusqlite::Error> {
     for (at, value) in values.iter().enumerate() {
-        let Some(index) = prepared.parameter_index(&format!("${}", at + 1))? else {
-            continue;
-        };
+        let index = at + 1;
         match value {
             Value::Text(text) => prepared.raw_bind_parameter(index, text)?,
             Value::Bytes(bytes) => prepared.raw_bind_parameter(index, bytes)?,

@@ -15,6 +15,16 @@ fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
     }
 }
 
+async fn found_intent(
+    store: &Arc<dyn VaultStore>,
+    id: [u8; 16],
+) -> Result<Option<IntentRow>, VaultError> {
+    store
+        .list(Filter::id(id))
+        .await
+        .map(|mut found| found.pop())
+}
+
 /// Room for so many open intents of a person and two others.
 fn room(open: usize, before: Millis) -> IntentRoom {
     IntentRoom {
@@ -32,9 +42,8 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
             at_work: NOW + 4,
             ..room(9, 0)
         };
-        store
-            .add_intent(&intent(id, subject, end), room, NOW + 20)
-            .await
+        let added = Change::add_intent(&intent(id, subject, end), room, NOW + 20);
+        store.write(added).await.map(Written::is_kept)
     };
     // Of another person, closed; ended long ago; at work on its page; still open.
     for (id, subject, end) in [(1, "bob", NOW), (2, "ada", NOW + 4), (3, "ada", NOW + 5)] {
@@ -52,13 +61,15 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
         if closed {
             let mut row = intent(id, "ada", end);
             (row.version, row.is_open) = (2, false);
-            other.advance_intent(&row, 1, &granted()).await?;
+            other
+                .write(Change::replace(&row, 1).audited(&granted()))
+                .await?;
             // Room is made by the next one that is added, which is not there for long.
             expect("added", add(other, 99, "ada", NOW + 1).await?, true)?;
         }
         let mut there = Vec::new();
         for id in 1..=8 {
-            there.extend(other.intent([id; 16]).await?.map(|it| it.id[0]));
+            there.extend(found_intent(other, [id; 16]).await?.map(|it| it.id[0]));
         }
         expect("the intents", &*there, left)?;
     }
@@ -70,58 +81,82 @@ pub(super) async fn added(stores: Stores) -> Kept {
     let (first, second) = (intent(1, "ada", NOW + 10), intent(2, "ada", NOW + 20));
     expect(
         "added",
-        one.add_intent(&first, room(2, NOW), NOW).await?,
+        one.write(Change::add_intent(&first, room(2, NOW), NOW))
+            .await?
+            .is_kept(),
         true,
     )?;
-    let found = other.intent(first.id).await?;
+    let found = found_intent(other, first.id).await?;
     expect("the intent", found, Some(first.clone()))?;
-    expect("no intent", other.intent([9; 16]).await?, None)?;
+    expect("no intent", found_intent(other, [9; 16]).await?, None)?;
     let twice = IntentRow {
         holder: holder(None, None, "bob"),
         ..intent(1, "bob", NOW + 99)
     };
     expect(
         "added twice",
-        other.add_intent(&twice, room(2, NOW), NOW).await?,
+        other
+            .write(Change::add_intent(&twice, room(2, NOW), NOW))
+            .await?
+            .is_kept(),
         false,
     )?;
-    let kept = one.intent(first.id).await?;
+    let kept = found_intent(one, first.id).await?;
     expect("the intent still", kept, Some(first))?;
     expect(
         "one more",
-        other.add_intent(&second, room(2, NOW), NOW).await?,
+        other
+            .write(Change::add_intent(&second, room(2, NOW), NOW))
+            .await?
+            .is_kept(),
         true,
     )?;
     let third = intent(3, "ada", NOW + 30);
     expect(
         "one too many",
-        one.add_intent(&third, room(2, NOW), NOW).await?,
+        one.write(Change::add_intent(&third, room(2, NOW), NOW))
+            .await?
+            .is_kept(),
         false,
     )?;
     let others = intent(4, "bob", NOW + 30);
     expect(
         "of another",
-        one.add_intent(&others, room(1, NOW), NOW).await?,
+        one.write(Change::add_intent(&others, room(1, NOW), NOW))
+            .await?
+            .is_kept(),
         true,
     )?;
-    let later = one.add_intent(&third, room(2, NOW), NOW + 10).await?;
+    let later = one
+        .write(Change::add_intent(&third, room(2, NOW), NOW + 10))
+        .await?
+        .is_kept();
     expect("once one has ended", later, true)?;
-    let ended = other.intent([1; 16]).await?.is_some();
+    let ended = found_intent(other, [1; 16]).await?.is_some();
     expect("the one that has ended is known", ended, true)?;
     let mut closed = intent(3, "ada", NOW + 30);
     (closed.version, closed.is_open) = (2, false);
-    other.advance_intent(&closed, 1, &granted()).await?;
+    other
+        .write(Change::replace(&closed, 1).audited(&granted()))
+        .await?;
     let fifth = intent(5, "ada", NOW + 30);
-    let has_room = one.add_intent(&fifth, room(2, NOW + 10), NOW + 10).await?;
+    let has_room = one
+        .write(Change::add_intent(&fifth, room(2, NOW + 10), NOW + 10))
+        .await?
+        .is_kept();
     expect("once one is closed", has_room, true)?;
-    let ended = other.intent([1; 16]).await?;
+    let ended = found_intent(other, [1; 16]).await?;
     expect("the one that has ended for long", ended, None)?;
     let mut busy = second;
     (busy.version, busy.busy_until) = (2, NOW + 12);
-    one.advance_intent(&busy, 1, &granted()).await?;
+    one.write(Change::replace(&busy, 1).audited(&granted()))
+        .await?;
     let sixth = intent(6, "ada", NOW + 30);
     for (at, wanted) in [(NOW + 11, false), (NOW + 12, true)] {
-        let has_room = other.add_intent(&sixth, room(2, NOW + 10), at).await?;
+        let has_room = other
+            .write(Change::add_intent(&sixth, room(2, NOW + 10), at))
+            .await?
+            .is_kept();
         expect("once one was cut off", has_room, wanted)?;
     }
     Ok(())
@@ -130,10 +165,15 @@ pub(super) async fn added(stores: Stores) -> Kept {
 pub(super) async fn busy(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let mut asked = intent(1, "ada", NOW + 99);
-    one.add_intent(&asked, room(9, 0), NOW).await?;
+    one.write(Change::add_intent(&asked, room(9, 0), NOW))
+        .await?;
     let is_busy = async |subject: &str, provider: &str, at: Millis| {
         let holder = holder(Some("t"), None, subject);
-        other.is_busy(&holder, provider, at).await
+        let busy = Filter::of(&holder).at(provider).busy(at);
+        other
+            .list::<IntentRow>(busy)
+            .await
+            .map(|found| !found.is_empty())
     };
     expect(
         "busy from the start",
@@ -141,8 +181,9 @@ pub(super) async fn busy(stores: Stores) -> Kept {
         false,
     )?;
     (asked.version, asked.busy_until) = (2, NOW + 10);
-    one.advance_intent(&asked, 1, &granted()).await?;
-    let found = other.intent(asked.id).await?;
+    one.write(Change::replace(&asked, 1).audited(&granted()))
+        .await?;
+    let found = found_intent(other, asked.id).await?;
     expect("the intent", found, Some(asked.clone()))?;
     for (subject, provider, at, wanted) in [
         ("ada", "github", NOW + 9, true),
@@ -154,7 +195,8 @@ pub(super) async fn busy(stores: Stores) -> Kept {
         expect("whether it is busy", busy, wanted)?;
     }
     (asked.version, asked.busy_until) = (3, 0);
-    one.advance_intent(&asked, 2, &granted()).await?;
+    one.write(Change::replace(&asked, 2).audited(&granted()))
+        .await?;
     expect(
         "busy at the end",
         is_busy("ada", "github", NOW).await?,
@@ -162,31 +204,71 @@ pub(super) async fn busy(stores: Stores) -> Kept {
     )
 }
 
+async fn has_ended(store: &Arc<dyn VaultStore>, visit: [u8; 16]) -> Result<bool, VaultError> {
+    let found = store.list::<EndedVisit>(Filter::id(visit)).await?;
+    Ok(!found.is_empty())
+}
+
 pub(super) async fn visits(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
-    let [first, second] = [[1; 16], [2; 16]];
-    expect("ended from the start", one.has_ended(first).await?, false)?;
-    one.end_visit(first, NOW + 10, NOW).await?;
-    one.end_visit(first, NOW + 10, NOW).await?;
-    expect("ended", other.has_ended(first).await?, true)?;
-    expect("another", other.has_ended(second).await?, false)?;
-    one.end_visit(second, NOW + 19, NOW + 9).await?;
-    expect("ended still", other.has_ended(first).await?, true)?;
-    one.end_visit(second, NOW + 19, NOW + 10).await?;
-    expect("ended for long", other.has_ended(first).await?, false)?;
-    expect("the other", other.has_ended(second).await?, true)
+    let [first, second, third] = [[1; 16], [2; 16], [3; 16]];
+    expect("ended from the start", has_ended(one, first).await?, false)?;
+    one.write(Change::end_visit(
+        &EndedVisit {
+            id: first,
+            expires: NOW + 10,
+        },
+        NOW,
+    ))
+    .await?;
+    one.write(Change::end_visit(
+        &EndedVisit {
+            id: first,
+            expires: NOW + 10,
+        },
+        NOW,
+    ))
+    .await?;
+    expect("ended", has_ended(other, first).await?, true)?;
+    expect("another", has_ended(other, second).await?, false)?;
+    one.write(Change::end_visit(
+        &EndedVisit {
+            id: second,
+            expires: NOW + 19,
+        },
+        NOW + 9,
+    ))
+    .await?;
+    expect("ended still", has_ended(other, first).await?, true)?;
+    one.write(Change::end_visit(
+        &EndedVisit {
+            id: third,
+            expires: NOW + 19,
+        },
+        NOW + 10,
+    ))
+    .await?;
+    expect("ended for long", has_ended(other, first).await?, false)?;
+    expect("the other", has_ended(other, second).await?, true)
 }
 
 pub(super) async fn advanced(stores: Stores) -> Kept {
     with_key(&stores).await?;
     stores
         .one
-        .add_intent(&intent(1, "ada", NOW), room(1, 0), NOW - 1)
+        .write(Change::add_intent(
+            &intent(1, "ada", NOW),
+            room(1, 0),
+            NOW - 1,
+        ))
         .await?;
     let changed = at_a_time(&stores, |store, at| async move {
         let mut changed = intent(1, "bob", NOW + 99);
         (changed.version, changed.body) = (2, vec![at]);
-        let changed = store.advance_intent(&changed, 1, &granted()).await?;
+        let changed = store
+            .write(Change::replace(&changed, 1).audited(&granted()))
+            .await?
+            .is_kept();
         Ok(changed.then_some(at))
     });
     let changed: Vec<_> = changed.await?.into_iter().flatten().collect();
@@ -196,13 +278,16 @@ pub(super) async fn advanced(stores: Stores) -> Kept {
         body: changed,
         ..intent(1, "ada", NOW)
     };
-    let found = stores.other.intent([1; 16]).await?;
+    let found = found_intent(&stores.other, [1; 16]).await?;
     expect("the intent", found, Some(wanted))?;
-    let lines = stores.other.audit(Some("t"), 0, 9).await?;
+    let lines = stores
+        .other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?;
     expect("the lines of the audit", lines.len(), 1)?;
     let deleted = audit(AuditEvent::TenantDeleted);
     stores.one.delete_tenant(Some("t"), &deleted).await?;
-    let gone = stores.other.intent([1; 16]).await?;
+    let gone = found_intent(&stores.other, [1; 16]).await?;
     expect("the intent of a deleted tenant", gone, None)?;
     Ok(())
 }

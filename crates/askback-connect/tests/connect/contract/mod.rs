@@ -8,9 +8,9 @@ mod tenants;
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use askback_connect::vault::{
-    AccountKey, AccountState, AuditEvent, AuditRecord, Fence, Holder, IntentRoom, IntentRow, Lease,
-    Revocation, Sealed, Settled, SqliteVault, TenantKey, VaultError, VaultRecord, VaultStore,
-    Wrapped, Written,
+    AccountKey, AccountState, AuditEntry, AuditEvent, AuditRecord, Change, EndedVisit, Filter,
+    Holder, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, SqliteVault, TenantKey,
+    VaultError, VaultRecord, VaultStore, Wrapped, Written,
 };
 use askback_core::{
     ask::{Millis, keys::KeyId},
@@ -220,7 +220,12 @@ fn account() -> AccountKey {
 }
 
 fn key(id: KeyId) -> TenantKey {
+    key_of(Some("t"), id)
+}
+
+fn key_of(tenant: Option<&str>, id: KeyId) -> TenantKey {
     TenantKey {
+        tenant: tenant.map(str::to_owned),
         id,
         wrapped: wrapped("kek", id.0[0]),
         made: NOW + Millis::from(id.0[0]),
@@ -265,11 +270,18 @@ fn lease(id: u8, until: Millis) -> Lease {
     }
 }
 
-fn fence(version: u64, lease: u8) -> Fence {
-    Fence {
-        version,
-        lease: [lease; 16],
+/// Puts a record in place of the version `before`, or of none.
+fn put(record: &VaultRecord, before: Option<u64>) -> Change {
+    match before {
+        None => Change::insert(record),
+        Some(version) => Change::replace(record, version),
     }
+}
+
+/// Puts a record in place of this version, under this lease.
+fn renewal(record: &VaultRecord, version: u64, lease: u8) -> Change {
+    let change = Change::replace(record, version).leased([lease; 16]);
+    change.audited(&renewed())
 }
 
 fn audit(event: AuditEvent) -> AuditRecord {
@@ -300,7 +312,7 @@ fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
 async fn with_key(stores: &Stores) -> Result<(), VaultError> {
     stores
         .one
-        .add_tenant_key(Some("t"), &key(KEY), None)
+        .write(Change::add_key(&key(KEY), None))
         .await
         .map(drop)
 }
@@ -310,7 +322,7 @@ async fn with_record(stores: &Stores) -> Result<(), VaultError> {
     with_key(stores).await?;
     stores
         .one
-        .put(&record(7, 1), None, None, &granted())
+        .write(Change::insert(&record(7, 1)).audited(&granted()))
         .await
         .map(drop)
 }
@@ -318,7 +330,7 @@ async fn with_record(stores: &Stores) -> Result<(), VaultError> {
 async fn found(store: &Arc<dyn VaultStore>) -> Result<Option<VaultRecord>, VaultError> {
     let account = account();
     let records = store
-        .records(&account.holder, Some(&account.provider))
+        .list::<VaultRecord>(Filter::of(&account.holder).at(&account.provider))
         .await?;
     Ok(records.into_iter().find(|record| record.account == account))
 }

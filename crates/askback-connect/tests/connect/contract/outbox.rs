@@ -6,23 +6,41 @@ pub(super) async fn removed(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other, account) = (&stores.one, &stores.other, account());
     let gone = one
-        .remove(&account, Some(([1; 16], NOW)), &disconnected())
-        .await?;
+        .write(
+            Change::remove(&account)
+                .owing(&account, ([1; 16], NOW))
+                .audited(&disconnected()),
+        )
+        .await?
+        .is_kept();
     expect("a record was there", gone, true)?;
     expect("the record", found(other).await?, None)?;
-    let kept = other.revocations(&account.holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account.holder))
+        .await?;
     expect("the revocations", kept, vec![revocation(1, NOW)])?;
     let nobody = holder(Some("t"), Some("i"), "bob");
-    let none = other.revocations(&nobody).await?;
+    let none = other.list::<Revocation>(Filter::of(&nobody)).await?;
     expect("the revocations of another person", none, vec![])?;
     let gone = one
-        .remove(&account, Some(([2; 16], NOW)), &disconnected())
-        .await?;
+        .write(
+            Change::remove(&account)
+                .owing(&account, ([2; 16], NOW))
+                .audited(&disconnected()),
+        )
+        .await?
+        .is_kept();
     expect("a record was there twice", gone, false)?;
-    one.put(&record(7, 1), None, None, &granted()).await?;
-    let gone = one.remove(&account, None, &disconnected()).await?;
+    one.write(Change::insert(&record(7, 1)).audited(&granted()))
+        .await?;
+    let gone = one
+        .write(Change::remove(&account).audited(&disconnected()))
+        .await?
+        .is_kept();
     expect("a key was there", gone, true)?;
-    let kept = other.revocations(&account.holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account.holder))
+        .await?;
     expect("how many revocations", kept.len(), 1)?;
     Ok(())
 }
@@ -33,22 +51,30 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
     for round in 0..ROUNDS {
         stores
             .one
-            .put(&record(7, 0), None, None, &granted())
+            .write(Change::insert(&record(7, 0)).audited(&granted()))
             .await?;
         let done = at_a_time(&stores, |store, at| async move {
             if at == 0 {
-                let revocation = Some(([round; 16], NOW));
                 store
-                    .remove(&account(), revocation, &disconnected())
+                    .write(
+                        Change::remove(&account())
+                            .owing(&account(), ([round; 16], NOW))
+                            .audited(&disconnected()),
+                    )
                     .await?;
                 return Ok(None);
             }
-            let put = store.put(&record(8, at), Some(7), None, &granted()).await?;
+            let put = store
+                .write(Change::replace(&record(8, at), 7).audited(&granted()))
+                .await?;
             Ok((put == Written::Kept).then_some(at))
         });
         let newest = done.await?.into_iter().flatten().next().unwrap_or(0);
         expect("the record", found(&stores.one).await?, None)?;
-        let kept = stores.other.revocations(&account().holder).await?;
+        let kept = stores
+            .other
+            .list::<Revocation>(Filter::of(&account().holder))
+            .await?;
         let kept = kept.into_iter().find(|it| it.id == [round; 16]);
         let kept = kept.map(|it| it.sealed.access);
         expect(
@@ -63,18 +89,38 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
 pub(super) async fn replaced(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    let owed = Some(([1; 16], NOW));
-    let put = one.put(&record(9, 3), Some(8), owed, &granted()).await?;
+    let owed = ([1; 16], NOW);
+    let put = one
+        .write(
+            Change::replace(&record(9, 3), 8)
+                .owing(&account(), owed)
+                .audited(&granted()),
+        )
+        .await?;
     expect("in place of another version", put, Written::Conflict)?;
-    let kept = other.revocations(&account().holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     expect("revocations of what was not replaced", kept, vec![])?;
-    let put = one.put(&record(8, 2), Some(7), owed, &granted()).await?;
+    let put = one
+        .write(
+            Change::replace(&record(8, 2), 7)
+                .owing(&account(), owed)
+                .audited(&granted()),
+        )
+        .await?;
     expect("replaced", put, Written::Kept)?;
-    let kept = other.revocations(&account().holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     expect("the tokens before", kept, vec![revocation(1, NOW)])?;
-    let put = one.put(&record(9, 3), Some(8), None, &granted()).await?;
+    let put = one
+        .write(Change::replace(&record(9, 3), 8).audited(&granted()))
+        .await?;
     expect("replaced by the way", put, Written::Kept)?;
-    let kept = other.revocations(&account().holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     expect("how many revocations", kept.len(), 1)
 }
 
@@ -87,7 +133,7 @@ pub(super) async fn bounded(stores: Stores) -> Kept {
             attempts,
             ..revocation(id, due)
         };
-        one.add_revocation(&added).await?;
+        one.write(Change::insert(&added)).await?;
     }
     for (bytes, most, ids) in [
         (20, 9, vec![]),
@@ -98,7 +144,7 @@ pub(super) async fn bounded(stores: Stores) -> Kept {
         (0, 2, vec![1, 4]),
         (u64::MAX, usize::MAX, vec![]),
     ] {
-        let surplus = other.surplus_revocations(bytes, most).await?;
+        let surplus = other.surplus(bytes, most).await?;
         let found: Vec<_> = surplus.iter().map(|it| it.id[0]).collect();
         expect("those that are too many", found, ids)?;
     }
@@ -109,10 +155,10 @@ pub(super) async fn taken(stores: Stores) -> Kept {
     with_key(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
     for (id, due) in [(1, NOW), (2, NOW - 1), (3, NOW + 50)] {
-        let added = one.add_revocation(&revocation(id, due)).await?;
+        let added = one.write(Change::insert(&revocation(id, due))).await?;
         expect("added", added, Written::Kept)?;
     }
-    let first = other.take_revocation(NOW, NOW + 30).await?;
+    let first = other.take_due(NOW, NOW + 30).await?;
     let wanted = Revocation {
         attempts: 1,
         ..revocation(2, NOW + 30)
@@ -123,7 +169,7 @@ pub(super) async fn taken(stores: Stores) -> Kept {
         Some(wanted),
     )?;
     let taken = at_a_time(&stores, |store, _| async move {
-        store.take_revocation(NOW, NOW + 30).await
+        store.take_due(NOW, NOW + 30).await
     });
     let taken = taken.await?.into_iter().flatten();
     let ids = taken.map(|it| it.id[0]).collect::<Vec<_>>();
@@ -133,61 +179,80 @@ pub(super) async fn taken(stores: Stores) -> Kept {
         audit(AuditEvent::Revoked),
     );
     let again = one
-        .settle_revocation([1; 16], Settled::Again(NOW + 40), Some(&failed))
-        .await?;
+        .write(Change::settle([1; 16], Settled::Again(NOW + 40)).audited(&failed))
+        .await?
+        .is_kept();
     expect("put off", again, true)?;
     let done = one
-        .settle_revocation([2; 16], Settled::Done, Some(&revoked))
-        .await?;
+        .write(Change::settle([2; 16], Settled::Done).audited(&revoked))
+        .await?
+        .is_kept();
     expect("done", done, true)?;
     let twice = one
-        .settle_revocation([2; 16], Settled::Done, Some(&revoked))
-        .await?;
+        .write(Change::settle([2; 16], Settled::Done).audited(&revoked))
+        .await?
+        .is_kept();
     expect("done twice", twice, false)?;
-    let early = one.take_revocation(NOW + 39, NOW + 99).await?;
+    let early = one.take_due(NOW + 39, NOW + 99).await?;
     expect("taken early", early, None)?;
-    let second = one.take_revocation(NOW + 40, NOW + 99).await?;
+    let second = one.take_due(NOW + 40, NOW + 99).await?;
     let attempts = second.map(|it| (it.id[0], it.attempts));
     expect("taken again", attempts, Some((1, 2)))?;
-    let lines = other.audit(Some("t"), 0, 9).await?.len();
-    let done = one.settle_revocation([3; 16], Settled::Done, None).await?;
+    let lines = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?
+        .len();
+    let done = one
+        .write(Change::settle([3; 16], Settled::Done))
+        .await?
+        .is_kept();
     expect("done without a line", done, true)?;
     let spared = other
-        .settle_revocation([1; 16], Settled::Spared(NOW + 200), None)
-        .await?;
+        .write(Change::settle([1; 16], Settled::Spared(NOW + 200)))
+        .await?
+        .is_kept();
     expect("spared", spared, true)?;
-    let kept = one.revocations(&account().holder).await?;
+    let kept = one
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
     expect("the one that is spared", kept, Some((NOW + 200, true)))?;
-    let again = one.take_revocation(NOW + 200, NOW + 300).await?;
+    let again = one.take_due(NOW + 200, NOW + 300).await?;
     let looked_at = again.map(|it| (it.is_spared, it.attempts));
     expect("looked at again", looked_at, Some((true, 3)))?;
-    one.settle_revocation([1; 16], Settled::Again(NOW + 400), None)
+    one.write(Change::settle([1; 16], Settled::Again(NOW + 400)))
         .await?;
-    let kept = other.revocations(&account().holder).await?;
+    let kept = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
     expect(
         "the one that is spared no more",
         kept,
         Some((NOW + 400, false)),
     )?;
-    let now = other.audit(Some("t"), 0, 9).await?.len();
+    let now = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?
+        .len();
     expect("lines of the audit", now, lines)
 }
 
 pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
     with_key(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    one.add_revocation(&revocation(1, NOW)).await?;
-    one.add_revocation(&Revocation {
+    one.write(Change::insert(&revocation(1, NOW))).await?;
+    one.write(Change::insert(&Revocation {
         expires: None,
         ..revocation(2, NOW + 9)
-    })
+    }))
     .await?;
-    let theirs = one.revocations(&account().holder).await?;
+    let theirs = one
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     let ends: Vec<_> = theirs.iter().map(|it| it.expires).collect();
     expect("when they end", ends, vec![Some(NOW + 3_600_000), None])?;
-    let Some(taken) = one.take_revocation(NOW, NOW + 5).await? else {
+    let Some(taken) = one.take_due(NOW, NOW + 5).await? else {
         return Err(Instead("nothing was taken".to_owned()));
     };
     let renewed = Revocation {
@@ -199,11 +264,15 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
         sealed: sealed(OTHER_KEY, 7),
         ..renewed.clone()
     };
-    let written = other.renew_revocation(&nowhere).await?;
+    let written = other
+        .write(Change::replace(&nowhere, u64::from(nowhere.attempts)))
+        .await?;
     expect("tokens under no key", written, Written::UnknownKey)?;
-    let written = other.renew_revocation(&renewed).await?;
+    let written = other
+        .write(Change::replace(&renewed, u64::from(renewed.attempts)))
+        .await?;
     expect("other tokens", written, Written::Kept)?;
-    let again = one.take_revocation(NOW + 5, NOW + 8).await?;
+    let again = one.take_due(NOW + 5, NOW + 8).await?;
     let wanted = Revocation {
         due: NOW + 8,
         attempts: 2,
@@ -214,10 +283,23 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
         sealed: sealed(KEY, 8),
         ..renewed
     };
-    let written = one.renew_revocation(&late).await?;
+    let written = one
+        .write(Change::replace(&late, u64::from(late.attempts)))
+        .await?;
     expect("tokens of whoever was too slow", written, Written::Conflict)?;
-    let theirs = other.revocations(&account().holder).await?;
+    let theirs = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     expect("the tokens", theirs.first(), Some(&wanted))
+}
+
+/// Seals the tokens of a revocation anew, if they are sealed as in `from`.
+fn reseal(owed: &Revocation, from: &Sealed, anew: &Sealed) -> Change {
+    let anew = Revocation {
+        sealed: anew.clone(),
+        ..owed.clone()
+    };
+    Change::reseal(&anew, from)
 }
 
 pub(super) async fn resealed(stores: Stores) -> Kept {
@@ -231,24 +313,27 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
         },
         ..revocation(2, NOW + 9)
     };
-    one.add_revocation(&revocation(1, NOW)).await?;
-    one.add_revocation(&bare).await?;
+    one.write(Change::insert(&revocation(1, NOW))).await?;
+    one.write(Change::insert(&bare)).await?;
     let elsewhere = Revocation {
         account: holder(None, Some("i"), "ada").account("github", "ada-l"),
         ..revocation(3, NOW)
     };
-    one.add_tenant_key(None, &key(KEY), None).await?;
-    one.add_revocation(&elsewhere).await?;
-    let unknown = one.reseal_revocation([1; 16], &before, &anew).await?;
+    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
+    one.write(Change::insert(&elsewhere)).await?;
+    let unknown = one
+        .write(reseal(&revocation(1, NOW), &before, &anew))
+        .await?;
     expect(
         "under a key that is not there",
         unknown,
         Written::UnknownKey,
     )?;
-    one.add_tenant_key(Some("t"), &key(OTHER_KEY), Some(KEY))
+    one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
         .await?;
     let ids = async |key: KeyId, most: usize| -> Result<_, VaultError> {
-        let there = other.revocations_sealed_otherwise(Some("t"), key, most);
+        let there =
+            other.list::<Revocation>(Filter::tenant(Some("t")).sealed_otherwise(key).most(most));
         let mut ids: Vec<_> = there.await?.iter().map(|it| it.id[0]).collect();
         ids.sort_unstable();
         Ok(ids)
@@ -256,31 +341,36 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     expect("under other keys", ids(OTHER_KEY, 9).await?, vec![1, 2])?;
     expect("at most one", ids(OTHER_KEY, 1).await?.len(), 1)?;
     expect("under no other key", ids(KEY, 9).await?, vec![])?;
-    let Some(taken) = one.take_revocation(NOW, NOW + 5).await? else {
+    let Some(taken) = one.take_due(NOW, NOW + 5).await? else {
         return Err(Instead("nothing was taken".to_owned()));
     };
     let renewed = Revocation {
         sealed: sealed(KEY, 7),
-        ..taken
+        ..taken.clone()
     };
-    one.renew_revocation(&renewed).await?;
-    let late = other.reseal_revocation([1; 16], &before, &anew).await?;
+    one.write(Change::replace(&renewed, u64::from(renewed.attempts)))
+        .await?;
+    let late = other.write(reseal(&taken, &before, &anew)).await?;
     expect("tokens that were renewed since", late, Written::Conflict)?;
-    let missing = other.reseal_revocation([9; 16], &before, &anew).await?;
+    let missing = other
+        .write(reseal(&revocation(9, NOW), &before, &anew))
+        .await?;
     expect("a revocation that is done", missing, Written::Conflict)?;
     let from = renewed.sealed.clone();
-    let done = other.reseal_revocation([1; 16], &from, &anew).await?;
+    let done = other.write(reseal(&taken, &from, &anew)).await?;
     expect("sealed anew", done, Written::Kept)?;
-    let again = other.reseal_revocation([1; 16], &from, &anew).await?;
+    let again = other.write(reseal(&taken, &from, &anew)).await?;
     expect("sealed anew twice", again, Written::Conflict)?;
     let without = Sealed {
         refresh: None,
         ..anew.clone()
     };
-    let done = one.reseal_revocation([2; 16], &bare.sealed, &without);
+    let done = one.write(reseal(&bare, &bare.sealed, &without));
     expect("one without a refresh token", done.await?, Written::Kept)?;
     expect("under other keys, then", ids(OTHER_KEY, 9).await?, vec![])?;
-    let mut theirs = other.revocations(&account().holder).await?;
+    let mut theirs = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     theirs.sort_by_key(|it| it.id);
     let wanted = [
         Revocation {
@@ -297,19 +387,23 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
         sealed: sealed(OTHER_KEY, 8),
         ..renewed
     };
-    let written = one.renew_revocation(&renewed).await?;
+    let written = one
+        .write(Change::replace(&renewed, u64::from(renewed.attempts)))
+        .await?;
     expect("renewed by whoever had taken it", written, Written::Kept)
 }
 
 pub(super) async fn audited(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    one.put(&record(8, 2), None, None, &granted()).await?;
-    one.renew(&record(8, 2), fence(7, 1), &renewed()).await?;
+    one.write(Change::insert(&record(8, 2)).audited(&granted()))
+        .await?;
+    one.write(renewal(&record(8, 2), 7, 1)).await?;
     let nobody = holder(Some("t"), None, "nobody").account("github", "x");
-    one.remove(&nobody, None, &disconnected()).await?;
+    one.write(Change::remove(&nobody).audited(&disconnected()))
+        .await?;
     let revoked = audit(AuditEvent::Revoked);
-    one.settle_revocation([1; 16], Settled::Done, Some(&revoked))
+    one.write(Change::settle([1; 16], Settled::Done).audited(&revoked))
         .await?;
     let used = AuditRecord {
         at: NOW + 5,
@@ -323,11 +417,22 @@ pub(super) async fn audited(stores: Stores) -> Kept {
         ..audit(AuditEvent::TenantDeleted)
     };
     one.append(&of_tenant, 99).await?;
-    let lines = other.audit(Some("t"), 0, 9).await?;
+    let lines = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?;
     let records: Vec<_> = lines.iter().map(|line| line.record.clone()).collect();
     expect("the lines", records, vec![granted(), used.clone()])?;
-    expect("one line", other.audit(Some("t"), 0, 1).await?.len(), 1)?;
-    let after = other.audit(Some("t"), lines[0].number, 9).await?;
+    expect(
+        "one line",
+        other
+            .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(1))
+            .await?
+            .len(),
+        1,
+    )?;
+    let after = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(lines[0].number).most(9))
+        .await?;
     expect("the lines after the first", after, vec![lines[1].clone()])?;
     let again = AuditRecord {
         at: NOW + 4,
@@ -337,19 +442,30 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     let elsewhere = holder(Some("t"), None, "nobody").account("github", "x");
     let elsewhere = AuditRecord::of(&elsewhere, AuditEvent::Used, NOW);
     one.append(&elsewhere, 99).await?;
-    let me = account().holder;
-    let latest = other.latest(&me, AuditEvent::Used).await?;
-    expect("the last line of an account", latest, vec![again.clone()])?;
-    let never = other.latest(&me, AuditEvent::Revoked).await?;
-    expect("the last line of what never was", never, Vec::new())?;
-    let none = other.audit(None, 0, 9).await?;
+    let mine = |event| Filter::of(&account().holder).event(event);
+    let used_lines: Vec<AuditEntry> = other.list(mine(AuditEvent::Used)).await?;
+    let used_lines: Vec<_> = used_lines.into_iter().map(|it| it.record).collect();
+    expect(
+        "the lines of an account",
+        used_lines,
+        vec![used.clone(), again],
+    )?;
+    let never: Vec<AuditEntry> = other.list(mine(AuditEvent::Revoked)).await?;
+    expect("the lines of what never was", never, Vec::new())?;
+    let none = other
+        .list::<AuditEntry>(Filter::tenant(None).after(0).most(9))
+        .await?;
     let of: Vec<_> = none.into_iter().map(|line| line.record).collect();
     expect("the lines of nobody's tenant", of, vec![of_tenant])?;
     expect("purged", one.purge_audit(NOW + 5).await?, 4)?;
-    let left = other.audit(Some("t"), 0, 9).await?;
+    let left = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?;
     expect("the lines left", left, vec![lines[1].clone()])?;
     one.append(&used, 99).await?;
-    let later = other.audit(Some("t"), lines[1].number, 9).await?;
+    let later = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(lines[1].number).most(9))
+        .await?;
     expect("numbers go on", later.len(), 1)?;
     Ok(())
 }
@@ -370,7 +486,9 @@ pub(super) async fn followed(stores: Stores) -> Kept {
     loop {
         // What is written before this look is in it.
         let is_last = writers.is_finished();
-        let lines = reader.audit(Some("t"), last, usize::MAX).await?;
+        let lines = reader
+            .list::<AuditEntry>(Filter::tenant(Some("t")).after(last).most(usize::MAX))
+            .await?;
         seen += lines.len();
         last = lines.last().map_or(last, |line| line.number);
         if is_last {
@@ -402,12 +520,16 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
     ] {
         one.append(&line(subject, event, at), 2).await?;
     }
-    let left = other.audit(Some("t"), 0, 99).await?;
+    let left = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(99))
+        .await?;
     let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
     expect("the lines left", left, vec![1, 2, 4, 6, 7, 8])?;
     // The others are too many as soon as fewer are kept.
     one.append(&line("ada", Used, 9), 1).await?;
-    let left = other.audit(Some("t"), 0, 99).await?;
+    let left = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(99))
+        .await?;
     let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
     expect("the lines left then", left, vec![1, 2, 7, 8, 9])
 }
@@ -416,18 +538,20 @@ pub(super) async fn any_time(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, account) = (&stores.one, account());
     let first = one
-        .lease(&account, 7, lease(1, u64::MAX), u64::MAX - 1)
-        .await?;
+        .write(Change::lease(&account, 7, lease(1, u64::MAX), u64::MAX - 1))
+        .await?
+        .is_kept();
     expect("a lease for ever", first, true)?;
-    let second = one.lease(&account, 7, lease(2, u64::MAX), 0).await?;
+    let second = one
+        .write(Change::lease(&account, 7, lease(2, u64::MAX), 0))
+        .await?
+        .is_kept();
     expect("a lease beside it", second, false)?;
-    one.add_revocation(&revocation(1, u64::MAX)).await?;
-    expect(
-        "taken before its time",
-        one.take_revocation(NOW, NOW).await?,
-        None,
-    )?;
-    let lines = one.audit(Some("t"), u64::MAX, usize::MAX).await?;
+    one.write(Change::insert(&revocation(1, u64::MAX))).await?;
+    expect("taken before its time", one.take_due(NOW, NOW).await?, None)?;
+    let lines = one
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(u64::MAX).most(usize::MAX))
+        .await?;
     expect("lines after all", lines, vec![])?;
     expect("purged", one.purge_audit(0).await?, 0)?;
     Ok(())

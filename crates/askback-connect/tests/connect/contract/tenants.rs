@@ -6,10 +6,14 @@ use super::*;
 
 pub(super) async fn keyed(stores: Stores) -> Kept {
     let (one, account) = (&stores.one, account());
-    let put = one.put(&record(7, 1), None, None, &granted()).await?;
+    let put = one
+        .write(Change::insert(&record(7, 1)).audited(&granted()))
+        .await?;
     expect("a record without a key", put, Written::UnknownKey)?;
-    one.add_tenant_key(None, &key(KEY), None).await?;
-    let put = one.put(&record(7, 1), None, None, &granted()).await?;
+    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
+    let put = one
+        .write(Change::insert(&record(7, 1)).audited(&granted()))
+        .await?;
     expect(
         "a record under a key of another tenant",
         put,
@@ -21,16 +25,19 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
         sealed: sealed(OTHER_KEY, 2),
         ..record(8, 2)
     };
-    let put = one.put(&other, Some(7), None, &granted()).await?;
+    let put = one
+        .write(Change::replace(&other, 7).audited(&granted()))
+        .await?;
     expect("a second record under no key", put, Written::UnknownKey)?;
-    one.lease(&account, 7, lease(1, NOW + 10), NOW).await?;
-    let renewal = one.renew(&other, fence(7, 1), &renewed()).await?;
+    one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
+        .await?;
+    let renewal = one.write(renewal(&other, 7, 1)).await?;
     expect("a renewal under no key", renewal, Written::UnknownKey)?;
     let revocation = Revocation {
         sealed: sealed(OTHER_KEY, 2),
         ..revocation(1, NOW)
     };
-    let added = one.add_revocation(&revocation).await?;
+    let added = one.write(Change::insert(&revocation)).await?;
     expect("a revocation under no key", added, Written::UnknownKey)?;
     let wanted = VaultRecord {
         lease: Some(lease(1, NOW + 10)),
@@ -43,24 +50,34 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
 pub(super) async fn dropped(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other, account) = (&stores.one, &stores.other, account());
-    let only = one.drop_tenant_key(Some("t"), KEY).await?;
+    let only = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
     expect("the only key is dropped", only, false)?;
-    one.add_tenant_key(Some("t"), &key(OTHER_KEY), Some(KEY))
+    one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
         .await?;
-    let used = one.drop_tenant_key(Some("t"), KEY).await?;
+    let used = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
     expect("a key of a record is dropped", used, false)?;
-    one.remove(&account, Some(([1; 16], NOW)), &disconnected())
-        .await?;
-    let used = one.drop_tenant_key(Some("t"), KEY).await?;
+    one.write(
+        Change::remove(&account)
+            .owing(&account, ([1; 16], NOW))
+            .audited(&disconnected()),
+    )
+    .await?;
+    let used = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
     expect("a key of a revocation is dropped", used, false)?;
     let revoked = audit(AuditEvent::Revoked);
-    one.settle_revocation([1; 16], Settled::Done, Some(&revoked))
+    one.write(Change::settle([1; 16], Settled::Done).audited(&revoked))
         .await?;
-    let newest = one.drop_tenant_key(Some("t"), OTHER_KEY).await?;
+    let newest = one
+        .write(Change::drop_key(Some("t"), OTHER_KEY))
+        .await?
+        .is_kept();
     expect("the newest key is dropped", newest, false)?;
-    let unused = other.drop_tenant_key(Some("t"), KEY).await?;
+    let unused = other
+        .write(Change::drop_key(Some("t"), KEY))
+        .await?
+        .is_kept();
     expect("an unused key is dropped", unused, true)?;
-    let left = one.tenant_keys(Some("t")).await?;
+    let left = one.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
     expect("the keys left", left, vec![key(OTHER_KEY)])?;
     Ok(())
 }
@@ -69,7 +86,10 @@ pub(super) async fn newest(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let first = at_a_time(&stores, |store, at| async move {
         let key = key(KeyId([at + 1; 8]));
-        Ok((store.add_tenant_key(Some("t"), &key, None).await?, key))
+        Ok((
+            store.write(Change::add_key(&key, None)).await?.is_kept(),
+            key,
+        ))
     });
     let added: Vec<_> = first
         .await?
@@ -80,21 +100,24 @@ pub(super) async fn newest(stores: Stores) -> Kept {
     let first = added[0].1.clone();
     let third = key(KeyId([200; 8]));
     let wrong = other
-        .add_tenant_key(Some("t"), &third, Some(third.id))
-        .await?;
+        .write(Change::add_key(&third, Some(third.id)))
+        .await?
+        .is_kept();
     expect("a key after one that is not there", wrong, false)?;
     let second = key(KeyId([100; 8]));
     let added = other
-        .add_tenant_key(Some("t"), &second, Some(first.id))
-        .await?;
+        .write(Change::add_key(&second, Some(first.id)))
+        .await?
+        .is_kept();
     expect("the second key is added", added, true)?;
     let late = one
-        .add_tenant_key(Some("t"), &third, Some(first.id))
-        .await?;
+        .write(Change::add_key(&third, Some(first.id)))
+        .await?
+        .is_kept();
     expect("a key after one that is not the newest", late, false)?;
-    let keys = one.tenant_keys(Some("t")).await?;
+    let keys = one.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
     expect("the keys, the newest first", keys, vec![second, first])?;
-    let none = one.tenant_keys(None).await?;
+    let none = one.list::<TenantKey>(Filter::tenant(None)).await?;
     expect("the keys of another tenant", none, vec![])?;
     Ok(())
 }
@@ -102,57 +125,79 @@ pub(super) async fn newest(stores: Stores) -> Kept {
 pub(super) async fn rewrapped(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     for tenant in [None, Some(""), Some("t")] {
-        one.add_tenant_key(tenant, &key(KEY), None).await?;
+        one.write(Change::add_key(&key_of(tenant, KEY), None))
+            .await?;
     }
-    let each = other.wrapped_by_each().await?;
-    expect("one key of three that are wrapped alike", each.len(), 1)?;
-    let others = other.wrapped_otherwise("kek", 9).await?;
+    let next = async |last: &str| other.list::<TenantKey>(Filter::next_wrapped(last)).await;
+    let first = next("").await?.len();
+    expect("one key of three that are wrapped alike", first, 1)?;
+    let others = other
+        .list::<TenantKey>(Filter::wrapped_otherwise("kek").most(9))
+        .await?;
     expect("keys that are wrapped otherwise", others.len(), 0)?;
-    let all = other.wrapped_otherwise("new", 9).await?;
-    let tenants: BTreeSet<_> = all.into_iter().map(|(tenant, _)| tenant).collect();
+    let all = other
+        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(9))
+        .await?;
+    let tenants: BTreeSet<_> = all.into_iter().map(|key| key.tenant).collect();
     let wanted = [None, Some(String::new()), Some("t".to_owned())];
     expect(
         "tenants with keys to be wrapped anew",
         tenants,
         BTreeSet::from(wanted),
     )?;
-    let few = other.wrapped_otherwise("new", 2).await?;
+    let few = other
+        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(2))
+        .await?;
     expect("at most two", few.len(), 2)?;
     let (from, to) = (wrapped("kek", 1), wrapped("new", 9));
-    let wrong = one.rewrap(Some("t"), KEY, &to, &to).await?;
-    expect("wrapped anew from what it is not", wrong, false)?;
-    let done = one.rewrap(Some("t"), KEY, &from, &to).await?;
-    expect("wrapped anew", done, true)?;
-    let again = other.rewrap(Some("t"), KEY, &from, &to).await?;
-    expect("wrapped anew twice", again, false)?;
-    let key = TenantKey {
-        wrapped: to,
+    let anew = TenantKey {
+        wrapped: to.clone(),
         ..key(KEY)
     };
-    expect("the key", other.tenant_keys(Some("t")).await?, vec![key])?;
-    let left = other.wrapped_otherwise("new", 9).await?;
+    let wrong = one
+        .write(Change::replace(&anew, &*to.bytes))
+        .await?
+        .is_kept();
+    expect("wrapped anew from what it is not", wrong, false)?;
+    let done = one
+        .write(Change::replace(&anew, &*from.bytes))
+        .await?
+        .is_kept();
+    expect("wrapped anew", done, true)?;
+    let again = other
+        .write(Change::replace(&anew, &*from.bytes))
+        .await?
+        .is_kept();
+    expect("wrapped anew twice", again, false)?;
+    let keys = other.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
+    expect("the key", keys, vec![anew])?;
+    let left = other
+        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(9))
+        .await?;
     expect("keys left", left.len(), 2)?;
-    let each = other.wrapped_by_each().await?;
-    let each: Vec<_> = each
-        .into_iter()
-        .map(|(tenant, key)| (tenant.is_some_and(|name| name == "t"), key.wrapped))
-        .collect();
-    let wanted = vec![(false, from), (true, wrapped("new", 9))];
-    expect("one key for each that wraps some", each, wanted)?;
+    for (last, wanted) in [("", Some("kek")), ("kek", Some("new")), ("new", None)] {
+        let found = next(last).await?.pop().map(|key| key.wrapped.kek_id);
+        expect(
+            "a key of the next that wraps some",
+            found.as_deref(),
+            wanted,
+        )?;
+    }
     Ok(())
 }
 
 pub(super) async fn deleted(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other) = (&stores.one, &stores.other);
-    one.add_revocation(&revocation(1, NOW)).await?;
-    one.add_tenant_key(None, &key(KEY), None).await?;
+    one.write(Change::insert(&revocation(1, NOW))).await?;
+    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
     let elsewhere = VaultRecord {
         account: holder(None, Some("i"), "ada").account("github", "ada-l"),
         ..record(7, 1)
     };
     let there = AuditRecord::of(&elsewhere.account, AuditEvent::Granted, NOW);
-    one.put(&elsewhere, None, None, &there).await?;
+    one.write(Change::insert(&elsewhere).audited(&there))
+        .await?;
     let line = audit(AuditEvent::TenantDeleted);
     expect("deleted", one.delete_tenant(Some("t"), &line).await?, true)?;
     expect(
@@ -161,20 +206,32 @@ pub(super) async fn deleted(stores: Stores) -> Kept {
         false,
     )?;
     expect("records", found(other).await?, None)?;
-    let revocations = other.revocations(&account().holder).await?;
+    let revocations = other
+        .list::<Revocation>(Filter::of(&account().holder))
+        .await?;
     expect("revocations", revocations, vec![])?;
-    expect("keys", other.tenant_keys(Some("t")).await?, vec![])?;
-    let put = other.put(&record(7, 1), None, None, &granted()).await?;
+    expect(
+        "keys",
+        other.list::<TenantKey>(Filter::tenant(Some("t"))).await?,
+        vec![],
+    )?;
+    let put = other
+        .write(Change::insert(&record(7, 1)).audited(&granted()))
+        .await?;
     expect(
         "a record under the key that is gone",
         put,
         Written::UnknownKey,
     )?;
-    let lines = other.audit(Some("t"), 0, 9).await?;
+    let lines = other
+        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
+        .await?;
     let events: Vec<_> = lines.iter().map(|it| it.record.event).collect();
     let wanted = vec![AuditEvent::Granted, AuditEvent::TenantDeleted];
     expect("the audit", events, wanted)?;
-    let kept = other.records(&elsewhere.account.holder, None).await?;
+    let kept = other
+        .list::<VaultRecord>(Filter::of(&elsewhere.account.holder))
+        .await?;
     expect("the other tenant's record", kept, vec![elsewhere])?;
     Ok(())
 }

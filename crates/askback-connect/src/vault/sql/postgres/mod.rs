@@ -133,7 +133,7 @@ impl PostgresVault {
 
 impl VaultStore for PostgresVault {
     fn turn(&self) -> Option<&'static str> {
-        Some("SELECT pg_advisory_xact_lock(hashtextextended($1, 27410064867783531))")
+        Some("SELECT pg_advisory_xact_lock(hashtextextended(?, 27410064867783531))")
     }
 
     fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
@@ -214,9 +214,10 @@ async fn attempt(client: &mut Object, batch: &Batch) -> Result<u64, Error> {
     let transaction = transaction.start().await?;
     let execute = async |statement: &Statement| {
         let types = values::types(statement);
-        let prepared = transaction.prepare_typed_cached(statement.text, &types);
+        let text = values::numbered(&statement.text);
+        let prepared = transaction.prepare_typed_cached(&text, &types).await?;
         let parameters = values::parameters(statement);
-        transaction.execute(&prepared.await?, &parameters).await
+        transaction.execute(&prepared, &parameters).await
     };
     for statement in &batch.before {
         execute(statement).await?;
@@ -235,7 +236,8 @@ async fn attempt(client: &mut Object, batch: &Batch) -> Result<u64, Error> {
 
 async fn found(client: &Object, statement: &Statement) -> Result<Vec<Vec<Value>>, Error> {
     let types = values::types(statement);
-    let prepared = client.prepare_typed_cached(statement.text, &types).await?;
+    let text = values::numbered(&statement.text);
+    let prepared = client.prepare_typed_cached(&text, &types).await?;
     let rows = client
         .query(&prepared, &values::parameters(statement))
         .await?;

@@ -10,6 +10,15 @@ use tokio_postgres::{
 
 use crate::vault::sql::{Statement, Value};
 
+/// PostgreSQL has `$1`, `$2` and so on in place of each `?`.
+pub(super) fn numbered(text: &str) -> String {
+    let mut parts = text.split('?');
+    let first = parts.next().unwrap_or_default().to_owned();
+    (1..).zip(parts).fold(first, |text, (number, part)| {
+        format!("{text}${number}{part}")
+    })
+}
+
 /// The types of a statement's parameters. PostgreSQL finds those of missing values.
 pub(super) fn types(statement: &Statement) -> Vec<Type> {
     let of = |value: &Value| match value {
