@@ -43,8 +43,6 @@ pub(crate) struct Departure {
 struct Entry {
     is_kept: bool,
     findings: Vec<Finding>,
-    /// Why the rule was not tried.
-    untried: Option<&'static str>,
 }
 
 /// A rule that is broken.
@@ -153,7 +151,6 @@ impl Ledger {
             return;
         };
         let entry = self.entries.entry(row.id).or_default();
-        entry.untried = None;
         if is_kept {
             entry.is_kept = true;
             return;
@@ -171,18 +168,6 @@ impl Ledger {
                 places,
                 wanted,
             });
-        }
-    }
-
-    /// Notes why a rule cannot be tried here, unless it was, or a reason is known.
-    pub(crate) fn untried(&mut self, rules: &[Rule], why: &'static str) {
-        for rule in rules {
-            if let Some(row) = rule.row(self.revision, self.is_http) {
-                let entry = self.entries.entry(row.id).or_default();
-                if !entry.is_kept && entry.findings.is_empty() {
-                    entry.untried.get_or_insert(why);
-                }
-            }
         }
     }
 
@@ -216,11 +201,8 @@ impl Ledger {
             let mut revisions = revisions.iter();
             revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))
         };
-        let left = rows().filter(applies);
-        let left = left.filter_map(|(_, row)| match self.entries.get(row.id) {
-            Some(entry) => entry.untried.map(|why| (row, why)),
-            None => Some((row, "nothing here led to it")),
-        });
+        let left = rows().filter(|(_, row)| !self.entries.contains_key(row.id));
+        let left = left.filter(applies).map(|(rule, row)| (row, rule.untried));
         left.collect()
     }
 }
@@ -300,14 +282,11 @@ mod tests {
     fn what_was_tried_once_was_tried() {
         let mut ledger = Ledger::new(false);
         ledger.turn_to(V2026_07_28);
-        ledger.untried(&[BAD_CURSOR], "there is no list");
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
-        ledger.untried(&[BAD_CURSOR], "there is no list");
-        ledger.untried(&[UNKNOWN_PROMPT], "there are no prompts");
         let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));
         let why = |id| not_tried.iter().find(|(row, _)| row.id == id);
         assert!(why("PG-09").is_none() && why("HT-03").is_none() && why("DI-01").is_some());
-        let why = why("PR-11").map(|(_, why)| *why);
-        assert_eq!(why, Some("there are no prompts"));
+        let why = why("CO-03").map(|(_, why)| *why);
+        assert_eq!(why, Some("the server completes nothing"));
     }
 }

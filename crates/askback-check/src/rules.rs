@@ -14,6 +14,8 @@ pub struct Rule {
     pub over: Over,
     /// What should have come, or what to do.
     pub wanted: &'static str,
+    /// Why it is not tried, if it is not.
+    pub untried: &'static str,
 }
 
 /// A rule in some revisions.
@@ -98,8 +100,8 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
 }
 
 macro_rules! rules {
-    ($($name:ident $over:ident [$($id:literal $level:ident $since:ident..=$until:ident),*] $says:literal => $wanted:literal;)*) => {
-        $(
+    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident..=$until:ident),*] $says:literal => $wanted:literal;)*)*) => {
+        $($(
             #[allow(missing_docs)]
             pub const $name: Rule = Rule {
                 rows: &[$(Row {
@@ -111,16 +113,18 @@ macro_rules! rules {
                 }),*],
                 over: Over::$over,
                 wanted: $wanted,
+                untried: $why,
             };
-        )*
+        )*)*
 
         /// All rules.
-        pub const ALL: &[Rule] = &[$($name),*];
+        pub const ALL: &[Rule] = &[$($($name),*),*];
     };
 }
 
 rules! {
     // Messages.
+    "nothing here led to it":
     JSON_RPC Any ["BA-02" Must V2024_11_05..=V2026_07_28]
         "Messages are those of JSON-RPC 2.0; an unknown method is refused with -32601, and what is no JSON is refused."
             => "the error -32601";
@@ -189,12 +193,26 @@ rules! {
         "The result of `server/discover` says how long it may be kept." => "`ttlMs` and `cacheScope`";
 
     // Lists.
+    "nothing here led to it":
     TOOLS_DECLARED Any ["TO-05" Must V2024_11_05..=V2026_07_28]
         "A server with tools declares the capability `tools`." => "the capability, or no such list";
+    PROMPTS_DECLARED Any ["PR-02" Must V2026_07_28..=V2026_07_28, "PR25-01" Must V2024_11_05..=V2025_11_25]
+        "A server with prompts declares the capability `prompts`." => "the capability, or no such list";
+    RESOURCES_DECLARED Any ["RE-01" Must V2024_11_05..=V2026_07_28]
+        "A server with resources declares the capability `resources`." => "the capability, or no such list";
+    PAGES_SCOPE Any ["CC-21" Must V2026_07_28..=V2026_07_28]
+        "All pages of a list have the same `cacheScope`." => "the `cacheScope` of the first page";
+    BAD_CURSOR Any ["PG-09" Should V2024_11_05..=V2026_07_28]
+        "An invalid cursor is refused with -32602." => "the error -32602";
+    NO_COMPLETION Any ["CO-02" Should V2025_03_26..=V2026_07_28]
+        "A server without completions refuses one with -32601." => "the error -32601";
+    "the server has no tools":
     TOOLS_LISTED Any ["TO-06" Must V2026_07_28..=V2026_07_28]
         "Declared tools are listed." => "a result with the list";
     TOOLS_ORDER Any ["TO-08" Should V2026_07_28..=V2026_07_28]
         "Tools are listed in the same order each time." => "the order of the request before";
+    TOOLS_CACHING Any ["CC-02" Must V2026_07_28..=V2026_07_28]
+        "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
     INPUT_SCHEMA Any ["TO-10" Must V2025_11_25..=V2026_07_28, "input-schema" Must V2024_11_05..=V2025_06_18]
         "The input schema of a tool is a JSON Schema of an object." => "a schema with \"type\": \"object\"";
     TOOL_LENGTH Any ["TO-12" Should V2025_11_25..=V2026_07_28]
@@ -204,6 +222,10 @@ rules! {
             => "letters, digits, `_`, `-` and `.`";
     TOOL_UNIQUE Any ["TO-16" Should V2025_11_25..=V2026_07_28]
         "No two tools have the same name." => "a name of its own";
+    ARGUMENTS Any ["TO-35" Must V2024_11_05..=V2026_07_28]
+        "A tool that does not exist, or lacks a required argument, is not called with success."
+            => "an error, or a result with `isError`";
+    "no tool mirrors arguments into headers":
     HEADER_NAME Any ["TO-20" Must V2026_07_28..=V2026_07_28]
         "An `x-mcp-header` is a name of a header." => "the name of a header";
     HEADER_UNIQUE Any ["TO-22" Must V2026_07_28..=V2026_07_28]
@@ -213,60 +235,48 @@ rules! {
     HEADER_PLACE Any ["TO-25" Must V2026_07_28..=V2026_07_28]
         "An `x-mcp-header` stands at a property that is reached by `properties` alone."
             => "a property that `properties` alone lead to";
-    TOOLS_CACHING Any ["CC-02" Must V2026_07_28..=V2026_07_28]
-        "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    PROMPTS_CACHING Any ["CC-03" Must V2026_07_28..=V2026_07_28]
-        "The list of prompts says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    RESOURCES_CACHING Any ["CC-04" Must V2026_07_28..=V2026_07_28]
-        "The list of resources says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    TEMPLATES_CACHING Any ["CC-05" Must V2026_07_28..=V2026_07_28]
-        "The list of resource templates says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    PAGES_SCOPE Any ["CC-21" Must V2026_07_28..=V2026_07_28]
-        "All pages of a list have the same `cacheScope`." => "the `cacheScope` of the first page";
-    BAD_CURSOR Any ["PG-09" Should V2024_11_05..=V2026_07_28]
-        "An invalid cursor is refused with -32602." => "the error -32602";
-    PROMPTS_DECLARED Any ["PR-02" Must V2026_07_28..=V2026_07_28, "PR25-01" Must V2024_11_05..=V2025_11_25]
-        "A server with prompts declares the capability `prompts`." => "the capability, or no such list";
+    "the server has no prompts, or none that requires an argument":
     PROMPTS_LISTED Any ["PR-03" Must V2026_07_28..=V2026_07_28]
         "Declared prompts are listed." => "a result with the list";
+    PROMPTS_CACHING Any ["CC-03" Must V2026_07_28..=V2026_07_28]
+        "The list of prompts says how long it may be kept." => "`ttlMs` and `cacheScope`";
     UNKNOWN_PROMPT Any ["PR-11" Should V2024_11_05..=V2026_07_28]
         "An unknown prompt is refused with -32602." => "the error -32602";
     PROMPT_ARGUMENTS Any ["PR-12" Should V2024_11_05..=V2026_07_28]
         "A prompt without a required argument is refused with -32602." => "the error -32602";
-    RESOURCES_DECLARED Any ["RE-01" Must V2024_11_05..=V2026_07_28]
-        "A server with resources declares the capability `resources`." => "the capability, or no such list";
+    "the server has no resources":
     RESOURCES_LISTED Any ["RE-02" Must V2026_07_28..=V2026_07_28]
         "Declared resources are listed." => "a result with the list";
+    RESOURCES_CACHING Any ["CC-04" Must V2026_07_28..=V2026_07_28]
+        "The list of resources says how long it may be kept." => "`ttlMs` and `cacheScope`";
+    TEMPLATES_CACHING Any ["CC-05" Must V2026_07_28..=V2026_07_28]
+        "The list of resource templates says how long it may be kept." => "`ttlMs` and `cacheScope`";
     RESOURCE_URI Any ["RE-08" Must V2025_06_18..=V2026_07_28]
         "The URI of a resource is one." => "a URI with a scheme";
     UNKNOWN_RESOURCE Any ["RE-09" Must V2026_07_28..=V2026_07_28]
         "An unknown resource is refused with -32602." => "the error -32602";
     OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V2024_11_05..=V2025_11_25]
         "An unknown resource is refused with -32002." => "the error -32002";
-    NO_COMPLETION Any ["CO-02" Should V2025_03_26..=V2026_07_28]
-        "A server without completions refuses one with -32601." => "the error -32601";
+    "the server completes nothing":
     COMPLETION_PROMPT Any ["CO-03" Should V2025_03_26..=V2026_07_28]
         "A completion for an unknown prompt is refused with -32602." => "the error -32602";
+    "the server sent no log messages":
     LOG_LEVEL Any ["LO-05" Should V2026_07_28..=V2026_07_28, "LO25-02" Should V2024_11_05..=V2025_11_25]
         "An unknown log level is refused with -32602." => "the error -32602";
     LOGGING_DECLARED Any ["LO-02" Must V2024_11_05..=V2026_07_28]
         "A server that sends log messages declares the capability `logging`."
             => "the capability `logging`, or no log messages";
+    "the server tells of no changes":
     ACKNOWLEDGED Any ["SU-02" Must V2026_07_28..=V2026_07_28]
         "A subscription begins with its acknowledgement, which names it."
             => "`notifications/subscriptions/acknowledged` with the id of the request";
     UNREQUESTED Any ["SU-01" Must V2026_07_28..=V2026_07_28]
         "A subscription brings nothing that was not asked for." => "nothing but the acknowledgement";
+    STREAM_BUFFERING Http ["HT-17" Should V2026_07_28..=V2026_07_28]
+        "A stream of events says `X-Accel-Buffering: no`." => "`X-Accel-Buffering: no`";
 
-    // Calls.
-    ARGUMENTS Any ["TO-35" Must V2024_11_05..=V2026_07_28]
-        "A tool that does not exist, or lacks a required argument, is not called with success."
-            => "an error, or a result with `isError`";
-    STRUCTURED Any ["TO-32" Must V2025_06_18..=V2026_07_28]
-        "A tool with an output schema gives structured content that fits it."
-            => "`structuredContent` that fits the output schema";
-    STRUCTURED_TEXT Any ["TO-31" Should V2025_06_18..=V2026_07_28]
-        "Structured content comes with a text that says the same." => "a block of text";
+    // Calls: of tools that say `readOnlyHint` and require no arguments, and of those that the user named.
+    "no tool that was called did this: name one with --tool":
     UNDECLARED_QUESTIONS Any ["MR-13" Must V2026_07_28..=V2026_07_28]
         "A result asks nothing that the client has not declared it can be asked."
             => "the error -32021, or a result without questions";
@@ -281,51 +291,54 @@ rules! {
         "Progress names the token of the request." => "the token of the request";
     PROGRESS_RISES Any ["PO-04" Must V2024_11_05..=V2026_07_28]
         "Progress rises with each notification." => "values that rise";
-
-    // Rounds.
+    STRUCTURED_TEXT Any ["TO-31" Should V2025_06_18..=V2026_07_28]
+        "Structured content comes with a text that says the same." => "a block of text";
+    FORM_SHAPE Any ["EL-12" Must V2025_11_25..=V2026_07_28]
+        "A form has a schema." => "`message` and `requestedSchema`";
+    LINK_SHAPE Any ["EL-14" Must V2025_11_25..=V2026_07_28]
+        "A link has a message and a URL." => "`message` and `url`";
     ROUND_SHAPE Any ["MR-12" Must V2026_07_28..=V2026_07_28]
         "A result that needs input has questions or a state." => "`inputRequests` or `requestState`";
     ROUND_QUESTIONS Any ["MR-06" Must V2026_07_28..=V2026_07_28]
         "The questions of a result are those that the protocol has."
             => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
-    FORM_SHAPE Any ["EL-12" Must V2025_11_25..=V2026_07_28]
-        "A form has a schema." => "`message` and `requestedSchema`";
-    LINK_SHAPE Any ["EL-14" Must V2025_11_25..=V2026_07_28]
-        "A link has a message and a URL." => "`message` and `url`";
-    TAMPERED Any ["MR-07" Must V2026_07_28..=V2026_07_28]
-        "A state that was changed is refused, where anything depends on it." => "an error: the state was changed";
-    FOREIGN Any ["MR-10" Should V2026_07_28..=V2026_07_28]
-        "A state is refused with another request than its own." => "an error: the state belongs to another request";
-    PRINCIPAL Any ["MR-08" Should V2026_07_28..=V2026_07_28]
-        "A state is refused from another principal than its own." => "an error: the state belongs to another principal";
-    LAPSED Any ["MR-09" Should V2026_07_28..=V2026_07_28]
-        "A state lapses after a short time, and is refused then."
-            => "an error, or the question again: the state has lapsed";
     BAD_RESPONSES Any ["MR-19" Should V2026_07_28..=V2026_07_28]
         "Answers that are no object of answers are refused." => "the error -32602";
     EXTRA_RESPONSES Any ["MR-21" Should V2026_07_28..=V2026_07_28]
         "An answer that was not asked for is ignored." => "the result without that answer";
     ASKED_AGAIN Any ["MR-22" Should V2026_07_28..=V2026_07_28]
         "A question that was not answered is asked again." => "a result that asks again";
+    "no tool with an output schema that was called gave a result, or this build checks none (feature `json-schema`)":
+    STRUCTURED Any ["TO-32" Must V2025_06_18..=V2026_07_28]
+        "A tool with an output schema gives structured content that fits it."
+            => "`structuredContent` that fits the output schema";
+    "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
+    TAMPERED Any ["MR-07" Must V2026_07_28..=V2026_07_28]
+        "A state that was changed is refused, where anything depends on it." => "an error: the state was changed";
+    FOREIGN Any ["MR-10" Should V2026_07_28..=V2026_07_28]
+        "A state is refused with another request than its own." => "an error: the state belongs to another request";
+    "no tool that was called has a state, or no other principal is known (--other NAME)":
+    PRINCIPAL Any ["MR-08" Should V2026_07_28..=V2026_07_28]
+        "A state is refused from another principal than its own." => "an error: the state belongs to another principal";
+    "no tool that was called has a state, or its lifetime is not known (--lapse SECONDS)":
+    LAPSED Any ["MR-09" Should V2026_07_28..=V2026_07_28]
+        "A state lapses after a short time, and is refused then."
+            => "an error, or the question again: the state has lapsed";
 
     // Standard streams.
+    "nothing here led to it":
     NOISE Stdio ["ST-03" Must V2024_11_05..=V2026_07_28]
         "The standard output holds messages alone." => "messages alone";
     PROMPT_EXIT Stdio ["ST-14" Should V2026_07_28..=V2026_07_28]
         "The server exits when its input ends." => "the end of the process";
 
     // HTTP.
-    ORIGIN Http ["HT-03" Must V2025_11_25..=V2026_07_28]
-        "A page of another site is refused with 403, where the server is on this machine." => "the status 403";
-    OLD_ORIGIN Http ["HT-02" Must V2024_11_05..=V2025_06_18]
-        "A page of another site is refused, where the server is on this machine." => "the status of an error";
+    "nothing here led to it":
     ACCEPTED Http ["HT-11" Must V2026_07_28..=V2026_07_28, "HT25-06" Must V2025_03_26..=V2025_11_25]
         "A notification is answered with 202 and no body, or with the status of an error."
             => "202 without a body, or a refusal";
     MEDIA Http ["HT-13" Must V2026_07_28..=V2026_07_28, "HT25-08" Must V2025_06_18..=V2025_11_25]
         "A request is answered with JSON or a stream of events." => "`application/json` or `text/event-stream`";
-    STREAM_BUFFERING Http ["HT-17" Should V2026_07_28..=V2026_07_28]
-        "A stream of events says `X-Accel-Buffering: no`." => "`X-Accel-Buffering: no`";
     VERSION_HEADER Http ["HT-22" Must V2026_07_28..=V2026_07_28]
         "A version in the header that is not that of the body is refused with 400 and -32020."
             => "the status 400 and the error -32020";
@@ -346,15 +359,23 @@ rules! {
         "A server without sessions begins none." => "no `Mcp-Session-Id`";
     GET_STREAM Http ["HT25-18" Must V2025_03_26..=V2025_11_25]
         "A GET opens a stream of events, or is answered with 405." => "a stream of events, or the status 405";
+    BAD_VERSION_HEADER Http ["HT25-38" Must V2025_06_18..=V2025_11_25]
+        "An unknown version in the header is answered with 400." => "the status 400";
+    "a server on the internet may be for the pages of all sites":
+    ORIGIN Http ["HT-03" Must V2025_11_25..=V2026_07_28]
+        "A page of another site is refused with 403, where the server is on this machine." => "the status 403";
+    OLD_ORIGIN Http ["HT-02" Must V2024_11_05..=V2025_06_18]
+        "A page of another site is refused, where the server is on this machine." => "the status of an error";
+    "the server has no sessions, or does not let clients end them":
     SESSION_ID Http ["HT25-28" Must V2025_03_26..=V2025_11_25]
         "The id of a session is visible ASCII." => "visible ASCII";
     SESSION_MISSING Http ["HT25-31" Should V2025_03_26..=V2025_11_25]
         "A request without the id of a session that needs one is answered with 400." => "the status 400";
     SESSION_ENDED Http ["HT25-32" Must V2025_03_26..=V2025_11_25]
         "A request in a session that has ended is answered with 404." => "the status 404";
-    BAD_VERSION_HEADER Http ["HT25-38" Must V2025_06_18..=V2025_11_25]
-        "An unknown version in the header is answered with 400." => "the status 400";
+
     // Our own rules. A lint names a client that fails, with its version and the report.
+    "nothing here led to it":
     ENTRY_SHAPE Any ["entry-shape" Must V2024_11_05..=V2026_07_28]
         "The members of what is listed have the types of the schema of the protocol."
             => "these members, with these types";

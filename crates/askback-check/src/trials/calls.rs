@@ -13,17 +13,10 @@ use crate::{
 /// The token of progress that goes with each call.
 const TOKEN: &str = "askback-progress";
 
-/// Why structured content cannot be held against an output schema.
-const UNCHECKED: &str = match cfg!(feature = "json-schema") {
-    true => "the output schema of a tool is no JSON Schema",
-    false => "this build checks no output schemas: install askback with the feature `json-schema`",
-};
-
 impl Trials<'_> {
     pub(super) async fn calls(&mut self, talk: &mut Conversation) {
         if !talk.has("tools") {
-            let rules = [ARGUMENTS, STRUCTURED, STRUCTURED_TEXT];
-            return self.ledger.untried(&rules, "the server has no tools");
+            return;
         }
         self.refused(talk, &bare(NOBODY)).await;
         for tool in self.without_arguments(talk) {
@@ -33,33 +26,6 @@ impl Trials<'_> {
         for tool in &tools {
             self.called(talk, tool).await;
         }
-        let untold = "no tool that was called gave structured content";
-        let declares = |tool: &NamedTool| talk.tool(&tool.name)["outputSchema"].is_object();
-        let unchecked = match tools.iter().any(declares) {
-            true => "no tool that was called with an output schema gave a result",
-            false => "no tool that was called has an output schema",
-        };
-        self.uncalled(talk, &tools, STRUCTURED, unchecked);
-        self.uncalled(talk, &tools, STRUCTURED_TEXT, untold);
-        self.uncalled(talk, &tools, UNDECLARED_QUESTIONS, "no call was answered");
-    }
-
-    /// Notes why a rule about calls was not tried, unless it was: that no tool was called, or this.
-    pub(super) fn uncalled(
-        &mut self,
-        talk: &Conversation,
-        called: &[NamedTool],
-        rule: Rule,
-        why: &'static str,
-    ) {
-        let why = match (called.is_empty(), talk.harmless(|_| true).is_empty()) {
-            (true, true) => "no tool says that it changes nothing; name one with --tool",
-            (true, false) => {
-                "each tool that says that it changes nothing requires arguments; name one with --tool"
-            }
-            (false, _) => why,
-        };
-        self.ledger.untried(&[rule], why);
     }
 
     /// The tools that may be called, with arguments that should do.
@@ -125,13 +91,8 @@ impl Trials<'_> {
         }
         let structured = result.get("structuredContent");
         if schema.is_object() {
-            match structured.map(|found| fits(schema, found)) {
-                Some(None) => self.ledger.untried(&[STRUCTURED], UNCHECKED),
-                fits => {
-                    let fits = fits.flatten() == Some(true);
-                    self.judge(seen, [(STRUCTURED, fits)]);
-                }
-            }
+            let fits = structured.map_or(Some(false), |found| fits(schema, found));
+            self.judge(seen, fits.map(|fits| (STRUCTURED, fits)));
         }
         if structured.is_some() {
             let mut content = result["content"].as_array().into_iter().flatten();

@@ -48,8 +48,7 @@ impl Trials<'_> {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(UNKNOWN).await;
         if seen.is_silent() {
-            let why = "there was no answer in time";
-            return self.ledger.untried(&[OTHER_VERSION], why);
+            return;
         }
         let answered = seen.result()["protocolVersion"].as_str();
         let is_other = answered.is_some_and(|version| version != UNKNOWN);

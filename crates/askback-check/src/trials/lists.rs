@@ -141,8 +141,7 @@ impl Trials<'_> {
 
     async fn prompts(&mut self, talk: &mut Conversation, prompts: &[Value]) {
         if !talk.has("prompts") {
-            let rules = [UNKNOWN_PROMPT, PROMPT_ARGUMENTS];
-            return self.ledger.untried(&rules, "the server has no prompts");
+            return;
         }
         let nobody = json!({"name": NOBODY});
         let refusal = [(UNKNOWN_PROMPT, INVALID_PARAMS)];
@@ -152,8 +151,7 @@ impl Trials<'_> {
             arguments.any(|argument| argument["required"] == true)
         };
         let Some(prompt) = prompts.iter().find(wants) else {
-            let why = "no prompt requires an argument";
-            return self.ledger.untried(&[PROMPT_ARGUMENTS], why);
+            return;
         };
         let params = json!({"name": prompt["name"], "arguments": {}});
         let refusal = [(PROMPT_ARGUMENTS, INVALID_PARAMS)];
@@ -162,8 +160,7 @@ impl Trials<'_> {
 
     async fn unknown_resource(&mut self, talk: &mut Conversation) {
         if !talk.has("resources") {
-            let rules = [UNKNOWN_RESOURCE, OLD_UNKNOWN_RESOURCE];
-            return self.ledger.untried(&rules, "the server has no resources");
+            return;
         }
         let params = json!({"uri": NOWHERE});
         let seen = self.ask(talk, "resources/read", params).await;
@@ -187,15 +184,11 @@ impl Trials<'_> {
         };
         self.refuse(talk, "completion/complete", params, [refusal])
             .await;
-        if !talk.has("completions") {
-            let why = "the server completes nothing";
-            self.ledger.untried(&[COMPLETION_PROMPT], why);
-        }
     }
 
     async fn log_level(&mut self, talk: &mut Conversation) {
         if !talk.has("logging") {
-            return self.ledger.untried(&[LOG_LEVEL], "the server logs nothing");
+            return;
         }
         let (method, params) = match self.is_modern() {
             true => {
@@ -215,9 +208,6 @@ impl Trials<'_> {
         };
         let mut kinds = ["tools", "prompts", "resources"].into_iter();
         let Some(kind) = kinds.find(|kind| talk.offered[kind]["listChanged"] == true) else {
-            let rules = [ACKNOWLEDGED, UNREQUESTED, STREAM_BUFFERING];
-            self.ledger
-                .untried(&rules, "the server tells of no changes");
             talk.probe.close().await;
             return;
         };

@@ -141,8 +141,6 @@ impl Trials<'_> {
         if self.way.is_http() {
             self.http().await;
         }
-        let why = "the server sent no log messages";
-        self.ledger.untried(&[LOGGING_DECLARED], why);
     }
 
     fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {

@@ -16,20 +16,6 @@ use crate::{
 /// The member of `_meta` with which a client wants log messages.
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
-const OF_STATE: [Rule; 4] = [TAMPERED, FOREIGN, PRINCIPAL, LAPSED];
-
-/// The other rules that need a tool that asks.
-const OF_ROUND: [Rule; 5] = [
-    ROUND_SHAPE,
-    ROUND_QUESTIONS,
-    BAD_RESPONSES,
-    EXTRA_RESPONSES,
-    ASKED_AGAIN,
-];
-
-/// Why nothing is known of a state if a decline and a refusal look the same.
-const ALIKE: &str = "the tool reports a decline as an error, so a refusal looks the same; name one that does not with --tool";
-
 /// A result that needs input.
 struct Round {
     state: Option<String>,
@@ -68,14 +54,6 @@ impl Trials<'_> {
                     self.link(&seen, link);
                 }
             }
-        }
-        let no_form = "no tool that was called sent a form; name one with --tool";
-        self.uncalled(&talk, &tools, FORM_SHAPE, no_form);
-        let no_link = "no tool that was called sent a link; name one with --tool";
-        self.uncalled(&talk, &tools, LINK_SHAPE, no_link);
-        let no_round = "no tool that was called asked something; name one with --tool";
-        for rule in OF_STATE.into_iter().chain(OF_ROUND) {
-            self.uncalled(&talk, &tools, rule, no_round);
         }
         talk.probe.close().await;
     }
@@ -146,14 +124,9 @@ impl Trials<'_> {
     ) {
         let Round { state, answers } = round;
         let state = state.as_deref();
-        match state {
-            Some(state) => {
-                self.misuse_state(talk, tool, others, state, &json!(answers))
-                    .await;
-            }
-            None => self
-                .ledger
-                .untried(&OF_STATE, "the calls that ask have no state"),
+        if let Some(state) = state {
+            self.misuse_state(talk, tool, others, state, &json!(answers))
+                .await;
         }
         if answers.is_empty() {
             return;
@@ -180,12 +153,7 @@ impl Trials<'_> {
     ) {
         let round = again(Some(state), answers);
         let declined = self.declined(talk, tool).await;
-        let changed = changed(state);
-        if changed.is_empty() {
-            let why = "the state is too short to be changed";
-            self.ledger.untried(&[TAMPERED], why);
-        }
-        for changed in changed {
+        for changed in changed(state) {
             let seen = self.call(talk, tool, again(Some(&changed), answers)).await;
             self.judge_refusal(TAMPERED, &seen, &declined);
         }
@@ -202,12 +170,9 @@ impl Trials<'_> {
             };
             self.judge_refusal(FOREIGN, &seen, as_declined);
         }
-        let why = "no argument of the call is a text, and no other tool may be called";
-        self.ledger.untried(&[FOREIGN], why);
         self.by_another(tool, &round, &declined).await;
         let Some(lapse) = self.scope.lapse else {
-            let why = "the lifetime of a state is not known (--lapse SECONDS)";
-            return self.ledger.untried(&[LAPSED], why);
+            return;
         };
         tokio::time::sleep(lapse).await;
         let seen = self.call(talk, tool, round).await;
@@ -217,14 +182,10 @@ impl Trials<'_> {
     /// Sends the state as another principal.
     async fn by_another(&mut self, tool: &NamedTool, round: &Value, declined: &Value) {
         let Some(other) = &self.scope.other else {
-            let why = "no other principal is known (--other NAME)";
-            return self.ledger.untried(&[PRINCIPAL], why);
+            return;
         };
         let talk = Conversation::begin(other, self.bounds, self.revision, asked_everything()).await;
-        let Some(mut talk) = talk else {
-            let why = "the other principal is not let in";
-            return self.ledger.untried(&[PRINCIPAL], why);
-        };
+        let Some(mut talk) = talk else { return };
         let seen = self.call(&mut talk, tool, round.clone()).await;
         self.judge_refusal(PRINCIPAL, &seen, declined);
         talk.probe.close().await;
@@ -244,9 +205,9 @@ impl Trials<'_> {
     fn judge_refusal(&mut self, rule: Rule, seen: &Reply, declined: &Value) {
         let result = seen.result();
         let is_error = |result: &Value| result["isError"] == true;
-        match is_error(declined) && is_error(result) && declined["content"] == result["content"] {
-            true => self.ledger.untried(&[rule], ALIKE),
-            false => self.judge(seen, [(rule, !is_success(seen))]),
+        let is_same = declined["content"] == result["content"];
+        if !(is_error(declined) && is_error(result) && is_same) {
+            self.judge(seen, [(rule, !is_success(seen))]);
         }
     }
 }

@@ -74,7 +74,7 @@ fn forms_and_links_of_a_session_are_looked_at() {
     is("required", &required, "EL-14", false);
     let report = check("no-form", &link).json();
     let untried = report["notTried"].to_string();
-    let why = "no tool that was called sent a form; name one with --tool";
+    let why = "no tool that was called did this: name one with --tool";
     assert!(untried.contains(why), "{report:#}");
     // It asks a model first, and then by what the model said.
     let form = r#""method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;

@@ -24,53 +24,35 @@ fn is_untried(ran: &Ran, id: &str, why: &str) {
 }
 
 #[test]
-fn the_reason_is_that_of_the_tools_there_are() {
+fn the_reason_is_what_the_tools_lack() {
     let harmless = json!({"readOnlyHint": true});
-    let schema = json!({"type": "object"});
     let tool = |hints: &Value| json!({"name": "a", "inputSchema": {"type": "object"}, "annotations": hints});
     let result = json!({"content": []});
-    let ran = check("changes", &json!([tool(&json!({}))]), &result);
-    let why = "no tool says that it changes nothing; name one with --tool";
-    for id in ["TO-31", "TO-32"] {
-        is_untried(&ran, id, why);
-    }
+    let not_called = "no tool that was called did this: name one with --tool";
+    let unfit = "no tool with an output schema that was called gave a result, or this build checks none \
+                 (feature `json-schema`)";
     let mut wants = tool(&harmless);
     wants["inputSchema"]["required"] = json!(["x"]);
-    let ran = check("wants", &json!([wants]), &result);
-    let why =
-        "each tool that says that it changes nothing requires arguments; name one with --tool";
-    is_untried(&ran, "TO-32", why);
-    let ran = check("plain", &json!([tool(&harmless)]), &result);
-    is_untried(
-        &ran,
-        "TO-32",
-        "no tool that was called has an output schema",
-    );
-    let why = "no tool that was called gave structured content";
-    is_untried(&ran, "TO-31", why);
+    let plain = tool(&harmless);
+    for (name, tool) in [
+        ("changes", tool(&json!({}))),
+        ("wants", wants),
+        ("plain", plain),
+    ] {
+        let ran = check(name, &json!([tool]), &result);
+        is_untried(&ran, "TO-31", not_called);
+        is_untried(&ran, "TO-32", unfit);
+    }
     let mut declares = tool(&harmless);
-    declares["outputSchema"] = schema;
+    declares["outputSchema"] = json!({"type": "object"});
     let failed = json!({"content": [], "isError": true});
-    let ran = check("fails", &json!([declares]), &failed);
-    let why = "no tool that was called with an output schema gave a result";
-    is_untried(&ran, "TO-32", why);
-}
-
-#[test]
-fn an_output_schema_that_cannot_be_checked_is_told_from_a_build_that_checks_none() {
-    let tool = json!({
-        "name": "a",
-        "inputSchema": {"type": "object"},
-        "outputSchema": {"type": 7},
-        "annotations": {"readOnlyHint": true},
-    });
+    is_untried(&check("fails", &json!([declares]), &failed), "TO-32", unfit);
+    // It is no JSON Schema.
+    declares["outputSchema"] = json!({"type": 7});
     let result = json!({"content": [], "structuredContent": {}});
-    let ran = check("schema", &json!([tool]), &result);
-    let why = match cfg!(feature = "json-schema") {
-        true => "the output schema of a tool is no JSON Schema",
-        false => {
-            "this build checks no output schemas: install askback with the feature `json-schema`"
-        }
-    };
-    is_untried(&ran, "TO-32", why);
+    is_untried(
+        &check("schema", &json!([declares]), &result),
+        "TO-32",
+        unfit,
+    );
 }
