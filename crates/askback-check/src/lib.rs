@@ -88,7 +88,7 @@ pub async fn check(
     if scope.is_quick || !report.is_answering {
         return Ok(report);
     }
-    let spoken = spoken(way, bounds, &tell, &mut report.claims).await;
+    let spoken = spoken(way, bounds, &tell).await;
     if spoken.is_empty() {
         return Ok(report);
     }
@@ -156,13 +156,8 @@ pub async fn send(
     Ok(reply)
 }
 
-/// Finds the revisions that a server speaks, and its name and version in a handshake if they are not known.
-async fn spoken(
-    way: &Way,
-    bounds: &Bounds,
-    tell: &impl Fn(Words),
-    claims: &mut Option<String>,
-) -> BTreeSet<Revision> {
+/// Finds the revisions that a server speaks.
+async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<Revision> {
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {
         tell(words!("Asking for {}…", given(revision)));
@@ -181,10 +176,6 @@ async fn spoken(
         };
         if is_spoken {
             spoken.insert(revision);
-            let server = &result["serverInfo"];
-            let server = server["name"].as_str().zip(server["version"].as_str());
-            let server = server.map(|(name, version)| format!("{name} {version}"));
-            *claims = claims.take().or(server);
         }
         // A server that does not answer this handshake answers none of those before it.
         if reply.is_silent() && revision.era() == Era::Legacy {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     ledger::{Departure, Finding, Ledger, Measure},
     probe::Lost,
-    rules::{Level, Row, Rule},
+    rules::{Level, Row},
 };
 
 /// The most characters of an exchange that a person is shown.
@@ -31,8 +31,6 @@ pub struct Report {
     pub(crate) steps: Vec<Step>,
     /// Whether a sign-in is needed to go on.
     pub wants_sign_in: bool,
-    /// The name and version in the greeting of the server.
-    pub claims: Option<String>,
     /// Whether the server answers, so that it can be tried.
     pub(crate) is_answering: bool,
     /// The revisions that the server speaks, as far as they were looked for.
@@ -66,7 +64,6 @@ impl Report {
         Self {
             steps: Vec::new(),
             wants_sign_in: false,
-            claims: None,
             is_answering: false,
             spoken: BTreeSet::new(),
             tried: BTreeSet::new(),
@@ -84,11 +81,6 @@ impl Report {
             || is_broken && (was_tried || measure.is_strict)
             || !self.ledger.departures().is_empty()
             || matches!(self.lost, Some(Lost::Unresponsive(..)))
-    }
-
-    /// Adds a finding that was made elsewhere.
-    pub fn add(&mut self, rule: Rule) {
-        self.ledger.judge_part(rule, false, "", "");
     }
 
     /// Adds a step that went well.

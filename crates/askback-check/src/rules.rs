@@ -411,7 +411,4 @@ rules! {
     PLAIN_HTTP Http ["plain-http" Lint V2024_11_05..=V2026_07_28]
         "A server beyond this machine is at an https: address."
             => "https:, since others can read what is sent otherwise. mcp-remote refuses such an address (openbkn-ai/bkn-studio#434, August 2026)";
-    OLD_ASKING Any ["asks-in-older" Lint V2024_11_05..=V2026_07_28]
-        "The server can ask in the newest revision that it speaks."
-            => "questions in results; until then, --protocol 2025-11-25 works";
 }

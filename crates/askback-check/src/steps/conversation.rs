@@ -81,8 +81,6 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         Err(error) => return failed(&error, &lock(&heard), way, took, report),
     };
     report.is_answering = true;
-    let server = client.server_info();
-    report.claims = server.map(|it| format!("{} {}", it.name, it.version));
     let is_started = !way.is_http();
     if is_started {
         report.ok("start", Some(took), "it answers");
@@ -97,8 +95,8 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         blame(fault, "protocol", report);
     } else {
         report.ok("protocol", (!is_started).then_some(took), spoken(&client));
-        if let Some(claims) = &report.claims {
-            report.quote(claims.clone(), None);
+        if let Some(server) = client.server_info() {
+            report.quote(format!("{} {}", server.name, server.version), None);
         }
         lists(&client, &heard, report).await;
     }

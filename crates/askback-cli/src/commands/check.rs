@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use askback_check::{
-    Measure, Misnamed, NamedTool, Scope,
-    report::listed,
-    rules::{self, OLD_ASKING},
-};
+use askback_check::{Measure, Misnamed, NamedTool, Scope, report::listed, rules};
 use askback_core::revision::Revision;
 use askback_host::{
     page::{Style, out},
@@ -21,8 +17,6 @@ use crate::{
     args,
     error::{Error, Kind, Outcome},
     lookup,
-    older::AskingRevision,
-    parked::now,
     probe_args::ProbeArgs,
     session::revision,
 };
@@ -135,12 +129,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     let report = timeout(WHOLE.saturating_add(lapses), checking)
         .await
         .map_err(|_| given_up())?;
-    let mut report = report.map_err(misnamed)?;
-    let asking = AskingRevision::of(&target);
-    asking.greeted(report.claims.take());
-    if asking.is_older(now()) {
-        report.add(OLD_ASKING);
-    }
+    let report = report.map_err(misnamed)?;
     let measure = Measure {
         is_strict: args.strict,
         allowed: args.allow.into_iter().collect(),
