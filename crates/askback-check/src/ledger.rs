@@ -1,12 +1,12 @@
 //! The verdicts on the rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use askback::Revision;
 use serde::Serialize;
 
 use crate::{
-    probe::Reply,
+    probe::{End, Reply},
     rules::{self, Level, Row, Rule},
 };
 
@@ -19,13 +19,15 @@ pub struct Measure {
     pub allowed: BTreeSet<&'static str>,
 }
 
-/// The verdicts, by rule.
+/// The verdicts.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     is_http: bool,
     revision: Revision,
-    entries: BTreeMap<&'static str, Entry>,
-    departures: Vec<Departure>,
+    /// The ids of the rules that were kept, if only once.
+    kept: BTreeSet<&'static str>,
+    findings: Vec<Finding>,
+    pub(crate) departures: Vec<Departure>,
     /// Whether nothing has come since the last of them.
     is_away: bool,
 }
@@ -37,12 +39,6 @@ pub(crate) struct Departure {
     pub(crate) sent: String,
     pub(crate) came: String,
     pub(crate) stderr: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Entry {
-    is_kept: bool,
-    findings: Vec<Finding>,
 }
 
 /// A rule that is broken.
@@ -57,8 +53,8 @@ pub(crate) struct Finding {
     pub(crate) wanted: &'static str,
 }
 
-/// The most findings for one rule: more of a kind tell nothing new.
-const MAX_FINDINGS: usize = 8;
+/// The most exchanges that are kept at which a server went away.
+const MAX_DEPARTURES: usize = 8;
 
 /// The most lines of standard error that are kept of a server that went away.
 const STDERR_LINES: usize = 8;
@@ -79,7 +75,8 @@ impl Ledger {
         Self {
             is_http,
             revision: Revision::LATEST,
-            entries: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            findings: Vec::new(),
             departures: Vec::new(),
             is_away: false,
         }
@@ -106,7 +103,7 @@ impl Ledger {
     ) {
         if seen.is_gone() {
             self.note_departure(seen);
-        } else if !seen.is_unseen() {
+        } else if !matches!(seen.end, End::Unreachable(_)) {
             // A server that is gone breaks nothing any more.
             self.is_away = false;
             let came = || (seen.sent.clone(), seen.shown(), Vec::new());
@@ -128,7 +125,7 @@ impl Ledger {
     }
 
     fn note_departure(&mut self, seen: &Reply) {
-        if !self.is_away && self.departures.len() < MAX_FINDINGS {
+        if !self.is_away && self.departures.len() < MAX_DEPARTURES {
             self.is_away = true;
             let more = seen.stderr.len().saturating_sub(STDERR_LINES);
             self.departures.push(Departure {
@@ -150,46 +147,43 @@ impl Ledger {
         let Some(row) = rule.row(self.revision, self.is_http) else {
             return;
         };
-        let entry = self.entries.entry(row.id).or_default();
         if is_kept {
-            entry.is_kept = true;
+            self.kept.insert(row.id);
             return;
         }
-        let mut findings = entry.findings.iter_mut();
-        if let Some(known) = findings.find(|known| known.wanted == wanted) {
-            known.revisions.insert(self.revision);
-        } else if entry.findings.len() < MAX_FINDINGS {
-            let (sent, came, places) = came();
-            entry.findings.push(Finding {
-                row,
-                revisions: BTreeSet::from([self.revision]),
-                sent,
-                came,
-                places,
-                wanted,
-            });
+        let mut findings = self.findings.iter_mut();
+        match findings.find(|it| it.row.id == row.id && it.wanted == wanted) {
+            Some(known) => _ = known.revisions.insert(self.revision),
+            None => {
+                let (sent, came, places) = came();
+                self.findings.push(Finding {
+                    row,
+                    revisions: BTreeSet::from([self.revision]),
+                    sent,
+                    came,
+                    places,
+                    wanted,
+                });
+            }
         }
-    }
-
-    pub(crate) fn departures(&self) -> &[Departure] {
-        &self.departures
     }
 
     /// The rules that are broken, the strongest first.
     pub(crate) fn findings(&self) -> Vec<&Finding> {
-        let entries = self.entries.values();
-        let mut findings: Vec<_> = entries.flat_map(|entry| &entry.findings).collect();
-        findings.sort_by_key(|finding| finding.row.level);
+        let mut findings: Vec<_> = self.findings.iter().collect();
+        findings.sort_by_key(|finding| (finding.row.level, finding.row.id));
         findings
+    }
+
+    fn is_broken(&self, row: &Row) -> bool {
+        self.findings.iter().any(|finding| finding.row.id == row.id)
     }
 
     /// The rules that were kept wherever they were tried.
     pub(crate) fn kept(&self) -> Vec<&'static Row> {
-        let is_kept = |row: &&Row| {
-            let entry = self.entries.get(row.id);
-            entry.is_some_and(|entry| entry.is_kept && entry.findings.is_empty())
-        };
-        rows().map(|(_, row)| row).filter(is_kept).collect()
+        let rows = rows().map(|(_, row)| row);
+        let kept = rows.filter(|row| self.kept.contains(row.id) && !self.is_broken(row));
+        kept.collect()
     }
 
     /// The rules of these revisions that were not tried, with the reason.
@@ -201,9 +195,9 @@ impl Ledger {
             let mut revisions = revisions.iter();
             revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))
         };
-        let left = rows().filter(|(_, row)| !self.entries.contains_key(row.id));
-        let left = left.filter(applies).map(|(rule, row)| (row, rule.untried));
-        left.collect()
+        let was_tried = |row: &Row| self.kept.contains(row.id) || self.is_broken(row);
+        let left = rows().filter(|(_, row)| !was_tried(row)).filter(applies);
+        left.map(|(rule, row)| (row, rule.untried)).collect()
     }
 }
 
@@ -221,10 +215,7 @@ mod tests {
     use askback::Revision::{V2025_06_18, V2025_11_25, V2026_07_28};
 
     use super::*;
-    use crate::{
-        probe::{End, Reply},
-        rules::*,
-    };
+    use crate::rules::*;
 
     fn seen(end: End) -> Reply {
         Reply {
@@ -233,21 +224,14 @@ mod tests {
         }
     }
 
-    fn is_broken(ledger: &Ledger) -> bool {
-        let measure = Measure::default();
-        ledger.findings().iter().any(|it| measure.counts(it))
-    }
-
     #[test]
     fn a_rule_is_judged_if_it_applies() {
         let mut ledger = Ledger::new(false);
-        ledger.turn_to(V2025_06_18);
-        ledger.judge(&seen(End::Done), [(DISCOVER, false)]);
-        ledger.judge(&seen(End::Done), [(ORIGIN, false)]);
-        assert!(ledger.findings().is_empty());
-        ledger.turn_to(V2026_07_28);
-        ledger.judge(&seen(End::Done), [(DISCOVER, false)]);
-        assert_eq!(ledger.findings().len(), 1);
+        for (revision, findings) in [(V2025_06_18, 0), (V2026_07_28, 1)] {
+            ledger.turn_to(revision);
+            ledger.judge(&seen(End::Done), [(DISCOVER, false), (ORIGIN, false)]);
+            assert_eq!(ledger.findings().len(), findings);
+        }
     }
 
     #[test]
@@ -255,27 +239,26 @@ mod tests {
         let mut ledger = Ledger::new(false);
         for revision in [V2025_11_25, V2026_07_28] {
             ledger.turn_to(revision);
-            ledger.judge(&seen(End::Done), [(BAD_CURSOR, false)]);
-            ledger.judge(&seen(End::Done), [(JSON_RPC, false)]);
+            ledger.judge(&seen(End::Done), [(BAD_CURSOR, false), (JSON_RPC, false)]);
         }
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
         let findings = ledger.findings();
         let found = findings.iter().map(|it| (it.row.id, it.revisions.len()));
         // The strongest first.
         assert_eq!(found.collect::<Vec<_>>(), [("BA-02", 2), ("PG-09", 2)]);
-        assert!(ledger.kept().is_empty() && is_broken(&ledger));
+        assert!(ledger.kept().is_empty());
+        assert!(findings.iter().any(|it| Measure::default().counts(it)));
     }
 
     #[test]
     fn a_server_that_is_gone_breaks_nothing_more() {
         let mut ledger = Ledger::new(false);
-        ledger.judge(&seen(End::Unreachable(String::new())), [(JSON_RPC, false)]);
-        assert!(ledger.departures().is_empty());
-        for _ in 0..2 {
-            ledger.judge(&seen(End::Closed(String::new())), [(JSON_RPC, false)]);
+        let (unreachable, closed) = (End::Unreachable(String::new()), End::Closed(String::new()));
+        for (end, departures) in [(unreachable, 0), (closed.clone(), 1), (closed, 1)] {
+            ledger.judge(&seen(end), [(JSON_RPC, false)]);
+            assert_eq!(ledger.departures.len(), departures);
         }
         assert!(ledger.findings().is_empty());
-        assert_eq!(ledger.departures().len(), 1);
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub use ledger::Measure;
 pub use steps::program::Program;
 
 use self::{
-    probe::{Bounds, PAGES, Reply, Sent, Wait, Way},
+    probe::{Bounds, Reply, Sent, Wait, Way},
     report::Report,
-    trials::{Conversation, Trials, asked_everything},
+    trials::{Trials, asked_everything},
 };
 
 /// A tool that may be called.
@@ -97,22 +97,22 @@ pub async fn check(
         Some(_) => return Err(Misnamed::Revision(spoken)),
         None => spoken.clone(),
     };
-    find(&scope.tools, way, bounds, &tried).await?;
+    let mut trials = Trials {
+        way,
+        bounds,
+        revision: Revision::LATEST,
+        spoken: &spoken,
+        scope,
+        ledger: &mut report.ledger,
+    };
+    trials.find_tools(&tried).await?;
     // A server at an address may not outlive bytes that are no message.
     for is_harsh in [false, true] {
         for &revision in tried.iter().rev() {
             if bounds.patience.lost().is_some() {
                 break;
             }
-            report.ledger.turn_to(revision);
-            let mut trials = Trials {
-                way,
-                bounds,
-                revision,
-                spoken: &spoken,
-                scope,
-                ledger: &mut report.ledger,
-            };
+            trials.turn_to(revision);
             if is_harsh {
                 trials.no_json().await;
             } else {
@@ -140,8 +140,7 @@ pub async fn send(
     is_beginning: bool,
     is_request: bool,
 ) -> io::Result<Reply> {
-    let mut probe = way.open(bounds, revision)?;
-    probe.set_capabilities(asked_everything());
+    let mut probe = way.open(bounds, revision, asked_everything())?;
     if revision.era() == Era::Legacy && !is_beginning {
         probe.greet().await;
         probe.initialized().await;
@@ -161,7 +160,7 @@ async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<R
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {
         tell(words!("Asking for {}…", given(revision)));
-        let Ok(mut probe) = way.open(bounds, revision) else {
+        let Ok(mut probe) = way.open(bounds, revision, json!({})) else {
             break;
         };
         let reply = probe.greet().await;
@@ -183,51 +182,4 @@ async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<R
         }
     }
     spoken
-}
-
-/// Checks that the server lists each of these tools in some revision. A list that cannot be read to its end may hold any.
-async fn find(
-    tools: &[NamedTool],
-    way: &Way,
-    bounds: &Bounds,
-    revisions: &BTreeSet<Revision>,
-) -> Result<(), Misnamed> {
-    let mut listed = BTreeSet::new();
-    let mut revisions = revisions.iter().rev();
-    while let Some(missing) = tools.iter().find(|tool| !listed.contains(&tool.name)) {
-        let Some(revision) = revisions.next() else {
-            let name = missing.name.clone();
-            return Err(Misnamed::Tool { name, listed });
-        };
-        let Some(names) = tool_names(way, bounds, *revision).await else {
-            break;
-        };
-        listed.extend(names);
-    }
-    Ok(())
-}
-
-/// The names of the tools that a server lists in a revision; `None` if they cannot be read.
-async fn tool_names(way: &Way, bounds: &Bounds, revision: Revision) -> Option<Vec<String>> {
-    // Some servers list a tool that asks only to a client that can be asked.
-    let mut talk = Conversation::begin(way, bounds, revision, asked_everything()).await?;
-    let (mut names, mut params) = (Vec::new(), json!({}));
-    let mut all = None;
-    for _ in 0..PAGES {
-        let seen = talk.probe.ask("tools/list", params).await;
-        let page = seen.result();
-        let Some(tools) = page["tools"].as_array() else {
-            all = (!talk.has("tools")).then(Vec::new);
-            break;
-        };
-        let tools = tools.iter().filter_map(|tool| tool["name"].as_str());
-        names.extend(tools.map(str::to_owned));
-        let Some(next) = page["nextCursor"].as_str() else {
-            all = Some(names);
-            break;
-        };
-        params = json!({"cursor": next});
-    }
-    talk.probe.close().await;
-    all
 }

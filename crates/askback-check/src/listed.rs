@@ -1,10 +1,10 @@
 //! The rules about entries of lists: their shape, the names of tools, and their schemas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askback::protocol::Schema;
 use askback_core::{
-    http::params::{BadReason, HeaderAnnotations},
+    http::params::{BadAnnotation, BadReason, HeaderAnnotations},
     quote::clipped,
 };
 use serde_json::Value;
@@ -12,59 +12,41 @@ use url::Url;
 
 use crate::{ledger::Ledger, rules::*};
 
-/// The lists of a server, as they came.
+/// The lists of a server by the members that hold them, as they came.
 #[derive(Debug, Default)]
-pub(crate) struct Lists {
-    pub(crate) tools: Vec<Value>,
-    pub(crate) prompts: Vec<Value>,
-    pub(crate) resources: Vec<Value>,
-    pub(crate) templates: Vec<Value>,
-}
+pub(crate) struct Lists(pub(crate) BTreeMap<&'static str, Vec<Value>>);
 
-/// The members of an entry by their types. `!` marks those that must be there.
-type Members = [(&'static str, &'static str)];
-
-const TOOL: &Members = &[
-    ("string", "name! title description annotations.title"),
+/// The members that hold lists, with the kind of their entries, and the members of these by type. `!` marks those that must
+/// be there.
+const SHAPES: [(&str, &str, &str); 4] = [
     (
-        "boolean",
-        "annotations.readOnlyHint annotations.destructiveHint",
+        "tools",
+        "tool",
+        "string name! title description annotations.title; array icons; object inputSchema! outputSchema annotations \
+         execution _meta; boolean annotations.readOnlyHint annotations.destructiveHint annotations.idempotentHint \
+         annotations.openWorldHint",
     ),
     (
-        "boolean",
-        "annotations.idempotentHint annotations.openWorldHint",
+        "prompts",
+        "prompt",
+        "string name! title description; array arguments icons; object _meta",
     ),
-    ("array", "icons"),
     (
-        "object",
-        "inputSchema! outputSchema annotations execution _meta",
+        "resources",
+        "resource",
+        "string uri! name! title description mimeType; number size annotations.priority; \
+         array annotations.audience icons; object annotations _meta",
+    ),
+    (
+        "resourceTemplates",
+        "template",
+        "string uriTemplate! name! title description mimeType; number size annotations.priority; \
+         array annotations.audience icons; object annotations _meta",
     ),
 ];
 
-const PROMPT: &Members = &[
-    ("string", "name! title description"),
-    ("array", "arguments icons"),
-    ("object", "_meta"),
-];
-
-const ARGUMENT: &Members = &[
-    ("string", "name! title description"),
-    ("boolean", "required"),
-];
-
-const RESOURCE: &Members = &[
-    ("string", "uri! name! title description mimeType"),
-    ("number", "size annotations.priority"),
-    ("array", "annotations.audience icons"),
-    ("object", "annotations _meta"),
-];
-
-const TEMPLATE: &Members = &[
-    ("string", "uriTemplate! name! title description mimeType"),
-    ("array", "annotations.audience icons"),
-    ("number", "size annotations.priority"),
-    ("object", "annotations _meta"),
-];
+/// The same of an argument of a prompt.
+const ARGUMENT: &str = "string name! title description; boolean required";
 
 /// The rules about schemas.
 const OF_SCHEMAS: [Rule; 9] = [
@@ -98,22 +80,40 @@ const PART_WORK: usize = 16;
 const MAX_SCHEMA_DEPTH: usize = 128;
 
 /// The types of JSON Schema.
-const TYPES: [&str; 7] = [
-    "array", "boolean", "integer", "null", "number", "object", "string",
-];
+const TYPES: &str = "array boolean integer null number object string";
+
+/// The keywords that say the type of a value in place of `type`.
+const SAYING_TYPE: &str = "$ref enum const properties items not anyOf oneOf allOf";
 
 /// The keywords with lists of schemas of the same value.
 const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 impl Lists {
+    pub(crate) fn of(&self, member: &str) -> &[Value] {
+        self.0.get(member).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Adds the entries of a page, as long as there is room.
+    pub(crate) fn add(&mut self, page: &Value, most: usize) {
+        for (member, ..) in SHAPES {
+            let entries = self.0.entry(member).or_default();
+            let room = most.saturating_sub(entries.len());
+            let more = page[member].as_array().into_iter().flatten();
+            entries.extend(more.take(room).cloned());
+        }
+    }
+
     /// Judges all entries.
     pub(crate) fn judge(&self, ledger: &mut Ledger) {
         self.shapes(ledger);
-        self.names(ledger);
-        self.headers(ledger);
-        self.schemas(ledger);
-        if !self.resources.is_empty() {
-            let uris = self.resources.iter().filter_map(|it| it["uri"].as_str());
+        if !self.of("tools").is_empty() {
+            self.names(ledger);
+            self.headers(ledger);
+            self.schemas(ledger);
+        }
+        if !self.of("resources").is_empty() {
+            let uris = self.of("resources").iter();
+            let uris = uris.filter_map(|it| it["uri"].as_str());
             let bad = uris.filter(|uri| Url::parse(uri).is_err());
             ledger.judge_places(RESOURCE_URI, bad.map(str::to_owned).collect());
         }
@@ -121,18 +121,13 @@ impl Lists {
 
     fn shapes(&self, ledger: &mut Ledger) {
         let mut places = Vec::new();
-        for (kind, entries, members) in [
-            ("tool", &self.tools, TOOL),
-            ("prompt", &self.prompts, PROMPT),
-            ("resource", &self.resources, RESOURCE),
-            ("template", &self.templates, TEMPLATE),
-        ] {
-            for (entry, number) in entries.iter().zip(1_usize..) {
-                let place = match name(entry) {
-                    name if name.is_empty() => format!("{kind} {number}"),
-                    name => name,
-                };
-                faults(entry, members, &place, &mut places);
+        for (member, kind, shape) in SHAPES {
+            for (entry, number) in self.of(member).iter().zip(1_usize..) {
+                let mut place = name(entry);
+                if place.is_empty() {
+                    place = format!("{kind} {number}");
+                }
+                faults(entry, shape, &place, &mut places);
                 let arguments = entry["arguments"].as_array().into_iter().flatten();
                 for argument in arguments.take(MAX_PLACES) {
                     let place = format!("{place}: argument {}", name(argument));
@@ -144,11 +139,9 @@ impl Lists {
     }
 
     fn names(&self, ledger: &mut Ledger) {
-        if self.tools.is_empty() {
-            return;
-        }
         let mut judge = |rule, is_kept: &mut dyn FnMut(&str) -> bool| {
-            let names = self.tools.iter().filter_map(|tool| tool["name"].as_str());
+            let names = self.of("tools").iter();
+            let names = names.filter_map(|tool| tool["name"].as_str());
             let broken = names.filter(|name| !is_kept(name));
             ledger.judge_places(rule, broken.map(str::to_owned).collect());
         };
@@ -167,36 +160,27 @@ impl Lists {
 
     /// The arguments that are mirrored into headers.
     fn headers(&self, ledger: &mut Ledger) {
-        let mirrored = self.tools.iter().filter_map(|tool| {
-            let text = tool["inputSchema"].to_string();
-            let schema = text.contains("x-mcp-header").then_some(text)?;
-            let schema = serde_json::from_str::<Schema>(&schema).ok()?;
-            Some((tool, HeaderAnnotations::of(&schema).err()))
-        });
-        let mirrored: Vec<_> = mirrored.collect();
-        if mirrored.is_empty() {
-            return;
-        }
+        let tools = self.of("tools").iter();
+        let all: Vec<_> = tools.filter_map(|it| Some((it, mirrored(it)?))).collect();
         for (rule, reason) in [
             (HEADER_NAME, BadReason::Name),
             (HEADER_UNIQUE, BadReason::Repeated),
             (HEADER_TYPE, BadReason::Type),
             (HEADER_PLACE, BadReason::Place),
         ] {
-            let broken = mirrored.iter().filter_map(|(tool, bad)| {
-                let bad = bad.as_ref().filter(|bad| bad.reason == reason)?;
-                Some(format!("{}: {bad}", name(tool)))
+            let broken = all.iter().filter_map(|(tool, annotations)| {
+                let bad = annotations.as_ref().err()?;
+                (bad.reason == reason).then(|| format!("{}: {bad}", name(tool)))
             });
-            ledger.judge_places(rule, broken.collect());
+            if !all.is_empty() {
+                ledger.judge_places(rule, broken.collect());
+            }
         }
     }
 
     fn schemas(&self, ledger: &mut Ledger) {
-        if self.tools.is_empty() {
-            return;
-        }
         let mut faults = Vec::new();
-        for tool in &self.tools {
+        for tool in self.of("tools") {
             let name = name(tool);
             let of_tool = schema_faults(tool).into_iter();
             faults.extend(of_tool.map(|(rule, place)| match place.is_empty() {
@@ -212,8 +196,16 @@ impl Lists {
     }
 }
 
+/// Reads the arguments of a tool that are mirrored into headers, if there are any.
+pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnnotation>> {
+    let schema = tool["inputSchema"].to_string();
+    let schema = schema.contains("x-mcp-header").then_some(schema)?;
+    let schema = serde_json::from_str::<Schema>(&schema).ok()?;
+    Some(HeaderAnnotations::of(&schema))
+}
+
 /// Adds the members of an entry that are missing or have another type.
-fn faults(entry: &Value, members: &Members, place: &str, places: &mut Vec<String>) {
+fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     let mut fault = |what: String| {
         if places.len() < MAX_PLACES {
             places.push(format!("{place}: {what}"));
@@ -222,31 +214,25 @@ fn faults(entry: &Value, members: &Members, place: &str, places: &mut Vec<String
     if !entry.is_object() {
         return fault("it is no object".to_owned());
     }
-    for (kind, paths) in members {
-        for path in paths.split_whitespace() {
-            let (path, is_required) = match path.strip_suffix('!') {
-                Some(path) => (path, true),
-                None => (path, false),
+    let groups = shape.split("; ").filter_map(|group| group.split_once(' '));
+    for (kind, names) in groups {
+        for marked in names.split(' ') {
+            let name = marked.trim_end_matches('!');
+            let mut steps = name.split('.');
+            let found = steps.try_fold(entry, |within, step| within.get(step));
+            let is_right = |value: &Value| match kind {
+                "string" => value.is_string(),
+                "boolean" => value.is_boolean(),
+                "number" => value.is_number(),
+                "array" => value.is_array(),
+                _ => value.is_object(),
             };
-            let mut steps = path.split('.');
-            match steps.try_fold(entry, |within, step| within.get(step)) {
-                None if is_required => fault(format!("`{path}` is missing")),
-                Some(value) if type_of(value) != *kind => fault(format!("`{path}` is no {kind}")),
+            match found {
+                None if name != marked => fault(format!("`{name}` is missing")),
+                Some(value) if !is_right(value) => fault(format!("`{name}` is no {kind}")),
                 _ => {}
             }
         }
-    }
-}
-
-/// The type of a value, as JSON Schema calls it.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
@@ -276,17 +262,16 @@ fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
     } else {
         faults.push((INPUT_SCHEMA, String::new()));
     }
-    Walk::new(input, &mut faults).part(input, "", false);
+    faults.extend(Walk::faults(input));
     let output = &tool["outputSchema"];
     if output.is_object() {
         if output["type"] != "object" {
             faults.push((OUTPUT_SCHEMA, String::new()));
         }
-        let mut of_output = Vec::new();
-        Walk::new(output, &mut of_output).part(output, "", false);
-        // A model does not see it.
-        of_output.retain(|(rule, _)| [SCHEMA_REFERENCE, SCHEMA_RECURSIVE].contains(rule));
-        let of_output = of_output.into_iter();
+        // A model does not see it, so that its references alone matter.
+        let of_output = Walk::faults(output).into_iter();
+        let of_output =
+            of_output.filter(|(rule, _)| [SCHEMA_REFERENCE, SCHEMA_RECURSIVE].contains(rule));
         faults.extend(of_output.map(|(rule, place)| (rule, format!("output {place}"))));
     }
     faults
@@ -302,19 +287,22 @@ struct Walk<'a> {
     left: usize,
     /// Whether parts of the schema have addresses, which are not looked up.
     has_ids: bool,
-    faults: &'a mut Vec<(Rule, String)>,
+    faults: Vec<(Rule, String)>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Value, faults: &'a mut Vec<(Rule, String)>) -> Self {
-        Self {
+    /// The rules that a schema breaks, each with the place.
+    fn faults(root: &'a Value) -> Vec<(Rule, String)> {
+        let mut walk = Self {
             root,
             followed: Vec::new(),
             depth: 0,
             left: SCHEMA_WORK,
             has_ids: root.to_string().contains("\"$id\""),
-            faults,
-        }
+            faults: Vec::new(),
+        };
+        walk.part(root, "", false);
+        walk.faults
     }
 
     /// Looks at a part, and at all that is in it. A value needs a type unless the part only adds to what others say.
@@ -331,18 +319,14 @@ impl<'a> Walk<'a> {
             Value::Null => &[],
             one => std::slice::from_ref(one),
         };
-        let is_known = |kind: &Value| TYPES.iter().any(|known| kind == known);
-        let says_type = |word| part.get(word).is_some();
-        let has_type = !types.is_empty()
-            || ["$ref", "enum", "const", "properties", "items", "not"]
-                .into_iter()
-                .chain(CHOICES)
-                .any(says_type);
+        let is_known = |kind: &Value| TYPES.split(' ').any(|known| kind == known);
+        let says = |words: &str| words.split(' ').any(|word| part.get(word).is_some());
+        let has_type = !types.is_empty() || says(SAYING_TYPE);
         if needs_type && !has_type || !types.iter().all(is_known) {
             self.fault(SCHEMA_TYPE, place);
         }
         let is_list = types.iter().any(|kind| kind == "array");
-        if is_list && !says_type("items") && !says_type("prefixItems") && !says_type("$ref") {
+        if is_list && !says("items prefixItems $ref") {
             self.fault(SCHEMA_ITEMS, place);
         }
         if let Some(members) = part["properties"].as_object() {
@@ -387,14 +371,12 @@ impl<'a> Walk<'a> {
             Some(path) if path.starts_with('/') && !path.contains('%') => self.root.pointer(path),
             Some(_) => Some(&Value::Null),
         };
-        match target {
-            None => self.fault(SCHEMA_REFERENCE, place),
-            Some(target) => {
-                self.followed.push(reference);
-                self.part(target, place, false);
-                self.followed.pop();
-            }
-        }
+        let Some(target) = target else {
+            return self.fault(SCHEMA_REFERENCE, place);
+        };
+        self.followed.push(reference);
+        self.part(target, place, false);
+        self.followed.pop();
     }
 
     fn fault(&mut self, rule: Rule, place: &str) {
@@ -415,66 +397,66 @@ mod tests {
 
     use super::*;
 
-    /// The ids of the rules that these lists break, with the first place.
-    fn broken(lists: &Lists) -> Vec<(&'static str, String)> {
-        let mut ledger = Ledger::new(false);
-        lists.judge(&mut ledger);
-        let findings = ledger.findings().into_iter();
-        findings
-            .map(|finding| (finding.row.id, finding.places[0].clone()))
-            .collect()
+    fn lists(member: &'static str, entries: Value) -> Lists {
+        let mut lists = Lists::default();
+        lists.add(&json!({member: entries}), usize::MAX);
+        lists
     }
 
+    /// That a list breaks these rules, each with the first place.
     #[track_caller]
-    fn check(lists: &Lists, expected: &[(&'static str, &str)]) {
-        let expected = expected
-            .iter()
-            .map(|(id, place)| (*id, (*place).to_owned()));
-        let mut found = broken(lists);
+    fn check(member: &'static str, entries: Value, expected: &[(&str, &str)]) {
+        let mut ledger = Ledger::new(false);
+        lists(member, entries).judge(&mut ledger);
+        let findings = ledger.findings();
+        let found = findings.iter().map(|it| (it.row.id, &*it.places[0]));
+        let mut found: Vec<_> = found.collect();
         found.sort_unstable();
-        assert_eq!(found, expected.collect::<Vec<_>>());
+        assert_eq!(found, expected);
     }
 
-    fn tools(tools: Value) -> Lists {
-        Lists {
-            tools: tools.as_array().cloned().unwrap_or_default(),
-            ..Lists::default()
-        }
+    /// The same of the list of a tool with this input schema.
+    #[track_caller]
+    fn is(schema: &str, expected: &[(&str, &str)]) {
+        let schema: Value = serde_json::from_str(schema).expect("it is JSON");
+        check(
+            "tools",
+            json!([{"name": "t", "inputSchema": schema}]),
+            expected,
+        );
     }
 
-    fn tool() -> Value {
-        json!({"name": "book", "inputSchema": {"type": "object", "properties": {}}})
+    fn tool(member: &str, value: Value) -> Value {
+        let mut tool = json!({"name": "book", "inputSchema": {"type": "object", "properties": {}}});
+        tool[member] = value;
+        json!([tool])
     }
 
     #[test]
     fn what_is_kept_and_looked_at_is_bounded() {
         let arguments = vec![json!(1); 2 * MAX_PLACES];
-        let lists = Lists {
-            prompts: vec![json!({"name": "p".repeat(1 << 20), "arguments": arguments})],
-            ..Lists::default()
-        };
+        let prompt = json!({"name": "p".repeat(1 << 20), "arguments": arguments});
         let mut ledger = Ledger::new(false);
-        lists.shapes(&mut ledger);
+        lists("prompts", json!([prompt])).shapes(&mut ledger);
         let findings = ledger.findings();
         let places = &findings[0].places;
         assert!(places.len() <= MAX_PLACES, "{}", places.len());
         assert!(places.iter().all(|place| place.len() < 2 * NAME_BYTES));
+        let mut read = Lists::default();
+        (0..3).for_each(|_| read.add(&json!({"tools": [1, 2, 3, 4]}), 10));
+        assert_eq!(read.of("tools").len(), 10);
         // Each reference costs as much as it is long.
         let long = "/a".repeat(SCHEMA_WORK);
-        let schema = json!({"type": "object", "properties": {"a": {"$ref": format!("#{long}")}}});
-        check(
-            &tools(json!([{"name": "book", "inputSchema": schema}])),
-            &[],
-        );
-    }
-
-    #[track_caller]
-    fn is(schema: &str, expected: &[(&'static str, &str)]) {
-        let schema: Value = serde_json::from_str(schema).expect("it is JSON");
-        check(
-            &tools(json!([{"name": "t", "inputSchema": schema}])),
-            expected,
-        );
+        is(&of(&format!("{{\"$ref\":\"#{long}\"}}")), &[]);
+        // A schema that grows by its references is looked at in part.
+        let mut schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}});
+        for at in 0..64 {
+            let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+            schema["$defs"][at.to_string()] =
+                json!({"type": "object", "properties": {"a": next, "b": next}});
+        }
+        schema["$defs"]["64"] = json!({"type": "string"});
+        is(&schema.to_string(), &[]);
     }
 
     /// A schema with one argument, and parts to refer to.
@@ -486,58 +468,43 @@ mod tests {
 
     #[test]
     fn entries_with_other_members_than_the_schema_has_are_found() {
-        let with = |member: &str, value: Value| {
-            let mut tool = tool();
-            tool[member] = value;
-            tools(json!([tool]))
-        };
-        check(&tools(json!([tool()])), &[]);
-        check(&with("x", json!(1)), &[]);
-        let hint = json!({"readOnlyHint": "yes"});
+        let shape = |place| [("entry-shape", place)];
+        check("tools", tool("x", json!(1)), &[]);
+        let hint = tool("annotations", json!({"readOnlyHint": "yes"}));
         let place = "book: `annotations.readOnlyHint` is no boolean";
-        check(&with("annotations", hint), &[("entry-shape", place)]);
+        check("tools", hint, &shape(place));
         let place = "book: `title` is no string";
-        check(&with("title", Value::Null), &[("entry-shape", place)]);
+        check("tools", tool("title", Value::Null), &shape(place));
         let nameless = json!([{"inputSchema": {"type": "object", "properties": {}}}]);
-        let place = "tool 1: `name` is missing";
-        check(&tools(nameless), &[("entry-shape", place)]);
+        check("tools", nameless, &shape("tool 1: `name` is missing"));
         let place = ("entry-shape", "tool 1: it is no object");
-        check(&tools(json!(["book"])), &[("TO-10", ""), place]);
-        let lists = Lists {
-            prompts: vec![json!({"name": "p", "arguments": [{"name": "a", "required": "yes"}]})],
-            ..Lists::default()
-        };
+        check("tools", json!(["book"]), &[("TO-10", ""), place]);
+        let prompt = json!([{"name": "p", "arguments": [{"name": "a", "required": "yes"}]}]);
         let place = "p: argument a: `required` is no boolean";
-        check(&lists, &[("entry-shape", place)]);
-        let lists = Lists {
-            resources: vec![
-                json!({"uri": "a://b", "name": "b", "size": 1}),
-                json!({"uri": "b", "name": "c", "size": "1"}),
-            ],
-            ..Lists::default()
-        };
+        check("prompts", prompt, &shape(place));
+        let right = json!({"uri": "a://b", "name": "b", "size": 1});
+        let resources = json!([right, {"uri": "b", "name": "c", "size": "1"}]);
         let place = ("entry-shape", "c: `size` is no number");
-        check(&lists, &[("RE-08", "b"), place]);
-        let lists = Lists {
-            templates: vec![json!({"uriTemplate": "a://{b}"})],
-            ..Lists::default()
-        };
-        check(&lists, &[("entry-shape", "a://{b}: `name` is missing")]);
+        check("resources", resources, &[("RE-08", "b"), place]);
+        let template = json!([{"uriTemplate": "a://{b}"}]);
+        let place = "a://{b}: `name` is missing";
+        check("resourceTemplates", template, &shape(place));
     }
 
     #[test]
     fn names_that_clients_refuse_are_found() {
-        let named = |name: &str| {
-            let mut tool = tool();
-            tool["name"] = name.into();
-            tools(json!([tool]))
-        };
-        check(&named(&"a".repeat(64)), &[]);
-        check(&named("a.b"), &[("tool-name", "a.b")]);
-        let long = "a".repeat(65);
-        check(&named(&long), &[("tool-name", &long)]);
-        check(&named("a b"), &[("TO-14", "a b")]);
-        check(&tools(json!([tool(), tool()])), &[("TO-16", "book")]);
+        for (name, id) in [
+            ("a".repeat(64), ""),
+            ("a.b".to_owned(), "tool-name"),
+            ("a".repeat(65), "tool-name"),
+            ("a b".to_owned(), "TO-14"),
+        ] {
+            let expected = [(id, name.as_str())];
+            let expected = if id.is_empty() { &[][..] } else { &expected };
+            check("tools", tool("name", json!(name)), expected);
+        }
+        let tool = &tool("x", Value::Null)[0];
+        check("tools", json!([tool, tool]), &[("TO-16", "book")]);
     }
 
     #[test]
@@ -547,29 +514,17 @@ mod tests {
             (r##"{"$ref":"#/$defs/text"}"##, "", ""),
             (r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#, "", ""),
             ("true", "", ""),
-            (
-                r#"{"type":"object","properties":{},"required":["b"]}"#,
-                "schema-required",
-                "a.b",
-            ),
-            (r#"{"description":"d"}"#, "schema-type", "a"),
-            (
-                r#"{"type":"array","items":{"type":"int"}}"#,
-                "schema-type",
-                "a[]",
-            ),
-            (r#"{"type":["array","null"]}"#, "schema-items", "a"),
-            (r##"{"$ref":"#/$defs/none"}"##, "schema-reference", "a"),
-            (
-                r#"{"items":{"$ref":"other.json"}}"#,
-                "schema-reference",
-                "a[]",
-            ),
-            (r##"{"$ref":"#/$defs/node"}"##, "schema-recursive", "a.next"),
-            (r##"{"$ref":"#"}"##, "schema-recursive", "a"),
+            (r#"{"properties":{},"required":["b"]}"#, "required", "a.b"),
+            (r#"{"description":"d"}"#, "type", "a"),
+            (r#"{"type":"array","items":{"type":"int"}}"#, "type", "a[]"),
+            (r#"{"type":["array","null"]}"#, "items", "a"),
+            (r##"{"$ref":"#/$defs/none"}"##, "reference", "a"),
+            (r#"{"items":{"$ref":"other.json"}}"#, "reference", "a[]"),
+            (r##"{"$ref":"#/$defs/node"}"##, "recursive", "a.next"),
+            (r##"{"$ref":"#"}"##, "recursive", "a"),
         ] {
-            let place = format!("t: {place}");
-            let expected = [(id, place.as_str())];
+            let (rule, place) = (format!("schema-{id}"), format!("t: {place}"));
+            let expected = [(rule.as_str(), place.as_str())];
             is(&of(argument), if id.is_empty() { &[] } else { &expected });
         }
         is(r#"{"type":"string"}"#, &[("TO-10", "t")]);
@@ -578,21 +533,12 @@ mod tests {
         is(chooses, &[("schema-choice", "t")]);
         let required = r#"{"type":"object","properties":{},"required":["b"]}"#;
         is(required, &[("schema-required", "t: b")]);
-        let mut tool = tool();
-        tool["outputSchema"] = json!({"type": "array", "items": {"$ref": "#/$defs/none"}});
+        let output = json!({"type": "array", "items": {"$ref": "#/$defs/none"}});
         let place = ("schema-reference", "book: output []");
-        check(&tools(json!([tool])), &[("output-schema", "book"), place]);
-    }
-
-    #[test]
-    fn a_schema_that_grows_by_its_references_is_looked_at_in_part() {
-        let mut schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}});
-        for at in 0..64 {
-            let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
-            schema["$defs"][at.to_string()] =
-                json!({"type": "object", "properties": {"a": next, "b": next}});
-        }
-        schema["$defs"]["64"] = json!({"type": "string"});
-        is(&schema.to_string(), &[]);
+        check(
+            "tools",
+            tool("outputSchema", output),
+            &[("output-schema", "book"), place],
+        );
     }
 }

@@ -51,8 +51,8 @@ pub(crate) struct Step {
     took: Option<Duration>,
     says: Words,
     /// The words of the server or the system.
-    quoted: Option<PeerText>,
-    advice: Option<Words>,
+    pub(crate) quoted: Option<PeerText>,
+    pub(crate) advice: Option<Words>,
 }
 
 const OK: &str = "ok";
@@ -76,10 +76,9 @@ impl Report {
     pub fn is_faulty(&self, measure: &Measure) -> bool {
         let mut findings = self.ledger.findings().into_iter();
         let is_broken = findings.any(|finding| measure.counts(finding));
-        let was_tried = !self.tried.is_empty();
         self.steps.iter().any(|step| step.state == FAILED)
-            || is_broken && (was_tried || measure.is_strict)
-            || !self.ledger.departures().is_empty()
+            || is_broken && (!self.tried.is_empty() || measure.is_strict)
+            || !self.ledger.departures.is_empty()
             || matches!(self.lost, Some(Lost::Unresponsive(..)))
     }
 
@@ -89,9 +88,10 @@ impl Report {
         name: &'static str,
         took: Option<Duration>,
         says: impl Into<Words>,
-    ) {
-        let step = Step::new(name, OK, says);
-        self.steps.push(Step { took, ..step });
+    ) -> &mut Step {
+        let step = self.add(name, OK, says.into());
+        step.took = took;
+        step
     }
 
     /// Adds a step that failed.
@@ -102,34 +102,37 @@ impl Report {
         quoted: Option<String>,
         advice: impl Into<Words>,
     ) {
-        self.steps.push(Step {
-            quoted: quoted.filter(|text| !text.is_empty()).map(PeerText::from),
-            advice: Some(advice.into()),
-            ..Step::new(name, FAILED, says)
-        });
+        let step = self.add(name, FAILED, says.into());
+        step.quoted = quoted.filter(|text| !text.is_empty()).map(PeerText::from);
+        step.advice = Some(advice.into());
     }
 
     /// Adds a step that there was no need to take.
     pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<Words>) {
-        self.steps.push(Step::new(name, NOT_TRIED, why));
+        self.add(name, NOT_TRIED, why.into());
     }
 
-    /// Quotes something next to the last step, and gives advice on it.
-    pub(crate) fn quote(&mut self, text: impl Into<PeerText>, advice: Option<&'static str>) {
-        if let Some(step) = self.steps.last_mut() {
-            step.quoted = Some(text.into());
-            step.advice = advice.map(Words::from);
-        }
+    fn add(&mut self, name: &'static str, state: &'static str, says: Words) -> &mut Step {
+        self.steps.push(Step {
+            name,
+            state,
+            took: None,
+            says,
+            quoted: None,
+            advice: None,
+        });
+        let last = self.steps.len().saturating_sub(1);
+        &mut self.steps[last]
     }
 
     /// Puts the steps into this order, with the steps that were not reached.
-    pub(crate) fn complete(&mut self, names: &[&'static str]) {
-        for name in names {
-            if !self.steps.iter().any(|step| step.name == *name) {
+    pub(crate) fn complete(&mut self, names: &'static str) {
+        for name in names.split(' ') {
+            if !self.steps.iter().any(|step| step.name == name) {
                 self.skip(name, "");
             }
         }
-        let place = |step: &Step| names.iter().position(|name| *name == step.name);
+        let place = |step: &Step| names.split(' ').position(|name| name == step.name);
         self.steps.sort_by_key(place);
     }
 
@@ -142,7 +145,7 @@ impl Report {
             "revisions": names(&self.spoken),
             "tried": names(&self.tried),
             "findings": findings.map(|finding| finding.json(measure)).collect::<Value>(),
-            "departures": self.ledger.departures(),
+            "departures": self.ledger.departures,
             "endedEarly": self.lost.as_ref().map(|lost| ended(lost).as_str().to_owned()),
             "kept": self.ledger.kept().iter().map(|row| row.id).collect::<Value>(),
             "notTried": not_tried
@@ -162,7 +165,7 @@ impl Report {
             let revisions = listed(&self.spoken);
             page.say(Style::Dim, words!("The server speaks {}.", revisions));
         }
-        for departure in self.ledger.departures() {
+        for departure in &self.ledger.departures {
             departure.put(page);
         }
         if let Some(lost) = &self.lost {
@@ -175,26 +178,16 @@ impl Report {
         }
         let kept = self.ledger.kept().into_iter().map(|row| (row, ""));
         let not_tried = self.ledger.not_tried(&self.tried);
-        let numbers = (kept.len(), not_tried.len());
+        let (kept_count, not_tried_count) = (kept.len(), not_tried.len());
         if is_whole {
             put_rules(page, "Kept", kept);
             put_rules(page, "Not tried", not_tried);
         }
-        if was_tried {
-            self.put_sum(page, &findings, numbers, measure);
+        if !was_tried {
+            return;
         }
-    }
-
-    fn put_sum(
-        &self,
-        page: &mut Page,
-        findings: &[&Finding],
-        (kept, not_tried): (usize, usize),
-        measure: &Measure,
-    ) {
         let of = |level| findings.iter().filter(|it| it.row.level == level).count();
-        let allowed = findings.iter().filter(|it| measure.allows(it)).count();
-        let allowed: Words = match allowed {
+        let allowed = match findings.iter().filter(|it| measure.allows(it)).count() {
             0 => Words::default(),
             allowed => words!(" ({} of them allowed)", allowed),
         };
@@ -204,8 +197,8 @@ impl Report {
             of(Level::Must),
             of(Level::Should),
             allowed,
-            kept,
-            not_tried
+            kept_count,
+            not_tried_count
         );
         page.say(Style::Strong, sum);
         let is_broken = |id: &&str| findings.iter().any(|finding| finding.row.id == *id);
@@ -216,17 +209,6 @@ impl Report {
 }
 
 impl Step {
-    fn new(name: &'static str, state: &'static str, says: impl Into<Words>) -> Self {
-        Self {
-            name,
-            state,
-            took: None,
-            says: says.into(),
-            quoted: None,
-            advice: None,
-        }
-    }
-
     fn json(&self) -> Value {
         json!({
             "step": self.name,
@@ -393,17 +375,15 @@ mod tests {
 
     #[test]
     fn a_time_is_an_order_of_magnitude_unless_a_server_is_slow() {
-        for (millis, expected) in [
-            (0, "1 ms"),
-            (7, "10 ms"),
-            (29, "10 ms"),
-            (30, "0.1 s"),
-            (1_200, "1 s"),
-            (3_000, "3 s"),
-            (90_000, "90 s"),
+        for (expected, millis) in [
+            ("1 ms", [0, 1, 2]),
+            ("10 ms", [3, 7, 29]),
+            ("0.1 s", [30, 100, 299]),
+            ("1 s", [300, 1_200, 2_999]),
+            ("3 s", [3_000, 3_001, 3_999]),
         ] {
-            let took = Duration::from_millis(millis);
-            assert_eq!(magnitude(took).as_str(), expected);
+            let magnitudes = millis.map(|it| magnitude(Duration::from_millis(it)));
+            assert_eq!(magnitudes.each_ref().map(Words::as_str), [expected; 3]);
         }
     }
 }

@@ -3,7 +3,10 @@
 //! A rule of the specification has the id of its row in `docs/requirements/`; a test compares the two. Its text is ours. Our own
 //! rules have names in small letters.
 
-use askback::Revision::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+use askback::Revision::{
+    self, V2024_11_05 as V24_11, V2025_03_26 as V25_03, V2025_06_18 as V25_06,
+    V2025_11_25 as V25_11, V2026_07_28 as V26_07,
+};
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,290 +128,259 @@ macro_rules! rules {
 rules! {
     // Messages.
     "nothing here led to it":
-    JSON_RPC Any ["BA-02" Must V2024_11_05..=V2026_07_28]
+    JSON_RPC Any ["BA-02" Must V24_11..=V26_07]
         "Messages are those of JSON-RPC 2.0; an unknown method is refused with -32601, and what is no JSON is refused."
             => "the error -32601";
-    RESULT_ID Any ["BA-06" Must V2025_11_25..=V2026_07_28, "BA24-01" Must V2024_11_05..=V2025_06_18]
+    RESULT_ID Any ["BA-06" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06]
         "A result has the id of its request, of the same type." => "an answer with the id of the request";
-    RESULT_SET Any ["BA-07" Must V2025_11_25..=V2026_07_28, "BA24-02" Must V2024_11_05..=V2025_06_18]
+    RESULT_SET Any ["BA-07" Must V25_11..=V26_07, "BA24-02" Must V24_11..=V25_06]
         "A response that is no error has a result." => "a result or an error";
-    ONE_OUTCOME Any ["BA24-03" Must V2024_11_05..=V2025_06_18]
-        "A response does not have both." => "one of result and error";
-    RESULT_TYPE Any ["BA-08" Must V2026_07_28..=V2026_07_28]
+    ONE_OUTCOME Any ["BA24-03" Must V24_11..=V25_06] "A response does not have both." => "one of result and error";
+    RESULT_TYPE Any ["BA-08" Must V26_07..=V26_07]
         "Each result says of which type it is." => "a result with `resultType`";
-    ERROR_ID Any ["BA-12" Must V2025_11_25..=V2026_07_28, "BA24-01" Must V2024_11_05..=V2025_06_18]
+    ERROR_ID Any ["BA-12" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06]
         "An error has the id of its request." => "an answer with the id of the request";
-    ERROR_SHAPE Any ["BA-13" Must V2025_11_25..=V2026_07_28, "BA24-04" Must V2025_03_26..=V2025_06_18]
+    ERROR_SHAPE Any ["BA-13" Must V25_11..=V26_07, "BA24-04" Must V25_03..=V25_06]
         "An error has a code and a message." => "an error with `code` and `message`";
-    ERROR_CODE Any ["BA-14" Must V2024_11_05..=V2026_07_28]
+    ERROR_CODE Any ["BA-14" Must V24_11..=V26_07]
         "The code of an error is a whole number." => "a code that is a whole number";
-    RESERVED_CODES Any ["BA-16" Must V2026_07_28..=V2026_07_28]
+    RESERVED_CODES Any ["BA-16" Must V26_07..=V26_07]
         "Of the codes from -32020 to -32099 only those are used that the protocol defines." => "a code that is defined";
-    OLD_NOT_FOUND Any ["BA-17" Must V2026_07_28..=V2026_07_28]
-        "The code -32002 is used no more." => "the code -32602";
-    OLD_URL_REQUIRED Any ["BA-18" Must V2026_07_28..=V2026_07_28]
-        "The code -32042 is used no more." => "a result that asks";
-    NO_ANSWER Any ["BA-20" Must V2025_03_26..=V2026_07_28]
+    OLD_NOT_FOUND Any ["BA-17" Must V26_07..=V26_07] "The code -32002 is used no more." => "the code -32602";
+    OLD_URL_REQUIRED Any ["BA-18" Must V26_07..=V26_07] "The code -32042 is used no more." => "a result that asks";
+    NO_ANSWER Any ["BA-20" Must V25_03..=V26_07]
         "A notification is not answered." => "one answer, to the request after it";
-    UNKNOWN_CANCELLED Any ["CA-19" Should V2024_11_05..=V2026_07_28]
+    UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=V26_07]
         "A cancellation of an unknown request is ignored." => "one answer, to the request after it";
-    BROKEN_CANCELLED Any ["CA-21" Should V2024_11_05..=V2026_07_28]
+    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=V26_07]
         "A cancellation that cannot be read is ignored." => "one answer, to the request after it";
-    BATCHES Any ["BA24-05" Must V2025_03_26..=V2025_03_26]
-        "The requests of a batch are answered." => "an answer to each request";
-    PING Any ["PI25-01" Must V2024_11_05..=V2025_11_25]
-        "A ping is answered with an empty result." => "an empty result";
+    BATCHES Any ["BA24-05" Must V25_03..=V25_03] "The requests of a batch are answered." => "an answer to each request";
+    PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result." => "an empty result";
 
     // How both sides come to speak.
-    GREETING Any ["LI25-05" Must V2024_11_05..=V2025_11_25]
+    GREETING Any ["LI25-05" Must V24_11..=V25_11]
         "The handshake is answered with the version, the capabilities and the name of the server."
             => "`protocolVersion`, `capabilities` and `serverInfo` with `name` and `version`";
-    OTHER_VERSION Any ["LI25-11" Must V2024_11_05..=V2025_11_25]
+    OTHER_VERSION Any ["LI25-11" Must V24_11..=V25_11]
         "A handshake in an unknown version is answered with one that the server speaks."
             => "a result with another version";
-    LATEST_VERSION Any ["LI25-12" Should V2024_11_05..=V2025_11_25]
+    LATEST_VERSION Any ["LI25-12" Should V24_11..=V25_11]
         "That version is the newest of the server." => "the newest version it speaks";
-    EARLY_REQUESTS Any ["LI25-07" Should V2024_11_05..=V2025_11_25]
+    EARLY_REQUESTS Any ["LI25-07" Should V24_11..=V25_11]
         "Before the handshake is over, the server requests nothing but pings." => "no request";
-    NEGOTIATED Any ["LI25-16" Must V2025_06_18..=V2025_11_25, "LI24-03" Should V2024_11_05..=V2025_03_26]
+    NEGOTIATED Any ["LI25-16" Must V25_06..=V25_11, "LI24-03" Should V24_11..=V25_03]
         "The server asks nothing that the client has not declared it can be asked." => "no question";
-    DISCOVER Any ["DI-01" Must V2026_07_28..=V2026_07_28]
+    DISCOVER Any ["DI-01" Must V26_07..=V26_07]
         "`server/discover` is answered with the versions and capabilities of the server."
             => "a result with `supportedVersions` and `capabilities`";
-    NAMED Any ["DI-03" Should V2026_07_28..=V2026_07_28]
+    NAMED Any ["DI-03" Should V26_07..=V26_07]
         "The result of `server/discover` names the server." => "`io.modelcontextprotocol/serverInfo` in `_meta`";
-    UNKNOWN_VERSION Any ["VE-01" Must V2026_07_28..=V2026_07_28]
+    UNKNOWN_VERSION Any ["VE-01" Must V26_07..=V26_07]
         "An unknown version is refused with -32022 and the versions of the server."
             => "the error -32022 with `supported` in its `data`";
-    MODERN_ONLY Any ["VE-08" Should V2026_07_28..=V2026_07_28]
+    MODERN_ONLY Any ["VE-08" Should V26_07..=V26_07]
         "A server without the handshake names its versions when it refuses one."
             => "an error that names the versions it speaks";
-    MISSING_META Any ["BA-43" Must V2026_07_28..=V2026_07_28]
+    MISSING_META Any ["BA-43" Must V26_07..=V26_07]
         "A request without the capabilities of the client is refused with -32602." => "the error -32602";
-    MISSING_META_STATUS Http ["BA-44" Must V2026_07_28..=V2026_07_28]
-        "The status of that refusal is 400." => "the status 400";
-    SERVER_REQUESTS Any ["PA-01" Must V2026_07_28..=V2026_07_28]
-        "The server sends no requests." => "no request";
-    DISCOVER_CACHING Any ["CC-01" Must V2026_07_28..=V2026_07_28]
+    MISSING_META_STATUS Http ["BA-44" Must V26_07..=V26_07] "The status of that refusal is 400." => "the status 400";
+    SERVER_REQUESTS Any ["PA-01" Must V26_07..=V26_07] "The server sends no requests." => "no request";
+    DISCOVER_CACHING Any ["CC-01" Must V26_07..=V26_07]
         "The result of `server/discover` says how long it may be kept." => "`ttlMs` and `cacheScope`";
 
     // Lists.
     "nothing here led to it":
-    TOOLS_DECLARED Any ["TO-05" Must V2024_11_05..=V2026_07_28]
+    TOOLS_DECLARED Any ["TO-05" Must V24_11..=V26_07]
         "A server with tools declares the capability `tools`." => "the capability, or no such list";
-    PROMPTS_DECLARED Any ["PR-02" Must V2026_07_28..=V2026_07_28, "PR25-01" Must V2024_11_05..=V2025_11_25]
+    PROMPTS_DECLARED Any ["PR-02" Must V26_07..=V26_07, "PR25-01" Must V24_11..=V25_11]
         "A server with prompts declares the capability `prompts`." => "the capability, or no such list";
-    RESOURCES_DECLARED Any ["RE-01" Must V2024_11_05..=V2026_07_28]
+    RESOURCES_DECLARED Any ["RE-01" Must V24_11..=V26_07]
         "A server with resources declares the capability `resources`." => "the capability, or no such list";
-    PAGES_SCOPE Any ["CC-21" Must V2026_07_28..=V2026_07_28]
+    PAGES_SCOPE Any ["CC-21" Must V26_07..=V26_07]
         "All pages of a list have the same `cacheScope`." => "the `cacheScope` of the first page";
-    BAD_CURSOR Any ["PG-09" Should V2024_11_05..=V2026_07_28]
-        "An invalid cursor is refused with -32602." => "the error -32602";
-    NO_COMPLETION Any ["CO-02" Should V2025_03_26..=V2026_07_28]
+    BAD_CURSOR Any ["PG-09" Should V24_11..=V26_07] "An invalid cursor is refused with -32602." => "the error -32602";
+    NO_COMPLETION Any ["CO-02" Should V25_03..=V26_07]
         "A server without completions refuses one with -32601." => "the error -32601";
     "the server has no tools":
-    TOOLS_LISTED Any ["TO-06" Must V2026_07_28..=V2026_07_28]
-        "Declared tools are listed." => "a result with the list";
-    TOOLS_ORDER Any ["TO-08" Should V2026_07_28..=V2026_07_28]
+    TOOLS_LISTED Any ["TO-06" Must V26_07..=V26_07] "Declared tools are listed." => "a result with the list";
+    TOOLS_ORDER Any ["TO-08" Should V26_07..=V26_07]
         "Tools are listed in the same order each time." => "the order of the request before";
-    TOOLS_CACHING Any ["CC-02" Must V2026_07_28..=V2026_07_28]
+    TOOLS_CACHING Any ["CC-02" Must V26_07..=V26_07]
         "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    INPUT_SCHEMA Any ["TO-10" Must V2025_11_25..=V2026_07_28, "input-schema" Must V2024_11_05..=V2025_06_18]
+    INPUT_SCHEMA Any ["TO-10" Must V25_11..=V26_07, "input-schema" Must V24_11..=V25_06]
         "The input schema of a tool is a JSON Schema of an object." => "a schema with \"type\": \"object\"";
-    TOOL_LENGTH Any ["TO-12" Should V2025_11_25..=V2026_07_28]
+    TOOL_LENGTH Any ["TO-12" Should V25_11..=V26_07]
         "The name of a tool has 1 to 128 characters." => "1 to 128 characters";
-    TOOL_CHARACTERS Any ["TO-14" Should V2025_11_25..=V2026_07_28]
+    TOOL_CHARACTERS Any ["TO-14" Should V25_11..=V26_07]
         "The name of a tool holds letters, digits, underscores, hyphens and dots alone."
             => "letters, digits, `_`, `-` and `.`";
-    TOOL_UNIQUE Any ["TO-16" Should V2025_11_25..=V2026_07_28]
-        "No two tools have the same name." => "a name of its own";
-    ARGUMENTS Any ["TO-35" Must V2024_11_05..=V2026_07_28]
+    TOOL_UNIQUE Any ["TO-16" Should V25_11..=V26_07] "No two tools have the same name." => "a name of its own";
+    ARGUMENTS Any ["TO-35" Must V24_11..=V26_07]
         "A tool that does not exist, or lacks a required argument, is not called with success."
             => "an error, or a result with `isError`";
     "no tool mirrors arguments into headers":
-    HEADER_NAME Any ["TO-20" Must V2026_07_28..=V2026_07_28]
-        "An `x-mcp-header` is a name of a header." => "the name of a header";
-    HEADER_UNIQUE Any ["TO-22" Must V2026_07_28..=V2026_07_28]
+    HEADER_NAME Any ["TO-20" Must V26_07..=V26_07] "An `x-mcp-header` is a name of a header." => "the name of a header";
+    HEADER_UNIQUE Any ["TO-22" Must V26_07..=V26_07]
         "No two properties of a tool have the same `x-mcp-header`." => "a name of its own";
-    HEADER_TYPE Any ["TO-23" Must V2026_07_28..=V2026_07_28]
+    HEADER_TYPE Any ["TO-23" Must V26_07..=V26_07]
         "An `x-mcp-header` stands at an integer, a string or a boolean." => "an integer, a string or a boolean";
-    HEADER_PLACE Any ["TO-25" Must V2026_07_28..=V2026_07_28]
+    HEADER_PLACE Any ["TO-25" Must V26_07..=V26_07]
         "An `x-mcp-header` stands at a property that is reached by `properties` alone."
             => "a property that `properties` alone lead to";
     "the server has no prompts, or none that requires an argument":
-    PROMPTS_LISTED Any ["PR-03" Must V2026_07_28..=V2026_07_28]
-        "Declared prompts are listed." => "a result with the list";
-    PROMPTS_CACHING Any ["CC-03" Must V2026_07_28..=V2026_07_28]
+    PROMPTS_LISTED Any ["PR-03" Must V26_07..=V26_07] "Declared prompts are listed." => "a result with the list";
+    PROMPTS_CACHING Any ["CC-03" Must V26_07..=V26_07]
         "The list of prompts says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    UNKNOWN_PROMPT Any ["PR-11" Should V2024_11_05..=V2026_07_28]
+    UNKNOWN_PROMPT Any ["PR-11" Should V24_11..=V26_07]
         "An unknown prompt is refused with -32602." => "the error -32602";
-    PROMPT_ARGUMENTS Any ["PR-12" Should V2024_11_05..=V2026_07_28]
+    PROMPT_ARGUMENTS Any ["PR-12" Should V24_11..=V26_07]
         "A prompt without a required argument is refused with -32602." => "the error -32602";
     "the server has no resources":
-    RESOURCES_LISTED Any ["RE-02" Must V2026_07_28..=V2026_07_28]
-        "Declared resources are listed." => "a result with the list";
-    RESOURCES_CACHING Any ["CC-04" Must V2026_07_28..=V2026_07_28]
+    RESOURCES_LISTED Any ["RE-02" Must V26_07..=V26_07] "Declared resources are listed." => "a result with the list";
+    RESOURCES_CACHING Any ["CC-04" Must V26_07..=V26_07]
         "The list of resources says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    TEMPLATES_CACHING Any ["CC-05" Must V2026_07_28..=V2026_07_28]
+    TEMPLATES_CACHING Any ["CC-05" Must V26_07..=V26_07]
         "The list of resource templates says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    RESOURCE_URI Any ["RE-08" Must V2025_06_18..=V2026_07_28]
-        "The URI of a resource is one." => "a URI with a scheme";
-    UNKNOWN_RESOURCE Any ["RE-09" Must V2026_07_28..=V2026_07_28]
+    RESOURCE_URI Any ["RE-08" Must V25_06..=V26_07] "The URI of a resource is one." => "a URI with a scheme";
+    UNKNOWN_RESOURCE Any ["RE-09" Must V26_07..=V26_07]
         "An unknown resource is refused with -32602." => "the error -32602";
-    OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V2024_11_05..=V2025_11_25]
+    OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11]
         "An unknown resource is refused with -32002." => "the error -32002";
     "the server completes nothing":
-    COMPLETION_PROMPT Any ["CO-03" Should V2025_03_26..=V2026_07_28]
+    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=V26_07]
         "A completion for an unknown prompt is refused with -32602." => "the error -32602";
     "the server sent no log messages":
-    LOG_LEVEL Any ["LO-05" Should V2026_07_28..=V2026_07_28, "LO25-02" Should V2024_11_05..=V2025_11_25]
+    LOG_LEVEL Any ["LO-05" Should V26_07..=V26_07, "LO25-02" Should V24_11..=V25_11]
         "An unknown log level is refused with -32602." => "the error -32602";
-    LOGGING_DECLARED Any ["LO-02" Must V2024_11_05..=V2026_07_28]
+    LOGGING_DECLARED Any ["LO-02" Must V24_11..=V26_07]
         "A server that sends log messages declares the capability `logging`."
             => "the capability `logging`, or no log messages";
     "the server tells of no changes":
-    ACKNOWLEDGED Any ["SU-02" Must V2026_07_28..=V2026_07_28]
-        "A subscription begins with its acknowledgement, which names it."
-            => "`notifications/subscriptions/acknowledged` with the id of the request";
-    UNREQUESTED Any ["SU-01" Must V2026_07_28..=V2026_07_28]
+    ACKNOWLEDGED Any ["SU-02" Must V26_07..=V26_07] "A subscription begins with its acknowledgement, which names it."
+        => "`notifications/subscriptions/acknowledged` with the id of the request";
+    UNREQUESTED Any ["SU-01" Must V26_07..=V26_07]
         "A subscription brings nothing that was not asked for." => "nothing but the acknowledgement";
-    STREAM_BUFFERING Http ["HT-17" Should V2026_07_28..=V2026_07_28]
+    STREAM_BUFFERING Http ["HT-17" Should V26_07..=V26_07]
         "A stream of events says `X-Accel-Buffering: no`." => "`X-Accel-Buffering: no`";
 
     // Calls: of tools that say `readOnlyHint` and require no arguments, and of those that the user named.
     "no tool that was called did this: name one with --tool":
-    UNDECLARED_QUESTIONS Any ["MR-13" Must V2026_07_28..=V2026_07_28]
+    UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=V26_07]
         "A result asks nothing that the client has not declared it can be asked."
             => "the error -32021, or a result without questions";
-    CAPABILITY_NAMED Any ["BA-47" Must V2026_07_28..=V2026_07_28]
+    CAPABILITY_NAMED Any ["BA-47" Must V26_07..=V26_07]
         "A refusal for a missing capability (-32021) says which one is missing."
             => "`requiredCapabilities` in the `data` of the error";
-    CAPABILITY_STATUS Http ["BA-48" Must V2026_07_28..=V2026_07_28]
-        "The status of that refusal is 400." => "the status 400";
-    QUIET_LOG Any ["LO-03" Must V2026_07_28..=V2026_07_28]
+    CAPABILITY_STATUS Http ["BA-48" Must V26_07..=V26_07] "The status of that refusal is 400." => "the status 400";
+    QUIET_LOG Any ["LO-03" Must V26_07..=V26_07]
         "A request without a log level brings no log messages." => "no log messages";
-    PROGRESS_TOKEN Any ["PO-07" Must V2024_11_05..=V2026_07_28]
+    PROGRESS_TOKEN Any ["PO-07" Must V24_11..=V26_07]
         "Progress names the token of the request." => "the token of the request";
-    PROGRESS_RISES Any ["PO-04" Must V2024_11_05..=V2026_07_28]
-        "Progress rises with each notification." => "values that rise";
-    STRUCTURED_TEXT Any ["TO-31" Should V2025_06_18..=V2026_07_28]
+    PROGRESS_RISES Any ["PO-04" Must V24_11..=V26_07] "Progress rises with each notification." => "values that rise";
+    STRUCTURED_TEXT Any ["TO-31" Should V25_06..=V26_07]
         "Structured content comes with a text that says the same." => "a block of text";
-    FORM_SHAPE Any ["EL-12" Must V2025_11_25..=V2026_07_28]
-        "A form has a schema." => "`message` and `requestedSchema`";
-    LINK_SHAPE Any ["EL-14" Must V2025_11_25..=V2026_07_28]
-        "A link has a message and a URL." => "`message` and `url`";
-    ROUND_SHAPE Any ["MR-12" Must V2026_07_28..=V2026_07_28]
+    FORM_SHAPE Any ["EL-12" Must V25_11..=V26_07] "A form has a schema." => "`message` and `requestedSchema`";
+    LINK_SHAPE Any ["EL-14" Must V25_11..=V26_07] "A link has a message and a URL." => "`message` and `url`";
+    ROUND_SHAPE Any ["MR-12" Must V26_07..=V26_07]
         "A result that needs input has questions or a state." => "`inputRequests` or `requestState`";
-    ROUND_QUESTIONS Any ["MR-06" Must V2026_07_28..=V2026_07_28]
-        "The questions of a result are those that the protocol has."
-            => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
-    BAD_RESPONSES Any ["MR-19" Should V2026_07_28..=V2026_07_28]
+    ROUND_QUESTIONS Any ["MR-06" Must V26_07..=V26_07] "The questions of a result are those that the protocol has."
+        => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
+    BAD_RESPONSES Any ["MR-19" Should V26_07..=V26_07]
         "Answers that are no object of answers are refused." => "the error -32602";
-    EXTRA_RESPONSES Any ["MR-21" Should V2026_07_28..=V2026_07_28]
+    EXTRA_RESPONSES Any ["MR-21" Should V26_07..=V26_07]
         "An answer that was not asked for is ignored." => "the result without that answer";
-    ASKED_AGAIN Any ["MR-22" Should V2026_07_28..=V2026_07_28]
+    ASKED_AGAIN Any ["MR-22" Should V26_07..=V26_07]
         "A question that was not answered is asked again." => "a result that asks again";
     "no tool with an output schema that was called gave a result, or this build checks none (feature `json-schema`)":
-    STRUCTURED Any ["TO-32" Must V2025_06_18..=V2026_07_28]
-        "A tool with an output schema gives structured content that fits it."
-            => "`structuredContent` that fits the output schema";
+    STRUCTURED Any ["TO-32" Must V25_06..=V26_07] "A tool with an output schema gives structured content that fits it."
+        => "`structuredContent` that fits the output schema";
     "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
-    TAMPERED Any ["MR-07" Must V2026_07_28..=V2026_07_28]
+    TAMPERED Any ["MR-07" Must V26_07..=V26_07]
         "A state that was changed is refused, where anything depends on it." => "an error: the state was changed";
-    FOREIGN Any ["MR-10" Should V2026_07_28..=V2026_07_28]
+    FOREIGN Any ["MR-10" Should V26_07..=V26_07]
         "A state is refused with another request than its own." => "an error: the state belongs to another request";
     "no tool that was called has a state, or no other principal is known (--other NAME)":
-    PRINCIPAL Any ["MR-08" Should V2026_07_28..=V2026_07_28]
+    PRINCIPAL Any ["MR-08" Should V26_07..=V26_07]
         "A state is refused from another principal than its own." => "an error: the state belongs to another principal";
     "no tool that was called has a state, or its lifetime is not known (--lapse SECONDS)":
-    LAPSED Any ["MR-09" Should V2026_07_28..=V2026_07_28]
-        "A state lapses after a short time, and is refused then."
-            => "an error, or the question again: the state has lapsed";
+    LAPSED Any ["MR-09" Should V26_07..=V26_07] "A state lapses after a short time, and is refused then."
+        => "an error, or the question again: the state has lapsed";
 
     // Standard streams.
     "nothing here led to it":
-    NOISE Stdio ["ST-03" Must V2024_11_05..=V2026_07_28]
-        "The standard output holds messages alone." => "messages alone";
-    PROMPT_EXIT Stdio ["ST-14" Should V2026_07_28..=V2026_07_28]
+    NOISE Stdio ["ST-03" Must V24_11..=V26_07] "The standard output holds messages alone." => "messages alone";
+    PROMPT_EXIT Stdio ["ST-14" Should V26_07..=V26_07]
         "The server exits when its input ends." => "the end of the process";
 
     // HTTP.
     "nothing here led to it":
-    ACCEPTED Http ["HT-11" Must V2026_07_28..=V2026_07_28, "HT25-06" Must V2025_03_26..=V2025_11_25]
+    ACCEPTED Http ["HT-11" Must V26_07..=V26_07, "HT25-06" Must V25_03..=V25_11]
         "A notification is answered with 202 and no body, or with the status of an error."
             => "202 without a body, or a refusal";
-    MEDIA Http ["HT-13" Must V2026_07_28..=V2026_07_28, "HT25-08" Must V2025_06_18..=V2025_11_25]
+    MEDIA Http ["HT-13" Must V26_07..=V26_07, "HT25-08" Must V25_06..=V25_11]
         "A request is answered with JSON or a stream of events." => "`application/json` or `text/event-stream`";
-    VERSION_HEADER Http ["HT-22" Must V2026_07_28..=V2026_07_28]
+    VERSION_HEADER Http ["HT-22" Must V26_07..=V26_07]
         "A version in the header that is not that of the body is refused with 400 and -32020."
             => "the status 400 and the error -32020";
-    VERSION_STATUS Http ["HT-23" Must V2026_07_28..=V2026_07_28]
-        "The status of an unknown version is 400." => "the status 400";
-    METHOD_STATUS Http ["HT-24" Must V2026_07_28..=V2026_07_28]
-        "The status of an unknown method is 404." => "the status 404";
-    METHOD_HEADER Http ["HT-61" Must V2026_07_28..=V2026_07_28]
+    VERSION_STATUS Http ["HT-23" Must V26_07..=V26_07] "The status of an unknown version is 400." => "the status 400";
+    METHOD_STATUS Http ["HT-24" Must V26_07..=V26_07] "The status of an unknown method is 404." => "the status 404";
+    METHOD_HEADER Http ["HT-61" Must V26_07..=V26_07]
         "A method in the header that is not that of the body is refused." => "the status 400 and the error -32020";
-    MISSING_HEADER Http ["HT-55" Must V2026_07_28..=V2026_07_28]
+    MISSING_HEADER Http ["HT-55" Must V26_07..=V26_07]
         "A request without the header of its method is refused with 400 and -32020."
             => "the status 400 and the error -32020";
-    NAME_HEADER Http ["HT-54" Must V2026_07_28..=V2026_07_28]
+    NAME_HEADER Http ["HT-54" Must V26_07..=V26_07]
         "A name in the header that is not that of the body is refused." => "the status 400 and the error -32020";
-    MODERN_GET Http ["HT-69" Should V2026_07_28..=V2026_07_28]
+    MODERN_GET Http ["HT-69" Should V26_07..=V26_07]
         "A server without sessions answers a GET with 405." => "the status 405";
-    MODERN_SESSION Http ["HT-70" Should V2026_07_28..=V2026_07_28]
+    MODERN_SESSION Http ["HT-70" Should V26_07..=V26_07]
         "A server without sessions begins none." => "no `Mcp-Session-Id`";
-    GET_STREAM Http ["HT25-18" Must V2025_03_26..=V2025_11_25]
+    GET_STREAM Http ["HT25-18" Must V25_03..=V25_11]
         "A GET opens a stream of events, or is answered with 405." => "a stream of events, or the status 405";
-    BAD_VERSION_HEADER Http ["HT25-38" Must V2025_06_18..=V2025_11_25]
+    BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11]
         "An unknown version in the header is answered with 400." => "the status 400";
     "a server on the internet may be for the pages of all sites":
-    ORIGIN Http ["HT-03" Must V2025_11_25..=V2026_07_28]
+    ORIGIN Http ["HT-03" Must V25_11..=V26_07]
         "A page of another site is refused with 403, where the server is on this machine." => "the status 403";
-    OLD_ORIGIN Http ["HT-02" Must V2024_11_05..=V2025_06_18]
+    OLD_ORIGIN Http ["HT-02" Must V24_11..=V25_06]
         "A page of another site is refused, where the server is on this machine." => "the status of an error";
     "the server has no sessions, or does not let clients end them":
-    SESSION_ID Http ["HT25-28" Must V2025_03_26..=V2025_11_25]
-        "The id of a session is visible ASCII." => "visible ASCII";
-    SESSION_MISSING Http ["HT25-31" Should V2025_03_26..=V2025_11_25]
+    SESSION_ID Http ["HT25-28" Must V25_03..=V25_11] "The id of a session is visible ASCII." => "visible ASCII";
+    SESSION_MISSING Http ["HT25-31" Should V25_03..=V25_11]
         "A request without the id of a session that needs one is answered with 400." => "the status 400";
-    SESSION_ENDED Http ["HT25-32" Must V2025_03_26..=V2025_11_25]
+    SESSION_ENDED Http ["HT25-32" Must V25_03..=V25_11]
         "A request in a session that has ended is answered with 404." => "the status 404";
 
     // Our own rules. A lint names a client that fails, with its version and the report.
     "nothing here led to it":
-    ENTRY_SHAPE Any ["entry-shape" Must V2024_11_05..=V2026_07_28]
+    ENTRY_SHAPE Any ["entry-shape" Must V24_11..=V26_07]
         "The members of what is listed have the types of the schema of the protocol."
             => "these members, with these types";
-    TOOL_NAME Any ["tool-name" Lint V2024_11_05..=V2026_07_28]
+    TOOL_NAME Any ["tool-name" Lint V24_11..=V26_07]
         "The name of a tool is one that the APIs of models take: at most 64 letters, digits, `_` and `-`."
             => "such a name. Codex 0.73 fails if there is a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
-    SCHEMA_PROPERTIES Any ["schema-properties" Lint V2024_11_05..=V2026_07_28]
+    SCHEMA_PROPERTIES Any ["schema-properties" Lint V24_11..=V26_07]
         "The input schema of a tool has `properties`, if only empty ones."
             => "\"properties\": {}. The API of OpenAI refuses the request (openai/openai-agents-python#454, April 2025)";
-    SCHEMA_CHOICE Any ["schema-choice" Lint V2024_11_05..=V2026_07_28]
+    SCHEMA_CHOICE Any ["schema-choice" Lint V24_11..=V26_07]
         "The input schema of a tool has no `anyOf`, `oneOf` or `allOf` at its root."
             => "an argument that chooses. The API of Claude refuses the request (makenotion/notion-mcp-server#341, August 2026), and Claude Code leaves the tool out (anthropics/claude-code#95504)";
-    SCHEMA_REQUIRED Any ["schema-required" Lint V2024_11_05..=V2026_07_28]
+    SCHEMA_REQUIRED Any ["schema-required" Lint V24_11..=V26_07]
         "Each required member of a schema is among its `properties`."
             => "the member in `properties`. The API of Gemini refuses the request (google-gemini/gemini-cli#1458, June 2025)";
-    SCHEMA_TYPE Any ["schema-type" Lint V2024_11_05..=V2026_07_28]
-        "Each argument has a type that JSON Schema has."
-            => "string, number, integer, boolean, array, object or null. Gemini CLI leaves the tool out (arben-adm/mcp-sequential-thinking#12, September 2025)";
-    SCHEMA_ITEMS Any ["schema-items" Lint V2024_11_05..=V2026_07_28]
+    SCHEMA_TYPE Any ["schema-type" Lint V24_11..=V26_07] "Each argument has a type that JSON Schema has."
+        => "string, number, integer, boolean, array, object or null. Gemini CLI leaves the tool out (arben-adm/mcp-sequential-thinking#12, September 2025)";
+    SCHEMA_ITEMS Any ["schema-items" Lint V24_11..=V26_07]
         "Each list says what is in it." => "`items`. VS Code 1.107 refuses the tool (microsoft/vscode#284536)";
-    SCHEMA_REFERENCE Any ["schema-reference" Lint V2024_11_05..=V2026_07_28]
+    SCHEMA_REFERENCE Any ["schema-reference" Lint V24_11..=V26_07]
         "Each `$ref` of a schema leads to a part of that schema."
             => "what it names, in `$defs`. For one in an output schema, Claude Code 2.1.205 and OpenCode 1.14.41 drop all tools of the server (anthropics/claude-code#76040, anomalyco/opencode#26529)";
-    SCHEMA_RECURSIVE Any ["schema-recursive" Lint V2024_11_05..=V2026_07_28]
-        "No schema contains itself."
-            => "a schema of a fixed depth. Gemini CLI fails at each request (google-gemini/gemini-cli#14945, December 2025)";
-    OUTPUT_SCHEMA Any ["output-schema" Lint V2024_11_05..=V2026_07_28]
-        "The output schema of a tool is of an object."
-            => "\"type\": \"object\". Clients with the TypeScript SDK 1 drop all tools of the server (kenn-io/msgvault#626, August 2026)";
-    SLOW_START Any ["slow-start" Lint V2024_11_05..=V2026_07_28]
-        "The server answers for the first time within 3 s."
-            => "a quick start. Codex 0.101 gives up on a server after 10 s (openai/codex#11851)";
-    PLAIN_HTTP Http ["plain-http" Lint V2024_11_05..=V2026_07_28]
-        "A server beyond this machine is at an https: address."
-            => "https:, since others can read what is sent otherwise. mcp-remote refuses such an address (openbkn-ai/bkn-studio#434, August 2026)";
+    SCHEMA_RECURSIVE Any ["schema-recursive" Lint V24_11..=V26_07] "No schema contains itself."
+        => "a schema of a fixed depth. Gemini CLI fails at each request (google-gemini/gemini-cli#14945, December 2025)";
+    OUTPUT_SCHEMA Any ["output-schema" Lint V24_11..=V26_07] "The output schema of a tool is of an object."
+        => "\"type\": \"object\". Clients with the TypeScript SDK 1 drop all tools of the server (kenn-io/msgvault#626, August 2026)";
+    SLOW_START Any ["slow-start" Lint V24_11..=V26_07] "The server answers for the first time within 3 s."
+        => "a quick start. Codex 0.101 gives up on a server after 10 s (openai/codex#11851)";
+    PLAIN_HTTP Http ["plain-http" Lint V24_11..=V26_07] "A server beyond this machine is at an https: address."
+        => "https:, since others can read what is sent otherwise. mcp-remote refuses such an address (openbkn-ai/bkn-studio#434, August 2026)";
 }

@@ -2,18 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
-use askback_core::{
-    http::params::HeaderAnnotations,
-    json,
-    protocol::{RawObject, Schema},
-};
+use askback_core::json;
 use http::{HeaderMap, Method, header::CONTENT_TYPE};
-use serde_json::{Map, Value, json, value::RawValue};
-
-use super::{
-    Bounds, Speaker,
-    fault::{Fault, is_same_text},
-};
+use serde_json::{Value, json, value::RawValue};
 
 /// Something to be sent.
 #[derive(Debug, Clone)]
@@ -24,9 +15,7 @@ pub(crate) struct Sent {
     /// Over HTTP.
     pub(crate) method: Method,
     /// The headers that differ from those that belong to the message; `None` leaves one out. Only over HTTP.
-    pub(crate) headers: Vec<(&'static str, Option<String>)>,
-    /// The headers that mirror arguments, for the revisions that have them. Only over HTTP.
-    pub(crate) mirrored: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, Option<String>)>,
 }
 
 /// The answer that is waited for. Over HTTP the response of the server is, in any case.
@@ -103,7 +92,6 @@ impl Sent {
             wait,
             method: Method::POST,
             headers: Vec::new(),
-            mirrored: Vec::new(),
         }
     }
 
@@ -117,22 +105,8 @@ impl Sent {
 
     /// Sets a header, or leaves it out.
     #[must_use]
-    pub(crate) fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
-        self.headers.push((name, value.map(str::to_owned)));
-        self
-    }
-
-    /// Adds the headers that mirror arguments of a tool, as its schema says.
-    #[must_use]
-    pub(crate) fn mirroring(mut self, tool: &Value, arguments: &Map<String, Value>) -> Self {
-        let schema = tool["inputSchema"].to_string();
-        let schema = serde_json::from_str::<Schema>(&schema).ok();
-        let annotations = schema.and_then(|schema| HeaderAnnotations::of(&schema).ok());
-        if let Some(annotations) = annotations.filter(|it| !it.is_empty()) {
-            let arguments = json!(arguments).to_string();
-            let arguments = serde_json::from_str::<RawObject>(&arguments).ok();
-            self.mirrored = annotations.headers(arguments.as_ref());
-        }
+    pub(crate) fn header(mut self, name: impl Into<String>, value: Option<&str>) -> Self {
+        self.headers.push((name.into(), value.map(str::to_owned)));
         self
     }
 
@@ -165,14 +139,16 @@ impl Reply {
 
     /// The result of the answer; null if there is none.
     pub(crate) fn result(&self) -> &Value {
-        self.answer
-            .as_ref()
-            .map_or(&Value::Null, |it| &it["result"])
+        self.member("result")
     }
 
     /// The error of the answer; null if there is none.
     pub(crate) fn error(&self) -> &Value {
-        self.answer.as_ref().map_or(&Value::Null, |it| &it["error"])
+        self.member("error")
+    }
+
+    fn member(&self, name: &str) -> &Value {
+        self.answer.as_ref().map_or(&Value::Null, |it| &it[name])
     }
 
     pub(crate) fn has_code(&self, code: i64) -> bool {
@@ -204,11 +180,6 @@ impl Reply {
         matches!(self.end, End::Silent(_))
     }
 
-    /// Whether nothing was sent, so that nothing can be said of the server.
-    pub(crate) fn is_unseen(&self) -> bool {
-        matches!(self.end, End::Unreachable(_))
-    }
-
     pub(crate) fn is_refused(&self) -> bool {
         self.status.is_some_and(|status| status >= 400)
     }
@@ -222,8 +193,7 @@ impl Reply {
                 None => format!("HTTP {status}"),
             });
         }
-        parts.extend(self.came.iter().map(|message| cut(message)));
-        parts.extend(self.noise.iter().map(|line| cut(line)));
+        parts.extend(self.came.iter().chain(&self.noise).map(|text| cut(text)));
         match &self.end {
             End::Done => {}
             End::Silent(time) => {
@@ -238,23 +208,13 @@ impl Reply {
         cut(&parts.join("\n"))
     }
 
-    /// Takes a message that came; says whether it is what is waited for, and returns the answers to what the server asks
-    /// in it.
-    pub(super) fn receive(
-        &mut self,
-        bytes: &[u8],
-        wait: &Wait,
-        speaker: &Speaker,
-        bounds: &Bounds,
-    ) -> (bool, Vec<Sent>) {
-        bounds.receives(bytes);
-        let before = self.asked.len();
-        let is_wanted = self.take(bytes, wait);
-        let asked = self.asked.iter().skip(before);
-        (
-            is_wanted,
-            asked.map(|asked| speaker.answer(asked)).collect(),
-        )
+    /// Counts bytes that came.
+    pub(super) fn count(&mut self, bytes: usize, most: usize) -> Result<(), End> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes > most {
+            true => Err(End::TooMuch),
+            false => Ok(()),
+        }
     }
 
     /// Takes a message, or what should be one; says whether it is what is waited for.
@@ -262,7 +222,7 @@ impl Reply {
         let text = String::from_utf8_lossy(bytes);
         // As a client reads it.
         let message = json::message_text(bytes).unwrap_or_default();
-        let taken = match read(&message) {
+        let taken = match read_members(&message, READ_DEPTH) {
             Some(Value::Array(batch)) => {
                 // It is JSON, so that its parts can be read.
                 let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
@@ -288,9 +248,10 @@ impl Reply {
         if !["method", "result", "error", "id"].into_iter().any(has) {
             return None;
         }
-        let awaited = match wait {
-            Wait::For(id) => Some(id),
-            _ => None,
+        let awaited = if let Wait::For(id) = wait {
+            Some(id)
+        } else {
+            None
         };
         for fault in Fault::of(&message, awaited) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
@@ -326,37 +287,86 @@ impl Reply {
     }
 }
 
+/// A departure of a message from JSON-RPC 2.0, in words, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fault(pub(crate) &'static str, pub(crate) &'static str);
+
+impl Fault {
+    /// It does not say its version, or another one.
+    pub(crate) const VERSION: Self = Self(
+        "its messages do not say \"jsonrpc\": \"2.0\":",
+        "Clients refuse such messages: add the member to each of them.",
+    );
+    /// A response with a result and an error.
+    pub(crate) const BOTH: Self = Self(
+        "it answers with a result and an error at once:",
+        "Clients refuse such answers: each has one of `result` and `error`.",
+    );
+    pub(crate) const NEITHER: Self = Self(
+        "it answers with neither a result nor an error:",
+        Self::BOTH.1,
+    );
+    /// A response with an id that is not the one of the request.
+    pub(crate) const OTHER_ID: Self = Self(
+        "it answers with another id than that of the request:",
+        "Clients wait in vain then: send each id back as it came, a number as a number.",
+    );
+
+    /// The faults of a message that came while the answer to the request of this id was waited for.
+    fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {
+        let has = |member: &str| message.get(member).is_some();
+        let (is_answer, id) = (!has("method"), &message["id"]);
+        // An error need not name a request that could not be read.
+        let is_nameless = has("error") && id.is_null();
+        let is_other = |awaited| id != awaited && is_same_text(id, awaited);
+        let faults = [
+            (Self::VERSION, message["jsonrpc"] != "2.0"),
+            (Self::BOTH, is_answer && has("result") && has("error")),
+            (Self::NEITHER, is_answer && !has("result") && !has("error")),
+            (
+                Self::OTHER_ID,
+                is_answer && !is_nameless && awaited.is_some_and(is_other),
+            ),
+        ];
+        faults
+            .into_iter()
+            .filter_map(|(fault, is_so)| is_so.then_some(fault))
+    }
+}
+
+/// Whether two ids read the same, though their types may differ: `7.0` is read as 7, too.
+fn is_same_text(id: &Value, other: &Value) -> bool {
+    let text = |id: &Value| match id {
+        Value::String(text) => Some(text.clone()),
+        id => id.as_f64().map(|number| number.to_string()),
+    };
+    text(id).is_some_and(|id| text(other) == Some(id))
+}
+
 /// How deep the members are of a message that is read in part.
 const READ_DEPTH: usize = 4;
 
-/// Reads a message. Values that are nested too deep are read as empty.
-fn read(text: &str) -> Option<Value> {
-    read_members(text, READ_DEPTH)
-}
-
+/// Reads a message, this deep if it cannot be read at once. Values that are nested too deep are read as empty.
 fn read_members(text: &str, depth: usize) -> Option<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
     }
     let inner = |raw: &RawValue| {
-        let read = depth
-            .checked_sub(1)
-            .and_then(|depth| read_members(raw.get(), depth));
-        read.unwrap_or_else(|| match raw.get().starts_with('{') {
-            true => json!({}),
-            false => json!([]),
-        })
+        let depth = depth.checked_sub(1);
+        let read = depth.and_then(|depth| read_members(raw.get(), depth));
+        let empty = if raw.get().starts_with('{') {
+            json!({})
+        } else {
+            json!([])
+        };
+        read.unwrap_or(empty)
     };
     if let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) {
         return Some(entries.into_iter().map(inner).collect());
     }
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
-    let members = members.into_iter();
-    Some(
-        members
-            .map(|(name, member)| (name, inner(member)))
-            .collect(),
-    )
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok()?;
+    let members = members.into_iter().map(|(name, it)| (name, inner(it)));
+    Some(members.collect())
 }
 
 /// The beginning of a text, and a sign where it goes on.
@@ -393,8 +403,8 @@ mod tests {
         let page = format!(r#"{{"id":7,"result":{{"tools":{tools},"nextCursor":"a"}}}}"#);
         let tools = json!([{"name": "deep", "inputSchema": {"a": {}}}, {"name": "flat"}]);
         let read_in_part = json!({"id": 7, "result": {"tools": tools, "nextCursor": "a"}});
-        assert_eq!(read(&page), Some(read_in_part));
-        assert_eq!(read("7,"), None);
+        assert_eq!(read_members(&page, READ_DEPTH), Some(read_in_part));
+        assert_eq!(read_members("7,", READ_DEPTH), None);
     }
 
     #[test]
@@ -439,6 +449,39 @@ mod tests {
         check(&Wait::Any, None, r#"{"method":"a"}"#, true, "notifications");
         for noise in ["listening on 80", "7", "{}", r#""a""#] {
             check(&seven, None, noise, false, "noise");
+        }
+    }
+
+    #[test]
+    fn each_fault_of_a_message_is_found() {
+        for (message, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, None),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, None),
+            (r#"{"jsonrpc":"2.0","method":"a"}"#, None),
+            (r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, None),
+            (r#"{"id":7,"result":{}}"#, Some(Fault::VERSION)),
+            (r#"{"jsonrpc":2.0,"method":"a"}"#, Some(Fault::VERSION)),
+            (
+                r#"{"jsonrpc":"1.0","id":7,"error":{}}"#,
+                Some(Fault::VERSION),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+                Some(Fault::BOTH),
+            ),
+            (r#"{"jsonrpc":"2.0","id":7}"#, Some(Fault::NEITHER)),
+            (
+                r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
+                Some(Fault::OTHER_ID),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#,
+                Some(Fault::OTHER_ID),
+            ),
+        ] {
+            let read: Value = serde_json::from_str(message).expect("it is JSON");
+            let found: Vec<_> = Fault::of(&read, Some(&json!(7))).collect();
+            assert_eq!(found, Vec::from_iter(expected), "{message}");
         }
     }
 }

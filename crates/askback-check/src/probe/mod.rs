@@ -4,36 +4,29 @@
 //! behaves where a client would never lead it. It is bounded in time, messages and bytes.
 
 mod exchange;
-mod fault;
-mod http;
-mod message;
 mod patience;
-mod stdio;
+mod wire;
 
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
 
-use ::http::Method;
+use ::http::{HeaderMap, HeaderName, Method};
 use askback::{Revision, transport::WireEvent};
-use askback_core::revision::Era;
+use askback_core::{
+    http::headers::{encode, name_member},
+    revision::Era,
+};
 use askback_host::text::head;
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
 
+pub(crate) use self::exchange::{End, Fault, Sent, Wait};
 pub use self::{
     exchange::Reply,
-    http::{Address, Site},
-    message::{MODERN_CAPABILITIES, meta},
     patience::{Lost, Patience},
-};
-pub(crate) use self::{
-    exchange::{End, Sent, Wait},
-    fault::Fault,
-    message::{client_info, id_of, is_question, sampled},
+    wire::{Address, Site},
 };
 
-use self::{
-    message::{Speaker, request},
-    stdio::Process,
-};
+use self::wire::Wire;
 use crate::Program;
 
 /// The most pages of a list that are read through a probe.
@@ -41,6 +34,21 @@ pub(crate) const PAGES: usize = 32;
 
 /// The number of entries of a list behind which no further page is read.
 pub(crate) const ENTRIES: usize = 10_000;
+
+/// The most lines that are kept of a server's standard error, and of its noise.
+pub(crate) const LINES: usize = 32;
+
+/// The most characters of a method that are kept of a request of the server.
+const METHOD_CHARS: usize = 100;
+
+/// How often in a row a server may be silent before it is given up.
+const SILENT: u32 = 3;
+
+pub(crate) const SESSION_ID: &str = "mcp-session-id";
+
+/// The capabilities of a client that can be asked everything a result may ask for.
+pub const MODERN_CAPABILITIES: &str =
+    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 /// A way in which connections to a server are opened.
 #[derive(Debug, Clone)]
@@ -85,12 +93,25 @@ pub(crate) struct Probe {
     next: u64,
     /// The answers in a row that did not come; the most if the server is gone.
     silent: u32,
+    /// The time of the slowest answer.
+    slowest: Duration,
     /// The requests that the server has sent, the first ones.
     pub(crate) asked: Vec<ServerRequest>,
-    /// The lines of the standard output that are no messages.
-    noise: Vec<String>,
     /// The lines of the standard error, the last ones.
     stderr: Vec<String>,
+    closed: Closed,
+}
+
+/// The client that a probe is.
+#[derive(Debug)]
+struct Speaker {
+    revision: Revision,
+    /// The capabilities that the server is told of: with the handshake, or each request.
+    capabilities: Value,
+    /// The session over HTTP, once there is one.
+    session: Option<String>,
+    /// Whether the handshake is over, so that the headers of a session go with each request.
+    is_open: bool,
 }
 
 #[derive(Debug)]
@@ -98,12 +119,6 @@ pub(crate) struct ServerRequest {
     pub(crate) method: Value,
     /// What had been sent when it came, as text.
     pub(crate) during: String,
-}
-
-#[derive(Debug)]
-enum Wire {
-    Process(Box<Process>),
-    Address(Address),
 }
 
 #[derive(Debug, Default)]
@@ -116,29 +131,22 @@ pub(crate) struct Closed {
     pub(crate) noise: Vec<String>,
 }
 
-/// The most lines that are kept of a server's standard error, and of its noise.
-pub(crate) const LINES: usize = 32;
-
-/// The most characters of a method that are kept of a request of the server.
-const METHOD_CHARS: usize = 100;
-
-pub(crate) const SESSION_ID: &str = "mcp-session-id";
-
-/// How often in a row a server may be silent before it is given up.
-const SILENT: u32 = 3;
-
 impl Way {
     /// Whether it leads over HTTP.
     pub fn is_http(&self) -> bool {
         matches!(self, Self::Address(_))
     }
 
-    /// Opens a connection, on which nothing is sent yet.
-    pub(crate) fn open(&self, bounds: &Bounds, revision: Revision) -> std::io::Result<Probe> {
+    /// Opens a connection of a client with these capabilities, on which nothing is sent yet.
+    pub(crate) fn open(
+        &self,
+        bounds: &Bounds,
+        revision: Revision,
+        capabilities: Value,
+    ) -> io::Result<Probe> {
         let wire = match self {
             Self::Start(program) => {
-                let child = (program.child)().open(&bounds.limits)?;
-                Wire::Process(Box::new(Process::new(child)))
+                Wire::Process(Some(Box::new((program.child)().open(&bounds.limits)?)))
             }
             Self::Address(address) => Wire::Address(address.clone()),
         };
@@ -150,16 +158,17 @@ impl Way {
             bounds: bounds.clone(),
             speaker: Speaker {
                 revision,
-                capabilities: json!({}),
+                capabilities,
                 session: None,
                 is_open: false,
             },
             is_begun: false,
             next: 0,
             silent: 0,
+            slowest: Duration::ZERO,
             asked: Vec::new(),
-            noise: Vec::new(),
             stderr: Vec::new(),
+            closed: Closed::default(),
         })
     }
 }
@@ -183,11 +192,6 @@ impl Bounds {
 impl Probe {
     pub(crate) fn session(&self) -> Option<&str> {
         self.speaker.session.as_deref()
-    }
-
-    /// Sets the capabilities that the server is told of.
-    pub(crate) fn set_capabilities(&mut self, capabilities: Value) {
-        self.speaker.capabilities = capabilities;
     }
 
     /// Sends what a conversation begins with.
@@ -223,43 +227,66 @@ impl Probe {
         self.send(Sent::request(&message)).await
     }
 
-    /// Returns a request as this revision writes it.
-    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.next_id();
-        self.speaker.request(&id, method, params)
+    /// Returns a request as this revision writes it. Members of `_meta` that are there stay.
+    pub(crate) fn request(&mut self, method: &str, mut params: Value) -> Value {
+        let Speaker {
+            revision,
+            capabilities,
+            ..
+        } = &self.speaker;
+        if revision.era() == Era::Modern
+            && let Value::Object(mut meta) = meta(revision.as_str(), capabilities)
+            && let Some(params) = params.as_object_mut()
+        {
+            if let Some(Value::Object(given)) = params.remove("_meta") {
+                meta.extend(given);
+            }
+            params.insert("_meta".to_owned(), Value::Object(meta));
+        }
+        request(&self.next_id(), method, params)
     }
 
     /// Sends anything, and waits for what is wanted.
     pub(crate) async fn send(&mut self, sent: Sent) -> Reply {
-        let bounds = &self.bounds;
-        if self.silent >= SILENT || bounds.patience.lost().is_some() {
+        if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
             return Reply::unsent(&sent);
         }
         let is_first = !std::mem::replace(&mut self.is_begun, true);
-        let mut reply = match &mut self.wire {
-            Wire::Process(process) => {
-                let usual = bounds.limits.wire.request;
-                let time = match is_first {
-                    true => usual.max(bounds.start),
-                    false => usual,
-                };
-                process.exchange(&sent, &self.speaker, bounds, time).await
-            }
-            Wire::Address(address) => address.exchange(&sent, &self.speaker, bounds).await,
+        let is_process = matches!(self.wire, Wire::Process(_));
+        let mut time = self.bounds.limits.wire.request;
+        if is_first && is_process {
+            time = time.max(self.bounds.start);
+        }
+        let mut reply = Reply {
+            sent: sent.shown(),
+            ..Reply::default()
         };
-        bounds.patience.note(&reply, is_first);
-        reply.sent = sent.shown();
+        let began = Instant::now();
+        let exchange = self
+            .wire
+            .exchange(&sent, &self.speaker, &self.bounds, &mut reply);
+        let end = timeout(time, exchange).await;
+        reply.end = end.unwrap_or(End::Silent(time));
+        reply.took = began.elapsed();
+        if reply.answer.is_some() {
+            self.slowest = self.slowest.max(reply.took);
+        }
+        if matches!(reply.end, End::Closed(_)) {
+            let stderr = self.finish().await;
+            reply.stderr.extend(stderr);
+        }
+        self.bounds.patience.note(&reply, is_first);
+        self.silent = match &reply.end {
+            End::Silent(_) => self.silent.saturating_add(1),
+            End::Closed(_) | End::Unreachable(_) if is_process => SILENT,
+            _ => 0,
+        };
         self.note(&mut reply);
         reply
     }
 
     /// Notes what matters beyond this exchange.
     fn note(&mut self, reply: &mut Reply) {
-        self.silent = match &reply.end {
-            End::Silent(_) => self.silent.saturating_add(1),
-            End::Closed(_) | End::Unreachable(_) if matches!(self.wire, Wire::Process(_)) => SILENT,
-            _ => 0,
-        };
         let room = LINES.saturating_sub(self.asked.len());
         let asked = reply.asked.iter().map(|asked| {
             let method = asked["method"].as_str().unwrap_or_default();
@@ -270,7 +297,7 @@ impl Probe {
         });
         self.asked.extend(asked.take(room));
         for line in &reply.noise {
-            keep(&mut self.noise, line.clone());
+            keep(&mut self.closed.noise, line.clone());
         }
         for line in &reply.stderr {
             keep(&mut self.stderr, line.clone());
@@ -282,30 +309,129 @@ impl Probe {
 
     /// Ends the connection, and with it the process.
     pub(crate) async fn close(mut self) -> Closed {
-        match self.wire {
-            Wire::Process(mut process) => {
-                process.finish(&self.bounds).await;
-                Closed {
-                    noise: self.noise,
-                    ..process.closed
-                }
-            }
-            Wire::Address(address) => {
-                if self.speaker.session.is_some() {
-                    self.speaker.is_open = false;
-                    let sent = Sent::bare(Method::DELETE);
-                    // A server that keeps its sessions may.
-                    address.exchange(&sent, &self.speaker, &self.bounds).await;
-                }
-                Closed::default()
-            }
+        if let (Wire::Address(_), Some(_)) = (&self.wire, &self.speaker.session) {
+            self.speaker.is_open = false;
+            // A server that keeps its sessions may.
+            let (sent, mut reply) = (Sent::bare(Method::DELETE), Reply::default());
+            let exchange = self
+                .wire
+                .exchange(&sent, &self.speaker, &self.bounds, &mut reply);
+            let _ = timeout(self.bounds.limits.wire.request, exchange).await;
         }
+        self.finish().await;
+        self.closed
+    }
+
+    /// Ends the process, if there is one, and returns what it wrote to its standard error.
+    async fn finish(&mut self) -> Vec<String> {
+        let Wire::Process(child) = &mut self.wire else {
+            return Vec::new();
+        };
+        let Some(child) = child.take() else {
+            return Vec::new();
+        };
+        let (mut limits, patience) = (self.bounds.limits.clone(), &self.bounds.patience);
+        limits.client.exit = patience.exit(limits.client.exit, self.slowest);
+        // If the process cannot be waited for, nothing is known of its end.
+        let Ok(end) = child.end(&limits).await else {
+            return Vec::new();
+        };
+        self.closed.is_by_itself = Some(end.is_by_itself);
+        self.closed.allowed = limits.client.exit;
+        patience.note_end(end.is_by_itself);
+        end.stderr
     }
 
     pub(crate) fn next_id(&mut self) -> Value {
         self.next = self.next.saturating_add(1);
         json!(self.next)
     }
+}
+
+impl Speaker {
+    /// Answers a request of the server: nothing is agreed to.
+    fn answer(&self, asked: &Value) -> Sent {
+        let can = |capability: &str| self.capabilities.get(capability).is_some();
+        let result = match asked["method"].as_str() {
+            Some("ping") => Some(json!({})),
+            Some("roots/list") if can("roots") => Some(json!({"roots": []})),
+            Some("elicitation/create") if can("elicitation") => Some(json!({"action": "decline"})),
+            Some("sampling/createMessage") if can("sampling") => Some(sampled()),
+            _ => None,
+        };
+        let refusal = json!({"code": -32601, "message": "not supported by this client"});
+        let (member, value) = match result {
+            Some(result) => ("result", result),
+            None => ("error", refusal),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
+        Sent::message(&answer, Wait::Nothing)
+    }
+
+    /// The headers of the protocol, over HTTP, as a message changes them.
+    fn headers(&self, sent: &Sent) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let mut set = |name: &str, value: Option<&str>| {
+            let Ok(name) = name.parse::<HeaderName>() else {
+                return;
+            };
+            match value.map(str::parse) {
+                Some(Ok(value)) => _ = headers.insert(name, value),
+                _ => _ = headers.remove(name),
+            }
+        };
+        let is_modern = self.revision.era() == Era::Modern;
+        if is_modern || self.is_open && self.revision.facts().http.version_header {
+            set("mcp-protocol-version", Some(self.revision.as_str()));
+        }
+        set(SESSION_ID, self.session.as_deref());
+        if is_modern {
+            // They say what the body says (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
+            let message: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
+            if let Some(method) = message["method"].as_str() {
+                set("mcp-method", Some(method));
+                let name = name_member(method).and_then(|it| message["params"][it].as_str());
+                set("mcp-name", name.map(encode).as_deref());
+            }
+        }
+        for (name, value) in &sent.headers {
+            set(name, value.as_deref());
+        }
+        headers
+    }
+}
+
+/// Returns the members of `_meta` that go with each request of 2026-07-28.
+pub fn meta(version: &str, capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": client_info(),
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+pub(crate) fn client_info() -> Value {
+    json!({"name": "askback", "version": env!("CARGO_PKG_VERSION")})
+}
+
+fn request(id: &Value, method: &str, params: Value) -> Value {
+    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    if params != json!({}) {
+        message["params"] = params;
+    }
+    message
+}
+
+/// The reply of a model that there is not.
+pub(crate) fn sampled() -> Value {
+    let content = json!({"type": "text", "text": "A word."});
+    json!({"role": "assistant", "content": content, "model": "askback"})
+}
+
+/// Whether a request of this method is a question, which a server may ask only a client that can be asked.
+pub(crate) fn is_question(method: &Value) -> bool {
+    let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
+    questions.iter().any(|question| method == question)
 }
 
 pub(crate) fn keep(lines: &mut Vec<String>, line: String) {

@@ -103,34 +103,21 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn silent() -> Reply {
-        Reply {
-            end: End::Silent(SECOND),
-            ..Reply::default()
-        }
-    }
-
     #[tokio::test]
     async fn a_server_is_given_up_after_so_many_silences_in_a_row() {
         let patience = Patience::new(60 * SECOND);
-        let answered = Reply {
-            answer: Some(json!({})),
-            ..Reply::default()
-        };
-        for _ in 0..DEAF {
-            patience.note(&silent(), true);
-        }
-        for _ in 1..DEAF {
-            patience.note(&silent(), false);
-            patience.note(&answered, true);
-        }
+        let (mut silent, mut answered) = (Reply::default(), Reply::default());
+        silent.end = End::Silent(SECOND);
+        answered.answer = Some(json!({}));
+        let silences = |times, is_first| (0..times).for_each(|_| patience.note(&silent, is_first));
+        silences(DEAF, true);
+        silences(DEAF - 1, false);
+        patience.note(&answered, true);
         assert_eq!(patience.lost(), None);
         patience.note(&answered, false);
-        for _ in 1..DEAF {
-            patience.note(&silent(), false);
-        }
+        silences(DEAF - 1, false);
         assert_eq!(patience.lost(), None);
-        patience.note(&silent(), false);
+        silences(1, false);
         assert_eq!(patience.lost(), Some(Lost::Unresponsive(DEAF, SECOND)));
     }
 

@@ -8,6 +8,7 @@ use askback_host::{
     text::{Words, given},
     words,
 };
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, lookup_host},
@@ -21,73 +22,68 @@ use crate::{
     rules::PLAIN_HTTP,
 };
 
-/// The server at an address, if there is one.
-#[derive(Debug)]
-pub(super) enum Reached {
-    /// A server that answers.
-    Open,
-    /// A server that wants the client to be authorized, by this response.
-    Unauthorized(Box<Reply>),
-    /// Nothing that can be spoken to.
-    Nothing,
-}
-
-/// Goes there.
-pub(super) async fn reach(address: &Address, bounds: &Bounds, report: &mut Report) -> Reached {
+/// Goes there, and returns the response of a server that answers, if there is one: 401 if it wants the client to be
+/// authorized.
+pub(super) async fn reach(
+    address: &Address,
+    bounds: &Bounds,
+    report: &mut Report,
+) -> Option<Reply> {
     let url = address.url().clone();
     let host = url.host_str().unwrap_or_default().to_owned();
     let port = url.port_or_known_default().unwrap_or_default();
+    let patience = bounds.limits.http.connect;
     if address.is_proxied() {
         report.skip("name", "a proxy does this");
         report.skip("connection", "a proxy does this");
-    } else if !connect(&host, port, bounds.limits.http.connect, report).await {
-        return Reached::Nothing;
+    } else if !connect(&host, port, patience, report).await {
+        return None;
     }
-    let Ok(mut probe) = Way::Address(address.clone()).open(bounds, Revision::LATEST) else {
-        return Reached::Nothing;
-    };
+    let way = Way::Address(address.clone());
+    let mut probe = way.open(bounds, Revision::LATEST, json!({})).ok()?;
     let reply = probe.greet().await;
     let is_secure = url.scheme() == "https";
-    let is_unreached = matches!(reply.end, End::Unreachable(_));
-    let is_turned_away = is_unreached || matches!(reply.status, None | Some(400));
+    let unreached = match &reply.end {
+        End::Unreachable(why) => Some(why.clone()),
+        _ => None,
+    };
+    let is_turned_away = unreached.is_some() || matches!(reply.status, None | Some(400));
     let may_speak_tls = !is_secure && is_turned_away && !address.is_proxied();
-    let speaks_tls = may_speak_tls && speaks_tls(&host, port, bounds.limits.http.connect).await;
-    if let End::Unreachable(why) = &reply.end {
-        let (name, advice) = match is_secure {
+    let speaks_tls = may_speak_tls && speaks_tls(&host, port, patience).await;
+    if unreached.is_some() || speaks_tls {
+        let (says, why) = match unreached {
+            Some(why) => ("no request can be sent:", why),
+            None => ("the request was turned away:", reply.shown()),
+        };
+        let (name, advice) = match (is_secure, speaks_tls) {
             // The words of rustls for an answer that is no TLS.
-            true if why.contains("InvalidContentType") => (
+            (true, _) if why.contains("InvalidContentType") => (
                 "TLS",
                 "It answers without TLS at this port: write http: in the place of https:, if it is HTTP.",
             ),
-            true => (
+            (true, _) => (
                 "TLS",
                 "See whether it speaks TLS at this port, and its certificate is valid for this name.",
             ),
-            false if speaks_tls => ("endpoint", WRITE_HTTPS),
-            false => ("endpoint", "See whether something else listens there."),
+            (false, true) => (
+                "endpoint",
+                "It speaks TLS at this port: write https: in the place of http:.",
+            ),
+            (false, false) => ("endpoint", "See whether something else listens there."),
         };
-        report.fail(name, "no request can be sent:", Some(why.clone()), advice);
-        return Reached::Nothing;
+        report.fail(name, says, Some(why), advice);
+        return None;
     }
-    if speaks_tls {
-        let says = "the request was turned away:";
-        report.fail("endpoint", says, Some(reply.shown()), WRITE_HTTPS);
-        return Reached::Nothing;
-    }
-    match is_secure {
-        true => report.ok("TLS", None, "its certificate is trusted"),
-        false => {
-            report.skip("TLS", "the address begins with http:");
-            if !is_loopback(&host) {
-                report.ledger.judge_places(PLAIN_HTTP, vec![host]);
-            }
+    if is_secure {
+        report.ok("TLS", None, "its certificate is trusted");
+    } else {
+        report.skip("TLS", "the address begins with http:");
+        if !is_loopback(&host) {
+            report.ledger.judge_places(PLAIN_HTTP, vec![host]);
         }
     }
-    endpoint(reply, address, report)
+    is_endpoint(&reply, address, report).then_some(reply)
 }
-
-/// The advice on an address without TLS at a port with it.
-const WRITE_HTTPS: &str = "It speaks TLS at this port: write https: in the place of http:.";
 
 /// Whether a server turns down the beginning of TLS by an alert, as those do that speak it.
 async fn speaks_tls(host: &str, port: u16, patience: Duration) -> bool {
@@ -114,14 +110,11 @@ fn bare(host: &str) -> &str {
 async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
     let bare = bare(host);
     let began = Instant::now();
-    let found = match timeout(patience, lookup_host((bare, port))).await {
-        Ok(Ok(found)) => Ok(found.collect::<Vec<_>>()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("no answer".to_owned()),
-    };
-    let addresses = match found {
-        Ok(found) => found,
-        Err(why) => {
+    let addresses = match timeout(patience, lookup_host((bare, port))).await {
+        Ok(Ok(found)) => found.collect::<Vec<_>>(),
+        failed => {
+            let why = failed.ok().and_then(|failed| failed.map(drop).err());
+            let why = why.map_or("no answer".to_owned(), |why| why.to_string());
             let says = words!("{} leads to no address:", given(bare));
             let advice = "Check the spelling, and the network of this machine.";
             report.fail("name", says, Some(why), advice);
@@ -153,41 +146,31 @@ async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report)
     false
 }
 
-/// Judges the first response.
-fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
+/// Judges the first response; says whether it is that of a server.
+fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
     let name = "endpoint";
+    let shown = Some(reply.shown());
     let Some(status) = reply.status else {
         let says = "the server closed the connection without a response";
-        let shown = Some(reply.shown());
         report.fail(name, says, shown, "See whether it is a server of HTTP.");
-        return Reached::Nothing;
+        return false;
     };
-    if status == 401 {
-        report.ok(
-            name,
-            Some(reply.took),
-            "it wants the client to be authorized",
-        );
-        return Reached::Unauthorized(Box::new(reply));
+    // A server of an older revision refuses the first request, with a message or without.
+    let is_unknown = status == 404 && reply.has_code(METHOD_NOT_FOUND);
+    if is_unknown || matches!(status, 200..300 | 400 | 401 | 405 | 406) {
+        let says = match status {
+            401 => "it wants the client to be authorized".into(),
+            status => words!("HTTP status {}", status),
+        };
+        report.ok(name, Some(reply.took), says);
+        return true;
     }
     if (300..400).contains(&status) {
         let to = reply.header("location").map(Cow::into_owned);
         let says = words!("it redirects (HTTP status {}), to:", status);
-        report.fail(
-            name,
-            says,
-            to,
-            "Use that address, if it is the one you mean.",
-        );
-        return Reached::Nothing;
-    }
-    // A server of an older revision refuses the first request, with a message or without.
-    let is_unknown = status == 404 && reply.has_code(METHOD_NOT_FOUND);
-    let is_old = matches!(status, 400 | 405 | 406);
-    if is_unknown || (200..300).contains(&status) || is_old {
-        let says = words!("HTTP status {}", status);
-        report.ok(name, Some(reply.took), says);
-        return Reached::Open;
+        let advice = "Use that address, if it is the one you mean.";
+        report.fail(name, says, to, advice);
+        return false;
     }
     let says = words!("it answers with HTTP status {}:", status);
     let credentials = address.credentials();
@@ -204,8 +187,8 @@ fn endpoint(reply: Reply, address: &Address, report: &mut Report) -> Reached {
         (500..=599, _) => "See the log of the server.".into(),
         _ => "See whether there is an MCP server at this address.".into(),
     };
-    report.fail(name, says, Some(reply.shown()), advice);
-    Reached::Nothing
+    report.fail(name, says, shown, advice);
+    false
 }
 
 pub(crate) fn is_loopback(host: &str) -> bool {

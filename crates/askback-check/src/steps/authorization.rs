@@ -19,40 +19,37 @@ const NAME: &str = "authorization";
 
 const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
-/// Why a document is of no use.
-struct Useless {
-    says: Words,
-    detail: Option<String>,
-    advice: &'static str,
-}
+/// Why a document is of no use, with a detail, and what to do about it.
+type Useless = (Words, String, &'static str);
 
 /// Looks at the documents that lead from a refusal to an authorization server.
 pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, report: &mut Report) {
     let began = Instant::now();
-    match documents(address, refusal, bounds).await {
-        Ok((resource, issuer)) => {
-            report.wants_sign_in = true;
-            let says = "a sign-in is needed, and everything for it is there:";
-            report.ok(NAME, Some(began.elapsed()), says);
-            let scopes = resource.scopes_supported.unwrap_or_default().join(" ");
-            let title = resource.resource_name.unwrap_or(resource.resource);
-            let mut about = format!("{title}\nat {}", issuer.issuer);
-            if !scopes.is_empty() {
-                about = format!("{about}\nscopes {scopes}");
-            }
-            let registers = issuer.registration_endpoint.is_some()
-                || issuer.client_id_metadata_document_supported;
-            let advice = "The authorization server registers no clients by themselves: register one by hand, and name it with --client-id.";
-            report.quote(about, (!registers).then_some(advice));
-            let why =
-                "run askback list --url with the address at a terminal to sign in, then this again";
-            report.skip("protocol", why);
+    let (resource, issuer) = match documents(address, refusal, bounds).await {
+        Ok(documents) => documents,
+        Err((says, detail, advice)) => {
+            let advice = words!("{} {}", advice, HOW);
+            return report.fail(NAME, says, Some(detail), advice);
         }
-        Err(useless) => {
-            let advice = words!("{} {}", useless.advice, HOW);
-            report.fail(NAME, useless.says, useless.detail, advice);
-        }
+    };
+    report.wants_sign_in = true;
+    let says = "a sign-in is needed, and everything for it is there:";
+    let step = report.ok(NAME, Some(began.elapsed()), says);
+    let scopes = resource.scopes_supported.unwrap_or_default().join(" ");
+    let title = resource.resource_name.unwrap_or(resource.resource);
+    let mut about = format!("{title}\nat {}", issuer.issuer);
+    if !scopes.is_empty() {
+        about = format!("{about}\nscopes {scopes}");
     }
+    step.quoted = Some(about.into());
+    let takes_document = issuer.client_id_metadata_document_supported;
+    if issuer.registration_endpoint.is_none() && !takes_document {
+        let by_hand = "The authorization server registers no clients by themselves: register one by hand, and name it \
+                       with --client-id.";
+        step.advice = Some(by_hand.into());
+    }
+    let why = "run askback list --url with the address at a terminal to sign in, then this again";
+    report.skip("protocol", why);
 }
 
 /// Tells that the server does not take what it was sent in these headers.
@@ -77,17 +74,17 @@ async fn documents(
     bounds: &Bounds,
 ) -> Result<(ProtectedResource, AuthorizationServer), Useless> {
     let server = address.url();
+    let useless = |says: &'static str, detail, advice| (says.into(), detail, advice);
     let fetcher = Fetcher::new(Reach::of(server, false), &Route::Direct, &bounds.limits);
-    let fetcher = fetcher.map_err(|error| Useless {
-        says: "nothing can be fetched here:".into(),
-        detail: Some(error.to_string()),
-        advice: "See the settings of this machine.",
+    let fetcher = fetcher.map_err(|error| {
+        let advice = "See the settings of this machine.";
+        useless("nothing can be fetched here:", error.to_string(), advice)
     })?;
     let header = refusal.header("www-authenticate").unwrap_or_default();
-    let challenges = Challenge::parse(&header).map_err(|error| Useless {
-        says: "its `WWW-Authenticate` cannot be read:".into(),
-        detail: Some(format!("{error}\n{header}")),
-        advice: "The server should send `Bearer resource_metadata=\"…\"`.",
+    let challenges = Challenge::parse(&header).map_err(|error| {
+        let says = "its `WWW-Authenticate` cannot be read:";
+        let advice = "The server should send `Bearer resource_metadata=\"…\"`.";
+        useless(says, format!("{error}\n{header}"), advice)
     })?;
     let mut named = challenges.iter().filter_map(Challenge::resource_metadata);
     let places = match named.next() {
@@ -98,41 +95,33 @@ async fn documents(
     let advice = "The server should publish it (RFC 9728), and name it in `WWW-Authenticate`.";
     let resource: ProtectedResource = fetch(&fetcher, what, places, advice).await?;
     if !is_within(server.as_str(), &resource.resource) {
-        return Err(Useless {
-            says: "its protected-resource metadata is about another server:".into(),
-            detail: Some(resource.resource),
-            advice: "`resource` should be the address of the server, as clients use it.",
-        });
+        let says = "its protected-resource metadata is about another server:";
+        let advice = "`resource` should be the address of the server, as clients use it.";
+        return Err(useless(says, resource.resource, advice));
     }
-    let issuer = resource
-        .authorization_servers
-        .first()
-        .ok_or_else(|| Useless {
-            says: "its protected-resource metadata names no authorization server".into(),
-            detail: None,
-            advice: "The server should name one in `authorization_servers`.",
-        })?;
-    let places = AuthorizationServer::well_known(issuer).map_err(|error| Useless {
-        says: "the name of the authorization server is no URL:".into(),
-        detail: Some(format!("{issuer}\n{error}")),
-        advice: "The server should name it by its `issuer`.",
+    let Some(issuer) = resource.authorization_servers.first() else {
+        let says = "its protected-resource metadata names no authorization server";
+        let advice = "The server should name one in `authorization_servers`.";
+        return Err(useless(says, String::new(), advice));
+    };
+    let places = AuthorizationServer::well_known(issuer).map_err(|error| {
+        let says = "the name of the authorization server is no URL:";
+        let advice = "The server should name it by its `issuer`.";
+        useless(says, format!("{issuer}\n{error}"), advice)
     })?;
     let what = "the metadata of the authorization server";
     let advice = "The authorization server should publish it (RFC 8414).";
     let found: AuthorizationServer = fetch(&fetcher, what, places, advice).await?;
     if found.issuer != *issuer {
-        return Err(Useless {
-            says: "the authorization server calls itself otherwise:".into(),
-            detail: Some(format!("{issuer}\n{}", found.issuer)),
-            advice: "Both documents should have the same `issuer`.",
-        });
+        let says = "the authorization server calls itself otherwise:";
+        let advice = "Both documents should have the same `issuer`.";
+        return Err(useless(says, format!("{issuer}\n{}", found.issuer), advice));
     }
     if !found.has_s256() {
-        return Err(Useless {
-            says: "the authorization server does not announce PKCE with S256".into(),
-            detail: Some(found.issuer),
-            advice: "It should list it in `code_challenge_methods_supported`; clients go no further.",
-        });
+        let says = "the authorization server does not announce PKCE with S256";
+        let advice =
+            "It should list it in `code_challenge_methods_supported`; clients go no further.";
+        return Err(useless(says, found.issuer, advice));
     }
     Ok((resource, found))
 }
@@ -150,35 +139,21 @@ async fn fetch<T: DeserializeOwned>(
             tried.push(format!("{place}: it may not be fetched from there"));
             continue;
         };
-        let fetched = match fetcher.get(&url, Redirects::SameOrigin).await {
-            Ok(fetched) => fetched,
-            Err(error) => {
-                tried.push(format!("{place}: {error}"));
-                continue;
+        let why = match fetcher.get(&url, Redirects::SameOrigin).await {
+            Ok(fetched) if (200..300).contains(&fetched.status) => {
+                let read = fetched.json().map(json::document);
+                let read = read.unwrap_or_else(|| Err("it is no JSON".to_owned()));
+                return read.map_err(|why| {
+                    let says = words!("{} cannot be read:", what);
+                    (says, format!("{place}: {why}"), advice)
+                });
             }
+            Ok(fetched) => format!("HTTP status {}", fetched.status),
+            Err(error) => error.to_string(),
         };
-        if !(200..300).contains(&fetched.status) {
-            tried.push(format!("{place}: HTTP status {}", fetched.status));
-            continue;
-        }
-        let read = fetched.json().map(json::document);
-        return match read {
-            Some(Ok(document)) => Ok(document),
-            unread => Err(Useless {
-                says: words!("{} cannot be read:", what),
-                detail: Some(match unread {
-                    Some(Err(error)) => format!("{place}: {error}"),
-                    _ => format!("{place}: it is no JSON"),
-                }),
-                advice,
-            }),
-        };
+        tried.push(format!("{place}: {why}"));
     }
-    Err(Useless {
-        says: words!("{} is not there:", what),
-        detail: Some(tried.join("\n")),
-        advice,
-    })
+    Err((words!("{} is not there:", what), tried.join("\n"), advice))
 }
 
 /// Whether a document about this resource is about the server.
@@ -194,19 +169,20 @@ mod tests {
 
     #[test]
     fn a_resource_is_the_server_or_above_it() {
-        for (resource, expected) in [
-            ("https://a.example/mcp", true),
-            ("https://a.example/", true),
-            ("https://a.example", true),
-            ("https://a.example/mc", false),
-            ("https://a.example.net", false),
-            ("https://b.example/mcp", false),
+        let of = |resource| is_within("https://a.example/mcp", resource);
+        for above in [
+            "https://a.example/mcp",
+            "https://a.example/",
+            "https://a.example",
         ] {
-            assert_eq!(
-                is_within("https://a.example/mcp", resource),
-                expected,
-                "{resource}"
-            );
+            assert!(of(above), "{above}");
+        }
+        for other in [
+            "https://a.example/mc",
+            "https://a.example.net",
+            "https://b.example/mcp",
+        ] {
+            assert!(!of(other), "{other}");
         }
     }
 }

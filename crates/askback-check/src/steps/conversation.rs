@@ -19,11 +19,11 @@ use askback_host::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::said;
+use super::program::{advice, by_language};
 use crate::{
     listed::Lists,
     probe::{Bounds, ENTRIES, Fault, LINES, Reply, Wait, Way, is_question, keep},
-    report::Report,
+    report::{Report, listed},
     rules::{NEGOTIATED, NOISE, SERVER_REQUESTS, SLOW_START, TOOLS_DECLARED},
 };
 
@@ -86,55 +86,45 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         report.ok("start", Some(took), "it answers");
     }
     let slow = (took > SLOW).then(|| format!("{} s", took.as_secs()));
-    report.ledger.turn_to(client.revision());
-    report
-        .ledger
-        .judge_places(SLOW_START, slow.into_iter().collect());
+    let ledger = &mut report.ledger;
+    ledger.turn_to(client.revision());
+    ledger.judge_places(SLOW_START, slow.into_iter().collect());
     let fault = lock(&heard).fault.take();
     if let Some(fault) = fault {
         blame(fault, "protocol", report);
     } else {
-        report.ok("protocol", (!is_started).then_some(took), spoken(&client));
-        if let Some(server) = client.server_info() {
-            report.quote(format!("{} {}", server.name, server.version), None);
-        }
+        let step = report.ok("protocol", (!is_started).then_some(took), spoken(&client));
+        let server = client.server_info();
+        step.quoted = server.map(|it| format!("{} {}", it.name, it.version).into());
         lists(&client, &heard, report).await;
     }
     client.close().await;
-    let heard = lock(&heard);
-    let asked: Vec<String> = heard.asked.iter().cloned().collect();
-    let is_question = |method: &&String| is_question(&method.as_str().into());
-    let questions = asked.iter().filter(is_question).cloned().collect();
+    let heard = std::mem::take(&mut *lock(&heard));
+    let asked = heard.asked.iter().cloned();
+    let questions = asked.clone().filter(|it| is_question(&it.as_str().into()));
     let ledger = &mut report.ledger;
-    ledger.judge_places(NEGOTIATED, questions);
-    ledger.judge_places(SERVER_REQUESTS, asked);
-    ledger.judge_places(NOISE, heard.noise.clone());
+    ledger.judge_places(NEGOTIATED, questions.collect());
+    ledger.judge_places(SERVER_REQUESTS, asked.collect());
+    ledger.judge_places(NOISE, heard.noise);
 }
 
 /// Fails a step for a message that breaks JSON-RPC.
 fn blame((fault, message): (Fault, String), step: &'static str, report: &mut Report) {
-    let (says, advice) = fault.says();
-    report.fail(step, says, Some(message), advice);
+    report.fail(step, fault.0, Some(message), fault.1);
 }
 
 /// The revisions that a server speaks, as far as its greeting names them.
 fn spoken(client: &Client) -> Words {
     let revision = client.revision();
-    match revision.era() {
-        Era::Modern => {
-            let greeting = client.greeting();
-            let greeting: Value = serde_json::from_str(greeting.result.get()).unwrap_or_default();
-            let offered = greeting["supportedVersions"].as_array();
-            let known = offered.into_iter().flatten();
-            let known = known.filter_map(|version| version.as_str()?.parse::<Revision>().ok());
-            let known: BTreeSet<Revision> = known.chain([revision]).collect();
-            words!(
-                "each request by itself, in {}",
-                crate::report::listed(&known)
-            )
-        }
-        Era::Legacy => words!("with a handshake, in {}", given(revision)),
+    if revision.era() == Era::Legacy {
+        return words!("with a handshake, in {}", given(revision));
     }
+    let greeting: Value = serde_json::from_str(client.greeting().result.get()).unwrap_or_default();
+    let offered = greeting["supportedVersions"].as_array();
+    let known = offered.into_iter().flatten();
+    let known = known.filter_map(|version| version.as_str()?.parse().ok());
+    let known = listed(&known.chain([revision]).collect());
+    words!("each request by itself, in {}", known)
 }
 
 /// Says why no conversation was begun.
@@ -146,7 +136,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();
     lines.extend(heard.stderr.iter().cloned());
-    let known = said::advice(&lines);
+    let known = advice(&lines);
     let said = || Some(lines.join("\n"));
     if let (ClientError::Unreachable(why), true) = (error, is_started) {
         let advice = "A script needs a first line that names a program that is there.";
@@ -159,7 +149,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
         };
         let advice = match (known, lines.is_empty()) {
             (Some(known), _) => known,
-            (None, true) if end.code == Some(0) => said::on_silence(program),
+            (None, true) if end.code == Some(0) => by_language(program).on_silence,
             (None, true) => "It said nothing: start it by hand to see more.",
             (None, false) => "What it said is above.",
         };
@@ -188,7 +178,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
     let says = words!("there was no answer within {} s", time.as_secs_f64());
     let advice = match (known, is_started, heard.noise.is_empty()) {
         (Some(known), ..) => known,
-        (None, true, false) => said::on_noise(program),
+        (None, true, false) => by_language(program).on_noise,
         (None, true, true) => no_server,
         (None, false, _) => "See the log of the server.",
     };
@@ -221,11 +211,10 @@ async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
     let mut heard = lock(heard);
     let ledger = &mut report.ledger;
     // Other lists are read only if they are declared.
-    let places = match can.tools.is_some() || heard.lists.tools.is_empty() {
-        true => Vec::new(),
-        false => vec![format!("{} entries are listed", heard.lists.tools.len())],
-    };
-    ledger.judge_places(TOOLS_DECLARED, places);
+    let tools = heard.lists.of("tools").len();
+    let is_declared = can.tools.is_some() || tools == 0;
+    let undeclared = (!is_declared).then(|| format!("{tools} entries are listed"));
+    ledger.judge_places(TOOLS_DECLARED, undeclared.into_iter().collect());
     heard.lists.judge(ledger);
     match (read, heard.fault.take()) {
         (_, Some(fault)) => blame(fault, "lists", report),
@@ -241,10 +230,10 @@ async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
             report.fail("lists", says, Some(left_out.join("\n")), advice);
         }
         (Ok([tools, prompts, resources, templates]), None) => {
+            let first = words!("tools {}, prompts {}", tools, prompts);
             let says = words!(
-                "tools {}, prompts {}, resources {}, templates {}",
-                tools,
-                prompts,
+                "{}, resources {}, templates {}",
+                first,
                 resources,
                 templates
             );
@@ -290,16 +279,7 @@ impl Heard {
             }
         }
         for answer in came.answer.into_iter().chain(came.strays) {
-            for (member, entries) in [
-                ("tools", &mut self.lists.tools),
-                ("prompts", &mut self.lists.prompts),
-                ("resources", &mut self.lists.resources),
-                ("resourceTemplates", &mut self.lists.templates),
-            ] {
-                let listed = answer["result"][member].as_array();
-                let room = ENTRIES.saturating_sub(entries.len());
-                entries.extend(listed.into_iter().flatten().take(room).cloned());
-            }
+            self.lists.add(&answer["result"], ENTRIES);
         }
     }
 }

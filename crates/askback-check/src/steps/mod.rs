@@ -6,29 +6,19 @@ pub(crate) mod address;
 mod authorization;
 mod conversation;
 pub(crate) mod program;
-mod said;
 
 use askback::Revision;
 
-use self::address::Reached;
 use crate::{
     probe::{Bounds, Way},
     report::Report,
 };
 
 /// The steps to a server that is started.
-const TO_PROGRAM: [&str; 4] = ["program", "start", "protocol", "lists"];
+const TO_PROGRAM: &str = "program start protocol lists";
 
 /// The steps to a server at an address.
-const TO_ADDRESS: [&str; 7] = [
-    "name",
-    "connection",
-    "TLS",
-    "endpoint",
-    "authorization",
-    "protocol",
-    "lists",
-];
+const TO_ADDRESS: &str = "name connection TLS endpoint authorization protocol lists";
 
 /// Takes the steps, in the revision `only` if it is given.
 pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
@@ -37,23 +27,21 @@ pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, rep
             if program::find(program, report) {
                 conversation::begin(way, bounds, only, report).await;
             }
-            report.complete(&TO_PROGRAM);
+            report.complete(TO_PROGRAM);
         }
         Way::Address(address) => {
             match address::reach(address, bounds, report).await {
-                Reached::Open => {
+                Some(seen) if !seen.has_status(401) => {
                     report.skip("authorization", "the server wants none, or has it already");
                     conversation::begin(way, bounds, only, report).await;
                 }
-                Reached::Unauthorized(seen) if address.sends_credentials(&seen) => {
+                Some(seen) if address.sends_credentials(&seen) => {
                     authorization::refused(&seen, &address.credentials(), report);
                 }
-                Reached::Unauthorized(seen) => {
-                    authorization::look(address, &seen, bounds, report).await;
-                }
-                Reached::Nothing => {}
+                Some(seen) => authorization::look(address, &seen, bounds, report).await,
+                None => {}
             }
-            report.complete(&TO_ADDRESS);
+            report.complete(TO_ADDRESS);
         }
     }
 }

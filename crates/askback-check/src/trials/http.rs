@@ -4,7 +4,7 @@ use askback::{Revision, protocol::codes::HEADER_MISMATCH};
 use http::Method;
 use serde_json::json;
 
-use super::{Conversation, Trials, greeting::UNKNOWN, lists::NOBODY};
+use super::{Conversation, NOBODY, Trials, UNKNOWN};
 use crate::{
     probe::{End, Reply, SESSION_ID as SESSION, Sent, Way},
     rules::*,
@@ -19,103 +19,88 @@ const METHOD: &str = "mcp-method";
 
 impl Trials<'_> {
     pub(super) async fn http(&mut self) {
-        let Some(mut talk) = self.begin(json!({})).await else {
+        let Some(mut talk) = self.begin(self.way, json!({})).await else {
             return;
         };
-        let message = talk.probe.request(self.harmless_method(), json!({}));
-        let seen = self.send(&mut talk, Sent::request(&message)).await;
+        let seen = talk.ask(talk.harmless_method(), json!({})).await;
         let media = seen.media();
         let mut known = ["application/json", "text/event-stream"].iter();
         let is_known = known.any(|known| media.starts_with(known));
-        self.judge(&seen, [(MEDIA, is_known)]);
-        self.origin(&mut talk).await;
-        match self.is_modern() {
-            true => {
-                self.headers_of_body(&mut talk).await;
-                if self.newest_with_handshake().is_none() {
-                    self.without_sessions(&mut talk).await;
-                }
-                talk.probe.close().await;
-            }
-            false => self.session(talk).await,
+        talk.judge(&seen, [(MEDIA, is_known)]);
+        if let Way::Address(address) = talk.way
+            && is_loopback(address.url().host_str().unwrap_or_default())
+        {
+            let seen = talk.changed("origin", Some(ELSEWHERE)).await;
+            let (is_403, is_refused) = (seen.has_status(403), seen.is_refused());
+            talk.judge(&seen, [(ORIGIN, is_403), (OLD_ORIGIN, is_refused)]);
+        }
+        match talk.is_modern() {
+            true => talk.modern_headers().await,
+            false => talk.session().await,
         }
     }
+}
 
+impl Conversation<'_> {
     /// Sends a request with another header than it should have, or without.
-    async fn changed(
-        &mut self,
-        talk: &mut Conversation,
-        name: &'static str,
-        value: Option<&str>,
-    ) -> Reply {
-        let message = talk.probe.request(self.harmless_method(), json!({}));
-        let sent = Sent::request(&message).header(name, value);
-        self.send(talk, sent).await
+    async fn changed(&mut self, name: &str, value: Option<&str>) -> Reply {
+        let method = self.harmless_method();
+        let message = self.probe.request(method, json!({}));
+        self.send(Sent::request(&message).header(name, value)).await
     }
 
-    async fn origin(&mut self, talk: &mut Conversation) {
-        let Way::Address(address) = self.way else {
-            return;
-        };
-        if !is_loopback(address.url().host_str().unwrap_or_default()) {
-            return;
-        }
-        let seen = self.changed(talk, "origin", Some(ELSEWHERE)).await;
-        let (is_403, is_refused) = (seen.has_status(403), seen.is_refused());
-        self.judge(&seen, [(ORIGIN, is_403), (OLD_ORIGIN, is_refused)]);
-    }
-
-    /// Headers that do not say what the body says.
-    async fn headers_of_body(&mut self, talk: &mut Conversation) {
+    /// Headers that do not say what the body says, and headers of sessions.
+    async fn modern_headers(mut self) {
         let refused = |seen: &Reply| seen.has_status(400) && seen.has_code(HEADER_MISMATCH);
-        let other = Revision::LATEST_LEGACY.as_str();
-        let seen = self.changed(talk, VERSION, Some(other)).await;
-        // A server of both eras may take the request for one without its session.
+        // A server of both eras may take a request with the other version for one without its session.
         let is_of_both = self.newest_with_handshake().is_some();
-        let is_refused = refused(&seen) || is_of_both && seen.has_status(400);
-        self.judge(&seen, [(VERSION_HEADER, is_refused)]);
-        let seen = self.changed(talk, METHOD, Some("tools/list")).await;
-        self.judge(&seen, [(METHOD_HEADER, refused(&seen))]);
-        let seen = self.changed(talk, METHOD, None).await;
-        self.judge(&seen, [(MISSING_HEADER, refused(&seen))]);
-        if talk.has("tools") {
+        let other = Revision::LATEST_LEGACY.as_str();
+        for (rule, name, value) in [
+            (VERSION_HEADER, VERSION, Some(other)),
+            (METHOD_HEADER, METHOD, Some("tools/list")),
+            (MISSING_HEADER, METHOD, None),
+        ] {
+            let seen = self.changed(name, value).await;
+            let may_be_400 = is_of_both && name == VERSION;
+            let is_refused = refused(&seen) || may_be_400 && seen.has_status(400);
+            self.judge(&seen, [(rule, is_refused)]);
+        }
+        if self.has("tools") {
             let params = json!({"name": NOBODY, "arguments": {}});
-            let message = talk.probe.request("tools/call", params);
+            let message = self.probe.request("tools/call", params);
             let sent = Sent::request(&message).header("mcp-name", Some("askback-other"));
-            let seen = self.send(talk, sent).await;
+            let seen = self.send(sent).await;
             self.judge(&seen, [(NAME_HEADER, refused(&seen))]);
         }
+        if !is_of_both {
+            let seen = self.probe.send(Sent::bare(Method::GET)).await;
+            self.judge(&seen, [(MODERN_GET, seen.has_status(405))]);
+            let seen = self.changed(SESSION, Some("askback")).await;
+            self.judge(&seen, [(MODERN_SESSION, seen.header(SESSION).is_none())]);
+        }
+        self.probe.close().await;
     }
 
-    async fn without_sessions(&mut self, talk: &mut Conversation) {
-        let seen = talk.probe.send(Sent::bare(Method::GET)).await;
-        self.judge(&seen, [(MODERN_GET, seen.has_status(405))]);
-        let seen = self.changed(talk, SESSION, Some("askback")).await;
-        let is_none = seen.header(SESSION).is_none();
-        self.judge(&seen, [(MODERN_SESSION, is_none)]);
-    }
-
-    async fn session(&mut self, mut talk: Conversation) {
-        let seen = talk.probe.send(Sent::bare(Method::GET)).await;
+    async fn session(mut self) {
+        let seen = self.probe.send(Sent::bare(Method::GET)).await;
         let is_stream = seen.has_status(200) && seen.media().starts_with("text/event-stream");
         let is_right = is_stream || seen.has_status(405);
         self.judge(&seen, [(GET_STREAM, is_right)]);
-        let seen = self.changed(&mut talk, VERSION, Some(UNKNOWN)).await;
+        let seen = self.changed(VERSION, Some(UNKNOWN)).await;
         self.judge(&seen, [(BAD_VERSION_HEADER, seen.has_status(400))]);
-        let Some(id) = talk.probe.session() else {
+        let Some(id) = self.probe.session() else {
             return;
         };
         let is_visible = id.chars().all(|c| c.is_ascii_graphic());
-        self.judge(&talk.greeting, [(SESSION_ID, is_visible)]);
-        let seen = self.changed(&mut talk, SESSION, None).await;
+        let visible = [(SESSION_ID, is_visible)];
+        self.trials.judge(&self.greeting, visible);
+        let seen = self.changed(SESSION, None).await;
         self.judge(&seen, [(SESSION_MISSING, seen.has_status(400))]);
-        let ended = talk.probe.send(Sent::bare(Method::DELETE)).await;
+        let ended = self.probe.send(Sent::bare(Method::DELETE)).await;
         let is_accepted = ended.status.is_some_and(|it| (200..300).contains(&it));
-        if !is_accepted || ended.end != End::Done {
-            return;
+        if is_accepted && ended.end == End::Done {
+            let seen = self.ask(self.harmless_method(), json!({})).await;
+            self.judge(&seen, [(SESSION_ENDED, seen.has_status(404))]);
         }
-        let message = talk.probe.request(self.harmless_method(), json!({}));
-        let seen = self.send(&mut talk, Sent::request(&message)).await;
-        self.judge(&seen, [(SESSION_ENDED, seen.has_status(404))]);
     }
 }

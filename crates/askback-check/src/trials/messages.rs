@@ -1,38 +1,183 @@
-//! Messages as JSON-RPC has them.
+//! How both sides come to speak, and messages as JSON-RPC has them.
 
-use askback_core::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
+use askback::{Revision, protocol::codes::UNSUPPORTED_VERSION};
+use askback_core::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use serde_json::{Value, json};
 
-use super::{Conversation, Trials};
+use super::{Conversation, Trials, UNKNOWN};
 use crate::{
-    probe::{End, Sent, Wait, id_of},
+    probe::{End, Reply, Sent, Wait, client_info, meta},
     rules::*,
 };
 
 impl Trials<'_> {
-    pub(super) async fn messages(&mut self, talk: &mut Conversation) {
-        self.ids(talk).await;
-        self.unknown_method(talk).await;
-        self.notifications(talk).await;
-        if self.revision.facts().batches {
-            self.batch(talk).await;
+    pub(super) async fn greetings(&mut self) {
+        match self.is_modern() {
+            true => self.discovery().await,
+            false => self.handshake().await,
         }
     }
 
-    async fn ids(&mut self, talk: &mut Conversation) {
+    async fn handshake(&mut self) {
+        let Some(mut probe) = self.open() else { return };
+        let seen = probe.initialize(self.revision.as_str()).await;
+        if seen.is_silent() {
+            // It answered before, so that it starts slowly this time.
+            return;
+        }
+        self.message(&seen);
+        let (result, server) = (seen.result(), &seen.result()["serverInfo"]);
+        let is_named = server["name"].is_string() && server["version"].is_string();
+        let is_whole = result["capabilities"].is_object() && is_named;
+        self.judge(&seen, [(GREETING, is_whole)]);
+        // Pings may be sent at this time, and show what else the server has to say.
+        probe.ask("ping", json!({})).await;
+        let early = probe.asked.iter().find(|asked| asked.method != "ping");
+        self.judge_asked(EARLY_REQUESTS, early, &seen);
+        probe.close().await;
+        if self.newest_with_handshake() != Some(self.revision) {
+            return;
+        }
+        let Some(mut probe) = self.open() else { return };
+        let seen = probe.initialize(UNKNOWN).await;
+        if seen.is_silent() {
+            return;
+        }
+        let answered = seen.result()["protocolVersion"].as_str();
+        let is_other = answered.is_some_and(|version| version != UNKNOWN);
+        self.judge(&seen, [(OTHER_VERSION, is_other)]);
+        let is_latest = answered == Some(self.revision.as_str());
+        self.judge(&seen, is_other.then_some((LATEST_VERSION, is_latest)));
+        probe.close().await;
+    }
+
+    async fn discovery(&mut self) {
+        let Some(mut probe) = self.open() else { return };
+        let seen = probe.greet().await;
+        if seen.is_silent() {
+            return;
+        }
+        self.general(&seen);
+        let result = seen.result();
+        let is_whole = result["supportedVersions"].is_array() && result["capabilities"].is_object();
+        let is_named = result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].is_string();
+        self.judge(&seen, [(DISCOVER, is_whole), (NAMED, is_named)]);
+        self.caching(DISCOVER_CACHING, &seen);
+        probe.close().await;
+        let spoken = self.revision.as_str();
+        let params = json!({"_meta": meta(UNKNOWN, &json!({}))});
+        if let Some(seen) = self.greet_as("server/discover", params, UNKNOWN).await {
+            let names = seen.error()["data"]["supported"].is_array();
+            let verdicts = [
+                (UNKNOWN_VERSION, names && seen.has_code(UNSUPPORTED_VERSION)),
+                (VERSION_STATUS, seen.has_status(400)),
+            ];
+            self.judge(&seen, verdicts);
+        }
+        let mut params = json!({"_meta": meta(spoken, &json!({}))});
+        if let Some(meta) = params["_meta"].as_object_mut() {
+            meta.remove("io.modelcontextprotocol/clientCapabilities");
+        }
+        if let Some(seen) = self.greet_as("server/discover", params, spoken).await {
+            let verdicts = [
+                (MISSING_META, seen.has_code(INVALID_PARAMS)),
+                (MISSING_META_STATUS, seen.has_status(400)),
+            ];
+            self.judge(&seen, verdicts);
+        }
+        if self.newest_with_handshake().is_some() {
+            return;
+        }
+        // A client that knows only the handshake.
+        let known = Revision::LATEST_LEGACY.as_str();
+        let params =
+            json!({"protocolVersion": known, "capabilities": {}, "clientInfo": client_info()});
+        if let Some(seen) = self.greet_as("initialize", params, known).await {
+            let is_named = seen.error().to_string().contains(spoken);
+            self.judge(&seen, [(MODERN_ONLY, is_named)]);
+        }
+    }
+
+    /// Begins with a request on a connection of its own, with this version in the header.
+    async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
+        let mut probe = self.open()?;
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let sent = Sent::request(&message).header("mcp-protocol-version", Some(version));
+        let seen = probe.send(sent).await;
+        self.general(&seen);
+        probe.close().await;
+        Some(seen)
+    }
+
+    /// Whether a result says for how long it may be kept.
+    pub(super) fn caching(&mut self, rule: Rule, seen: &Reply) {
+        let result = seen.result();
+        if !result.is_null() {
+            let is_kept_for = result["ttlMs"].as_f64().is_some_and(|ttl| ttl >= 0.0);
+            let is_scoped = matches!(result["cacheScope"].as_str(), Some("public" | "private"));
+            self.judge(seen, [(rule, is_kept_for && is_scoped)]);
+        }
+    }
+
+    /// Bytes that are no JSON, on a connection of their own. A server may not outlive them.
+    pub(crate) async fn no_json(&mut self) {
+        let Some(mut talk) = self.begin(self.way, json!({})).await else {
+            return;
+        };
+        let broken = br#"{"jsonrpc": "2.0", "id": "#.to_vec();
+        let (is_right, seen, wanted) = if talk.way.is_http() {
+            let sent = Sent::bytes(broken, Wait::Any);
+            let method = talk.is_modern().then_some("server/discover");
+            let seen = talk.probe.send(sent.header("mcp-method", method)).await;
+            let is_refused = seen.is_refused() || seen.has_code(PARSE_ERROR);
+            let wanted = "the status of an error, or the error -32700";
+            (is_refused, seen, wanted)
+        } else {
+            let harmless = talk.harmless_method();
+            let broken = talk.probe.send(Sent::bytes(broken, Wait::Nothing)).await;
+            let mut seen = talk.probe.ask(harmless, json!({})).await;
+            // The error to the first line, if one comes, has no id.
+            let first = seen.answer.clone().filter(|it| it["id"].is_null());
+            let code = first.as_ref().and_then(|it| it["error"]["code"].as_i64());
+            let is_known = code.is_none_or(|it| matches!(it, PARSE_ERROR | INVALID_REQUEST));
+            if first.is_some() {
+                seen = talk.probe.ask(harmless, json!({})).await;
+            }
+            let is_right = seen.end == End::Done && seen.answer.is_some() && is_known;
+            seen.strays.splice(0..0, first);
+            seen.sent = format!("{}\n{}", broken.sent, seen.sent);
+            let wanted = "the error -32700 or nothing, and the answer to the request after it";
+            (is_right, seen, wanted)
+        };
+        talk.ledger.judge_as(JSON_RPC, is_right, &seen, wanted);
+        talk.probe.close().await;
+    }
+}
+
+impl Conversation<'_> {
+    pub(super) async fn messages(&mut self) {
+        self.ids().await;
+        self.unknown_method().await;
+        self.notifications().await;
+        if self.revision.facts().batches {
+            let ids = ["askback-batch-1", "askback-batch-2"];
+            let batch = ids.map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+            let wait = Wait::Each(ids.map(Value::from).into());
+            let seen = self.probe.send(Sent::message(&json!(batch), wait)).await;
+            let is_answered = |id: &&str| seen.strays.iter().any(|answer| answer["id"] == *id);
+            self.judge(&seen, [(BATCHES, ids.iter().all(is_answered))]);
+        }
+    }
+
+    async fn ids(&mut self) {
         let largest = json!(9_007_199_254_740_991_u64);
-        for id in [
-            json!(7_001),
-            json!("7001"),
-            json!("askback-ä"),
-            json!(-3),
-            largest,
-        ] {
-            let mut message = talk.probe.request(self.harmless_method(), json!({}));
+        let text = json!("askback-ä");
+        for id in [json!(7_001), json!("7001"), text, json!(-3), largest] {
+            let mut message = self.probe.request(self.trials.harmless_method(), json!({}));
             message["id"] = id.clone();
-            let seen = self.send(talk, Sent::request(&message)).await;
+            let seen = self.send(Sent::request(&message)).await;
             let answer = seen.answer.as_ref();
-            let is_same = answer.map(id_of) == Some(id);
+            let is_same = answer.is_some_and(|answer| answer["id"] == id);
             self.judge(&seen, [(RESULT_ID, is_same)]);
             let has = |member: &str| answer.is_some_and(|it| it.get(member).is_some());
             if !self.is_modern() && (has("result") || has("error")) {
@@ -47,8 +192,8 @@ impl Trials<'_> {
         }
     }
 
-    async fn unknown_method(&mut self, talk: &mut Conversation) {
-        let seen = self.ask(talk, "askback/no-such-method", json!({})).await;
+    async fn unknown_method(&mut self) {
+        let seen = self.ask("askback/no-such-method", json!({})).await;
         let verdicts = [
             (JSON_RPC, seen.has_code(METHOD_NOT_FOUND)),
             (METHOD_STATUS, seen.has_status(404)),
@@ -70,7 +215,7 @@ impl Trials<'_> {
     }
 
     /// Notifications that mean nothing to the server, or cannot be read.
-    async fn notifications(&mut self, talk: &mut Conversation) {
+    async fn notifications(&mut self) {
         let unknown = json!({"requestId": "askback-nobody"});
         for (rule, method, params) in [
             (NO_ANSWER, "notifications/askback-unknown", json!({})),
@@ -83,64 +228,21 @@ impl Trials<'_> {
             }
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
             let sent = Sent::message(&message, Wait::Nothing);
-            let seen = talk.probe.send(sent).await;
+            let seen = self.probe.send(sent).await;
             let is_taken = seen.has_status(202) && seen.bytes == 0;
-            let is_right = is_taken || seen.is_refused();
-            self.judge(&seen, [(ACCEPTED, is_right)]);
+            self.judge(&seen, [(ACCEPTED, is_taken || seen.is_refused())]);
             if self.way.is_http() {
                 // Its status says enough.
                 continue;
             }
-            let mut after = self.ask(talk, self.harmless_method(), json!({})).await;
+            let mut after = self.ask(self.harmless_method(), json!({})).await;
             if after.is_silent() {
                 // It may not answer anything.
                 continue;
             }
             let is_ignored = after.strays.is_empty() && after.answer.is_some();
             after.sent = format!("{}\n{}", seen.sent, after.sent);
-            let verdicts = [(rule, is_ignored), (NO_ANSWER, is_ignored)];
-            self.judge(&after, verdicts);
+            self.judge(&after, [(rule, is_ignored), (NO_ANSWER, is_ignored)]);
         }
-    }
-
-    async fn batch(&mut self, talk: &mut Conversation) {
-        let ids = ["askback-batch-1", "askback-batch-2"];
-        let batch = ids.map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
-        let wait = Wait::Each(ids.map(Value::from).into());
-        let seen = talk.probe.send(Sent::message(&json!(batch), wait)).await;
-        let is_answered = |id: &&str| seen.strays.iter().any(|answer| answer["id"] == *id);
-        self.judge(&seen, [(BATCHES, ids.iter().all(is_answered))]);
-    }
-
-    /// Bytes that are no JSON, on a connection of their own. A server may not outlive them.
-    pub(crate) async fn no_json(&mut self) {
-        let Some(mut talk) = self.begin(json!({})).await else {
-            return;
-        };
-        let broken = br#"{"jsonrpc": "2.0", "id": "#.to_vec();
-        if self.way.is_http() {
-            let sent = Sent::bytes(broken, Wait::Any);
-            let method = self.is_modern().then_some("server/discover");
-            let seen = talk.probe.send(sent.header("mcp-method", method)).await;
-            let is_refused = seen.is_refused() || seen.has_code(PARSE_ERROR);
-            let wanted = "the status of an error, or the error -32700";
-            self.ledger.judge_as(JSON_RPC, is_refused, &seen, wanted);
-        } else {
-            let broken = talk.probe.send(Sent::bytes(broken, Wait::Nothing)).await;
-            let mut seen = talk.probe.ask(self.harmless_method(), json!({})).await;
-            // The error to the first line, if one comes, has no id.
-            let first = seen.answer.clone().filter(|it| it["id"].is_null());
-            let code = first.as_ref().and_then(|it| it["error"]["code"].as_i64());
-            let is_known = code.is_none_or(|it| matches!(it, PARSE_ERROR | INVALID_REQUEST));
-            if first.is_some() {
-                seen = talk.probe.ask(self.harmless_method(), json!({})).await;
-            }
-            let is_right = seen.end == End::Done && seen.answer.is_some() && is_known;
-            seen.strays.splice(0..0, first);
-            seen.sent = format!("{}\n{}", broken.sent, seen.sent);
-            let wanted = "the error -32700 or nothing, and the answer to the request after it";
-            self.ledger.judge_as(JSON_RPC, is_right, &seen, wanted);
-        }
-        talk.probe.close().await;
     }
 }

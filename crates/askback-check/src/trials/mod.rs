@@ -1,13 +1,14 @@
 //! The trials, each of one revision of a server.
 
-mod calls;
-mod greeting;
 mod http;
-mod lists;
 mod messages;
+mod offers;
 mod rounds;
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::BTreeSet,
+    ops::{Deref, DerefMut, Range},
+};
 
 use askback::{
     Revision,
@@ -17,10 +18,10 @@ use askback::{
     },
 };
 use askback_core::revision::Era;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
-    NamedTool, Scope,
+    Scope,
     ledger::Ledger,
     probe::{
         Bounds, Fault, MODERN_CAPABILITIES, Probe, Reply, Sent, ServerRequest, Way, is_question,
@@ -31,8 +32,14 @@ use crate::{
 /// How far the codes that the protocol keeps for itself are below the first of them.
 const RESERVED: Range<i64> = 0..80;
 
-/// The most tools that are called because they say that they change nothing.
-const HARMLESS: usize = 4;
+/// A name that nothing has.
+const NOBODY: &str = "askback-no-such-name";
+
+/// A version that there never was.
+const UNKNOWN: &str = "1999-01-01";
+
+/// The member of `_meta` with which a client wants log messages.
+const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 pub(crate) struct Trials<'a> {
     pub(crate) way: &'a Way,
@@ -45,8 +52,9 @@ pub(crate) struct Trials<'a> {
 }
 
 /// A conversation that was begun.
-pub(crate) struct Conversation {
-    pub(crate) probe: Probe,
+struct Conversation<'a> {
+    trials: Trials<'a>,
+    probe: Probe,
     /// The capabilities of the server.
     offered: Value,
     /// The exchange it began with.
@@ -55,61 +63,17 @@ pub(crate) struct Conversation {
     listed: Vec<Value>,
 }
 
-impl Conversation {
-    /// Begins one with these capabilities, if the server answers.
-    pub(crate) async fn begin(
-        way: &Way,
-        bounds: &Bounds,
-        revision: Revision,
-        capabilities: Value,
-    ) -> Option<Self> {
-        // That it starts was seen before.
-        let mut probe = way.open(bounds, revision).ok()?;
-        probe.set_capabilities(capabilities);
-        let greeting = probe.greet().await;
-        if greeting.result().is_null() {
-            return None;
-        }
-        if revision.era() == Era::Legacy {
-            probe.initialized().await;
-        }
-        Some(Self {
-            probe,
-            offered: greeting.result()["capabilities"].clone(),
-            greeting,
-            listed: Vec::new(),
-        })
-    }
+impl<'a> Deref for Conversation<'a> {
+    type Target = Trials<'a>;
 
-    /// Whether the server declares a capability.
-    pub(crate) fn has(&self, capability: &str) -> bool {
-        self.offered[capability].is_object()
-    }
-
-    /// The first of the listed tools that say that they change nothing, and are such.
-    fn harmless(&self, is_such: impl Fn(&Value) -> bool) -> Vec<NamedTool> {
-        let tools = self.listed.iter();
-        let tools = tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true);
-        let tools = tools.filter(|tool| is_such(tool)).take(HARMLESS);
-        tools
-            .filter_map(|tool| tool["name"].as_str())
-            .map(bare)
-            .collect()
-    }
-
-    /// A listed tool, by its name; null if there is none.
-    fn tool(&self, name: &str) -> &Value {
-        let mut tools = self.listed.iter();
-        tools
-            .find(|tool| tool["name"] == name)
-            .unwrap_or(&Value::Null)
+    fn deref(&self) -> &Self::Target {
+        &self.trials
     }
 }
 
-fn bare(name: &str) -> NamedTool {
-    NamedTool {
-        name: name.to_owned(),
-        arguments: Map::new(),
+impl DerefMut for Conversation<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.trials
     }
 }
 
@@ -122,16 +86,17 @@ impl Trials<'_> {
     /// Runs those that any server should outlive.
     pub(crate) async fn run(&mut self) {
         self.greetings().await;
-        let Some(mut talk) = self.begin(json!({})).await else {
+        let Some(mut talk) = self.begin(self.way, json!({})).await else {
             return;
         };
         if talk.has("logging") {
-            self.judge(&talk.greeting, [(LOGGING_DECLARED, true)]);
+            let kept = [(LOGGING_DECLARED, true)];
+            talk.trials.judge(&talk.greeting, kept);
         }
-        self.messages(&mut talk).await;
-        self.lists(&mut talk).await;
-        self.calls(&mut talk).await;
-        self.end(talk).await;
+        talk.messages().await;
+        talk.lists().await;
+        talk.calls().await;
+        talk.end().await;
         if self.is_modern() {
             self.subscription().await;
         }
@@ -141,6 +106,11 @@ impl Trials<'_> {
         if self.way.is_http() {
             self.http().await;
         }
+    }
+
+    pub(crate) fn turn_to(&mut self, revision: Revision) {
+        self.revision = revision;
+        self.ledger.turn_to(revision);
     }
 
     fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {
@@ -167,63 +137,51 @@ impl Trials<'_> {
 
     /// Opens a connection, on which nothing was said.
     fn open(&self) -> Option<Probe> {
-        if self.bounds.patience.lost().is_some() {
+        let is_lost = self.bounds.patience.lost().is_some();
+        // That it starts was seen before.
+        let opened = (!is_lost).then(|| self.way.open(self.bounds, self.revision, json!({})));
+        opened?.ok()
+    }
+
+    /// Begins a conversation with these capabilities, if the server answers.
+    async fn begin(&mut self, way: &Way, capabilities: Value) -> Option<Conversation<'_>> {
+        let mut probe = way.open(self.bounds, self.revision, capabilities).ok()?;
+        let greeting = probe.greet().await;
+        if greeting.result().is_null() {
             return None;
         }
-        // That it starts was seen before.
-        self.way.open(self.bounds, self.revision).ok()
-    }
-
-    async fn begin(&mut self, capabilities: Value) -> Option<Conversation> {
-        Conversation::begin(self.way, self.bounds, self.revision, capabilities).await
-    }
-
-    /// Sends a request, and looks at the answer for what holds of all.
-    async fn ask(&mut self, talk: &mut Conversation, method: &str, params: Value) -> Reply {
-        let message = talk.probe.request(method, params);
-        self.send(talk, Sent::request(&message)).await
-    }
-
-    /// Sends a request that should be refused with these codes.
-    async fn refuse<const N: usize>(
-        &mut self,
-        talk: &mut Conversation,
-        method: &str,
-        params: Value,
-        codes: [(Rule, i64); N],
-    ) -> Reply {
-        let seen = self.ask(talk, method, params).await;
-        self.judge(&seen, codes.map(|(rule, code)| (rule, seen.has_code(code))));
-        seen
-    }
-
-    /// Sends anything, and looks at the answer for what holds of all.
-    async fn send(&mut self, talk: &mut Conversation, sent: Sent) -> Reply {
-        let seen = talk.probe.send(sent).await;
-        self.general(&seen);
-        let mut messages = seen.notifications.iter();
-        let is_log = |message: &Value| message["method"] == "notifications/message";
-        if !talk.has("logging") && messages.any(is_log) {
-            self.judge(&seen, [(LOGGING_DECLARED, false)]);
+        if !self.is_modern() {
+            probe.initialized().await;
         }
-        seen
+        Some(Conversation {
+            trials: Trials {
+                ledger: &mut *self.ledger,
+                ..*self
+            },
+            probe,
+            offered: greeting.result()["capabilities"].clone(),
+            greeting,
+            listed: Vec::new(),
+        })
     }
 
     /// Judges what holds of every answer.
     fn general(&mut self, seen: &Reply) {
         self.message(seen);
-        if !seen.result().is_null() {
-            let is_typed = seen.result()["resultType"].is_string();
-            self.judge(seen, [(RESULT_TYPE, is_typed)]);
-        }
+        let is_typed = seen.result()["resultType"].is_string();
+        let typed = (!seen.result().is_null()).then_some((RESULT_TYPE, is_typed));
+        self.judge(seen, typed);
         if let Some(code) = seen.error()["code"].as_i64() {
             let is_old_url = code == URL_ELICITATION_REQUIRED;
             let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
             let is_reserved = RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code));
             let is_defined = known.contains(&code) || is_old_url || !is_reserved;
-            self.judge(seen, [(RESERVED_CODES, is_defined)]);
-            self.judge(seen, [(OLD_NOT_FOUND, code != RESOURCE_NOT_FOUND)]);
-            self.judge(seen, [(OLD_URL_REQUIRED, !is_old_url)]);
+            let verdicts = [
+                (RESERVED_CODES, is_defined),
+                (OLD_NOT_FOUND, code != RESOURCE_NOT_FOUND),
+                (OLD_URL_REQUIRED, !is_old_url),
+            ];
+            self.judge(seen, verdicts);
         }
     }
 
@@ -233,19 +191,20 @@ impl Trials<'_> {
             return;
         };
         let lacks = |fault| !seen.faults.iter().any(|(known, _)| *known == fault);
-        let wanted = "`\"jsonrpc\": \"2.0\"` in each message";
-        self.ledger
-            .judge_as(JSON_RPC, lacks(Fault::Version), seen, wanted);
-        self.ledger
-            .judge_as(JSON_RPC, lacks(Fault::Both), seen, ONE_OUTCOME.wanted);
+        for (fault, wanted) in [
+            (Fault::VERSION, "`\"jsonrpc\": \"2.0\"` in each message"),
+            (Fault::BOTH, ONE_OUTCOME.wanted),
+        ] {
+            self.ledger.judge_as(JSON_RPC, lacks(fault), seen, wanted);
+        }
         let of_id = match answer.get("error").is_some() {
             true => ERROR_ID,
             false => RESULT_ID,
         };
         let verdicts = [
-            (RESULT_SET, lacks(Fault::Neither)),
-            (ONE_OUTCOME, lacks(Fault::Both)),
-            (of_id, lacks(Fault::OtherId)),
+            (RESULT_SET, lacks(Fault::NEITHER)),
+            (ONE_OUTCOME, lacks(Fault::BOTH)),
+            (of_id, lacks(Fault::OTHER_ID)),
         ];
         self.judge(seen, verdicts);
     }
@@ -258,22 +217,54 @@ impl Trials<'_> {
         };
         self.ledger.judge_part(rule, asked.is_none(), sent, &part);
     }
+}
+
+impl Conversation<'_> {
+    /// Whether the server declares a capability.
+    fn has(&self, capability: &str) -> bool {
+        self.offered[capability].is_object()
+    }
+
+    /// A listed tool, by its name; null if there is none.
+    fn tool(&self, name: &str) -> &Value {
+        let mut tools = self.listed.iter();
+        let tool = tools.find(|tool| tool["name"] == name);
+        tool.unwrap_or(&Value::Null)
+    }
+
+    /// Sends a request, and looks at the answer for what holds of all.
+    async fn ask(&mut self, method: &str, params: Value) -> Reply {
+        let message = self.probe.request(method, params);
+        self.send(Sent::request(&message)).await
+    }
+
+    /// Sends anything, and looks at the answer for what holds of all.
+    async fn send(&mut self, sent: Sent) -> Reply {
+        let seen = self.probe.send(sent).await;
+        self.general(&seen);
+        let mut messages = seen.notifications.iter();
+        let is_log = |message: &Value| message["method"] == "notifications/message";
+        if !self.has("logging") && messages.any(is_log) {
+            self.judge(&seen, [(LOGGING_DECLARED, false)]);
+        }
+        seen
+    }
 
     /// Ends a conversation in which the server was told that the client can be asked nothing.
-    async fn end(&mut self, talk: Conversation) {
-        let (asked, greeting) = (&talk.probe.asked, talk.greeting);
+    async fn end(mut self) {
+        let (asked, greeting) = (&self.probe.asked, &self.greeting);
         let question = asked.iter().find(|asked| is_question(&asked.method));
-        self.judge_asked(NEGOTIATED, question, &greeting);
-        self.judge_asked(SERVER_REQUESTS, asked.first(), &greeting);
-        let closed = talk.probe.close().await;
+        self.trials.judge_asked(NEGOTIATED, question, greeting);
+        self.trials
+            .judge_asked(SERVER_REQUESTS, asked.first(), greeting);
+        let closed = self.probe.close().await;
+        let (ledger, sent) = (&mut self.trials.ledger, &greeting.sent);
         let noise = closed.noise.join("\n");
-        self.ledger
-            .judge_part(NOISE, noise.is_empty(), &greeting.sent, &noise);
+        ledger.judge_part(NOISE, noise.is_empty(), sent, &noise);
         if let Some(is_by_itself) = closed.is_by_itself {
             let seconds = closed.allowed.as_secs_f64();
             let part = format!("the process went on for {seconds:.1} s, and had to be ended");
-            self.ledger
-                .judge_part(PROMPT_EXIT, is_by_itself, &greeting.sent, &part);
+            ledger.judge_part(PROMPT_EXIT, is_by_itself, sent, &part);
         }
     }
 }

@@ -5,16 +5,13 @@
 use askback::protocol::codes::URL_ELICITATION_REQUIRED;
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, Trials, asked_everything};
+use super::{Conversation, LOG_LEVEL_KEY, Trials, asked_everything};
 use crate::{
     NamedTool,
     listed::Lists,
     probe::{Reply, sampled},
     rules::*,
 };
-
-/// The member of `_meta` with which a client wants log messages.
-const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 /// A result that needs input.
 struct Round {
@@ -26,70 +23,59 @@ struct Round {
 impl Trials<'_> {
     /// Calls tools as a client that can be asked everything.
     pub(super) async fn questions(&mut self) {
-        let Some(mut talk) = self.begin_listed().await else {
+        let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
             return;
         };
-        let tools = self.callable(&talk);
+        // Some servers list a tool that asks only to a client that can be asked.
+        let seen = talk.ask("tools/list", json!({})).await;
+        let tools = seen.result()["tools"].as_array();
+        talk.listed = tools.cloned().unwrap_or_default();
+        Lists([("tools", talk.listed.clone())].into()).judge(talk.trials.ledger);
+        let tools = talk.callable();
         for tool in &tools {
-            let more = match self.is_modern() && !talk.has("logging") {
+            let more = match talk.is_modern() && !talk.has("logging") {
                 // It has no log messages that could be wanted.
                 true => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
                 false => json!({}),
             };
-            let seen = self.call(&mut talk, tool, more).await;
-            if self.is_modern() {
-                if let Some(round) = self.round(&seen) {
-                    self.misuse(&mut talk, tool, &tools, round).await;
+            let seen = talk.call(tool, more).await;
+            if talk.is_modern() {
+                if let Some(round) = talk.round(&seen) {
+                    talk.misuse(tool, &tools, round).await;
                 }
                 continue;
             }
             for asked in &seen.asked {
                 if asked["method"] == "elicitation/create" {
-                    self.question(&seen, &asked["params"]);
+                    talk.question(&seen, &asked["params"]);
                 }
             }
             if seen.has_code(URL_ELICITATION_REQUIRED) {
                 let links = seen.error()["data"]["elicitations"].as_array();
                 for link in links.into_iter().flatten() {
-                    self.link(&seen, link);
+                    talk.question(&seen, link);
                 }
             }
         }
         talk.probe.close().await;
     }
+}
 
-    /// Begins a conversation with a client that can be asked everything, and lists the tools.
-    async fn begin_listed(&mut self) -> Option<Conversation> {
-        let mut talk = self.begin(asked_everything()).await?;
-        let seen = self.ask(&mut talk, "tools/list", json!({})).await;
-        let tools = seen.result()["tools"].as_array();
-        talk.listed = tools.cloned().unwrap_or_default();
-        // Some servers list a tool that asks only to a client that can be asked.
-        let lists = Lists {
-            tools: talk.listed.clone(),
-            ..Lists::default()
-        };
-        lists.judge(self.ledger);
-        Some(talk)
-    }
-
+impl Conversation<'_> {
+    /// Judges a form or a link. All that an error -32042 lists are links.
     fn question(&mut self, seen: &Reply, params: &Value) {
-        if params["mode"] == "url" {
-            return self.link(seen, params);
-        }
-        let is_whole = params["message"].is_string() && params["requestedSchema"].is_object();
-        self.judge(seen, [(FORM_SHAPE, is_whole)]);
-    }
-
-    fn link(&mut self, seen: &Reply, params: &Value) {
-        let is_whole = params["message"].is_string() && params["url"].is_string();
-        self.judge(seen, [(LINK_SHAPE, is_whole)]);
+        let is_link = params["mode"] == "url" || seen.has_code(URL_ELICITATION_REQUIRED);
+        let (rule, has) = match is_link {
+            true => (LINK_SHAPE, params["url"].is_string()),
+            false => (FORM_SHAPE, params["requestedSchema"].is_object()),
+        };
+        self.judge(seen, [(rule, has && params["message"].is_string())]);
     }
 
     /// Reads a result that needs input, and judges its shape.
     fn round(&mut self, seen: &Reply) -> Option<Round> {
         let result = seen.result();
-        if result["resultType"] != "input_required" {
+        if !is_asked(seen) {
             return None;
         }
         let questions = result["inputRequests"].as_object();
@@ -115,29 +101,23 @@ impl Trials<'_> {
     }
 
     /// Makes the call again in ways that a client would not.
-    async fn misuse(
-        &mut self,
-        talk: &mut Conversation,
-        tool: &NamedTool,
-        others: &[NamedTool],
-        round: Round,
-    ) {
+    async fn misuse(&mut self, tool: &NamedTool, others: &[NamedTool], round: Round) {
         let Round { state, answers } = round;
         let state = state.as_deref();
         if let Some(state) = state {
-            self.misuse_state(talk, tool, others, state, &json!(answers))
-                .await;
+            let answers = json!(answers);
+            self.misuse_state(tool, others, state, &answers).await;
         }
         if answers.is_empty() {
             return;
         }
-        let seen = self.call(talk, tool, again(state, &json!([]))).await;
+        let seen = self.call(tool, again(state, &json!([]))).await;
         self.judge(&seen, [(BAD_RESPONSES, !is_success(&seen))]);
-        let seen = self.call(talk, tool, again(state, &Value::Null)).await;
+        let seen = self.call(tool, again(state, &Value::Null)).await;
         self.judge(&seen, [(ASKED_AGAIN, is_asked(&seen))]);
         let mut more = answers;
         more.insert("askback-unknown".to_owned(), json!({"action": "cancel"}));
-        let seen = self.call(talk, tool, again(state, &json!(more))).await;
+        let seen = self.call(tool, again(state, &json!(more))).await;
         let is_ignored = !seen.error()["code"].is_i64();
         self.judge(&seen, [(EXTRA_RESPONSES, is_ignored)]);
     }
@@ -145,24 +125,23 @@ impl Trials<'_> {
     /// Sends the state with other requests than its own.
     async fn misuse_state(
         &mut self,
-        talk: &mut Conversation,
         tool: &NamedTool,
         others: &[NamedTool],
         state: &str,
         answers: &Value,
     ) {
         let round = again(Some(state), answers);
-        let declined = self.declined(talk, tool).await;
+        let declined = self.declined(tool).await;
         for changed in changed(state) {
-            let seen = self.call(talk, tool, again(Some(&changed), answers)).await;
+            let seen = self.call(tool, again(Some(&changed), answers)).await;
             self.judge_refusal(TAMPERED, &seen, &declined);
         }
         if let Some(other) = with_other_arguments(tool) {
-            let seen = self.call(talk, &other, round.clone()).await;
+            let seen = self.call(&other, round.clone()).await;
             self.judge_refusal(FOREIGN, &seen, &declined);
         }
         if let Some(other) = others.iter().find(|other| other.name != tool.name) {
-            let seen = self.call(talk, other, round.clone()).await;
+            let seen = self.call(other, round.clone()).await;
             // It has other words for a decline.
             let as_declined = match declined["isError"] == true {
                 true => seen.result(),
@@ -170,35 +149,28 @@ impl Trials<'_> {
             };
             self.judge_refusal(FOREIGN, &seen, as_declined);
         }
-        self.by_another(tool, &round, &declined).await;
-        let Some(lapse) = self.scope.lapse else {
-            return;
-        };
-        tokio::time::sleep(lapse).await;
-        let seen = self.call(talk, tool, round).await;
-        self.judge_refusal(LAPSED, &seen, &declined);
-    }
-
-    /// Sends the state as another principal.
-    async fn by_another(&mut self, tool: &NamedTool, round: &Value, declined: &Value) {
-        let Some(other) = &self.scope.other else {
-            return;
-        };
-        let talk = Conversation::begin(other, self.bounds, self.revision, asked_everything()).await;
-        let Some(mut talk) = talk else { return };
-        let seen = self.call(&mut talk, tool, round.clone()).await;
-        self.judge_refusal(PRINCIPAL, &seen, declined);
-        talk.probe.close().await;
+        if let Some(other) = &self.scope.other
+            && let Some(mut talk) = self.begin(other, asked_everything()).await
+        {
+            let seen = talk.call(tool, round.clone()).await;
+            talk.judge_refusal(PRINCIPAL, &seen, &declined);
+            talk.probe.close().await;
+        }
+        if let Some(lapse) = self.scope.lapse {
+            tokio::time::sleep(lapse).await;
+            let seen = self.call(tool, round).await;
+            self.judge_refusal(LAPSED, &seen, &declined);
+        }
     }
 
     /// Has the tool ask once more, and answers as a client would: the result of the decline, or null.
-    async fn declined(&mut self, talk: &mut Conversation, tool: &NamedTool) -> Value {
-        let asks = self.call(talk, tool, json!({})).await;
+    async fn declined(&mut self, tool: &NamedTool) -> Value {
+        let asks = self.call(tool, json!({})).await;
         let Some(round) = self.round(&asks) else {
             return Value::Null;
         };
         let more = again(round.state.as_deref(), &json!(round.answers));
-        self.call(talk, tool, more).await.result().clone()
+        self.call(tool, more).await.result().clone()
     }
 
     /// Judges whether a state was refused, unless a refusal looks like a decline: both are errors with the same content.
@@ -238,9 +210,8 @@ fn again(state: Option<&str>, answers: &Value) -> Value {
 /// they hold bits that mean nothing.
 fn changed(state: &str) -> Vec<String> {
     let length = state.chars().count();
-    if length < 8 {
-        return Vec::new();
-    }
+    let places = [length / 3, length / 2];
+    let places = places.into_iter().filter(|_| length >= 8);
     let at = |place: usize| {
         let change = |(index, c): (usize, char)| match (index == place, c) {
             (false, c) => c,
@@ -249,7 +220,7 @@ fn changed(state: &str) -> Vec<String> {
         };
         state.chars().enumerate().map(change).collect()
     };
-    [length / 3, length / 2].map(at).into()
+    places.map(at).collect()
 }
 
 /// The call with another argument, if it has an argument that is a text.

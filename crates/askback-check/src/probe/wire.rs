@@ -1,0 +1,288 @@
+//! What carries an exchange: the lines of a process, or requests over HTTP.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use askback::transport::{ChildLine, Http, OpenChild};
+use askback_core::{
+    http::{media::Media, sse::Parser},
+    limits::Limits,
+};
+use askback_oauth::Authorizer;
+use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, Uri,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
+};
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::{Bounds, End, Reply, Sent, Speaker, Wait, keep};
+
+/// How long a stream is read in which nothing is waited for.
+const GLANCE: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(super) enum Wire {
+    /// A process, until it has ended.
+    Process(Option<Box<OpenChild>>),
+    Address(Address),
+}
+
+/// The address of a server. Clones share their connections.
+#[derive(Clone)]
+pub struct Address(Arc<Shared>);
+
+struct Shared {
+    site: Site,
+    uri: Uri,
+    requests: Requests,
+}
+
+/// Where a server is, and what is sent to it.
+pub struct Site {
+    /// The URL.
+    pub url: Url,
+    /// The headers of every request.
+    pub headers: HeaderMap,
+    /// The names of the headers that may say who asks.
+    pub credentials: Vec<String>,
+    /// The stored tokens. Nobody signs in.
+    pub authorizer: Option<Arc<Authorizer>>,
+    /// The same for our client.
+    pub transport: Http,
+}
+
+/// The body of a response, as it is read.
+struct Body {
+    incoming: Incoming,
+    parser: Parser,
+    /// The part of a stream of events that is read, and not parsed yet.
+    rest: Bytes,
+    is_stream: bool,
+    /// When a stream is read no further, if it only had to be opened.
+    glance: Option<Instant>,
+}
+
+impl Wire {
+    /// Sends something, and reads until what is waited for has come. What the server asks meanwhile is answered at once.
+    pub(super) async fn exchange(
+        &mut self,
+        sent: &Sent,
+        speaker: &Speaker,
+        bounds: &Bounds,
+        reply: &mut Reply,
+    ) -> End {
+        let mut body = None;
+        match self {
+            Self::Process(None) => return Reply::unsent(sent).end,
+            Self::Process(Some(child)) => {
+                bounds.sends(&sent.body);
+                // What it said before it went away is read, too.
+                if child.send(sent.body.clone()).await.is_ok() && sent.wait == Wait::Nothing {
+                    return End::Done;
+                }
+            }
+            Self::Address(address) => match address.send(sent, speaker, bounds).await {
+                Ok(response) => body = Some(Body::new(response, sent, bounds, reply)),
+                Err(end) => return end,
+            },
+        }
+        let is_opened = body.as_ref().is_some_and(|body| body.glance.is_some());
+        for _ in 0..bounds.messages {
+            let most = bounds.limits.wire.message_bytes;
+            let next = match (&mut *self, &mut body) {
+                (Self::Process(Some(child)), _) => line(child, reply, most).await,
+                (_, Some(body)) => body.next(reply, most).await,
+                _ => return End::Done,
+            };
+            let bytes = match next {
+                Ok(bytes) => bytes,
+                Err(end) => return end,
+            };
+            bounds.receives(&bytes);
+            let before = reply.asked.len();
+            let is_wanted = reply.take(&bytes, &sent.wait);
+            let asked = reply.asked.iter().skip(before);
+            for answer in asked.map(|asked| speaker.answer(asked)).collect::<Vec<_>>() {
+                // Whether the server wants the answers is not what is tried; if it goes away, that is found out when it
+                // is read.
+                match self {
+                    Self::Process(Some(child)) => {
+                        bounds.sends(&answer.body);
+                        let _ = child.send(answer.body).await;
+                    }
+                    Self::Process(None) => {}
+                    Self::Address(address) => _ = address.send(&answer, speaker, bounds).await,
+                }
+            }
+            if is_wanted && !is_opened {
+                return End::Done;
+            }
+        }
+        End::TooMuch
+    }
+}
+
+/// Reads the next line of the standard output. Of the standard error, which may be of any length, the last lines are kept.
+async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
+    let closed = |error: io::Error| End::Closed(error.to_string());
+    loop {
+        match child.receive().await.map_err(closed)? {
+            Some(ChildLine::Output(bytes)) => {
+                reply.count(bytes.len(), most)?;
+                return Ok(bytes);
+            }
+            Some(ChildLine::Stderr(line)) => keep(&mut reply.stderr, line),
+            Some(_) => {}
+            None => return Err(End::Closed("the server closed its output".to_owned())),
+        }
+    }
+}
+
+impl Body {
+    /// Takes the head of a response.
+    fn new(response: Response<Incoming>, sent: &Sent, bounds: &Bounds, reply: &mut Reply) -> Self {
+        reply.status = Some(response.status().as_u16());
+        reply.headers = response.headers().clone();
+        let media = reply.headers.get(CONTENT_TYPE);
+        let is_stream =
+            media.and_then(|media| Media::of(media.as_bytes())) == Some(Media::EventStream);
+        let glance = Instant::now().checked_add(GLANCE);
+        Self {
+            incoming: response.into_body(),
+            parser: Parser::new(&bounds.limits.wire),
+            rest: Bytes::new(),
+            is_stream,
+            glance: glance.filter(|_| is_stream && sent.wait == Wait::Nothing),
+        }
+    }
+
+    /// Reads the next event, or the whole of what is no stream of events.
+    async fn next(&mut self, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
+        let mut whole = Vec::new();
+        loop {
+            while !self.rest.is_empty() {
+                let mut rest = &self.rest[..];
+                let event = self.parser.read(&mut rest).map_err(|_| End::TooMuch)?;
+                self.rest = self.rest.slice_ref(rest);
+                if let Some(event) = event.filter(|event| !event.data.is_empty()) {
+                    return Ok(event.data);
+                }
+            }
+            let next = next_piece(&mut self.incoming);
+            let piece = match self.glance {
+                Some(glance) => timeout_at(glance, next).await.map_err(|_| End::Done)?,
+                None => next.await,
+            };
+            let Some(piece) = piece.map_err(|error| End::Closed(in_full(&error)))? else {
+                break;
+            };
+            reply.count(piece.len(), most)?;
+            match self.is_stream {
+                true => self.rest = piece,
+                false => whole.extend_from_slice(&piece),
+            }
+        }
+        match self.is_stream && self.glance.is_none() {
+            true => Err(End::Closed("the stream ended before the answer".to_owned())),
+            false if whole.trim_ascii().is_empty() => Err(End::Done),
+            false => Ok(whole),
+        }
+    }
+}
+
+impl Address {
+    /// Prepares requests to a server.
+    ///
+    /// # Errors
+    ///
+    /// Says why the address cannot be used, or why HTTP cannot be spoken here.
+    pub fn new(mut site: Site, limits: &Limits) -> Result<Self, String> {
+        let uri = site.url.as_str().parse::<Uri>();
+        let uri = uri.map_err(|error| error.to_string())?;
+        let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
+        let requests = requests.map_err(|error| error.to_string())?;
+        site.headers.extend(requests.proxy_headers(&uri));
+        site.headers.entry(USER_AGENT).or_insert(NAME);
+        Ok(Self(Arc::new(Shared {
+            site,
+            uri,
+            requests,
+        })))
+    }
+
+    /// The way there for our client.
+    pub(crate) fn transport(&self) -> Http {
+        self.0.site.transport.clone()
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &Url {
+        &self.0.site.url
+    }
+
+    /// The names of the headers that may say who asks, among those that each request carries.
+    pub fn credentials(&self) -> Vec<&str> {
+        self.0.site.credentials.iter().map(String::as_str).collect()
+    }
+
+    /// Whether the server had what says who asks before this refusal. One that wants a token names it in
+    /// `WWW-Authenticate`, whatever other headers it got.
+    pub fn sends_credentials(&self, refusal: &Reply) -> bool {
+        let headers = &self.0.site.headers;
+        let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
+        headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
+    }
+
+    /// Whether requests go through a proxy, which resolves the name.
+    pub fn is_proxied(&self) -> bool {
+        self.0.requests.is_proxied(&self.0.uri)
+    }
+
+    /// Sends a request.
+    async fn send(
+        &self,
+        sent: &Sent,
+        speaker: &Speaker,
+        bounds: &Bounds,
+    ) -> Result<Response<Incoming>, End> {
+        let request = self.request(sent, speaker).await;
+        let request = request.map_err(End::Unreachable)?;
+        bounds.sends(&sent.body);
+        let response = self.0.requests.send(request).await;
+        response.map_err(|why| match why {
+            Unanswered::Unreachable(why) => End::Unreachable(why),
+            why => End::Closed(why.to_string()),
+        })
+    }
+
+    async fn request(&self, sent: &Sent, speaker: &Speaker) -> Result<Request<Bytes>, String> {
+        let mut all = self.0.site.headers.clone();
+        let mut accept = HeaderValue::from_static("text/event-stream");
+        if sent.method == Method::POST {
+            accept = HeaderValue::from_static("application/json, text/event-stream");
+            all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        all.insert(ACCEPT, accept);
+        all.extend(speaker.headers(sent));
+        if let Some(authorizer) = &self.0.site.authorizer
+            && let Some(pass) = authorizer.pass().await.map_err(|error| error.to_string())?
+        {
+            let permitted = authorizer.headers(&pass, &sent.method, &self.0.site.url);
+            all.extend(permitted.map_err(|error| error.to_string())?);
+        }
+        let mut request = Request::new(Bytes::from(sent.body.clone()));
+        *request.method_mut() = sent.method.clone();
+        *request.uri_mut() = self.0.uri.clone();
+        *request.headers_mut() = all;
+        Ok(request)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url().as_str())
+    }
+}

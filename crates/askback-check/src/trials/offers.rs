@@ -1,0 +1,415 @@
+//! Lists, what is on them, and calls of tools that change nothing, or that the user named.
+
+use std::collections::BTreeSet;
+
+use askback::{
+    Revision,
+    protocol::{
+        RawObject,
+        codes::{MISSING_CAPABILITY, RESOURCE_NOT_FOUND},
+    },
+};
+use askback_core::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use serde_json::{Map, Value, json};
+
+use super::{Conversation, LOG_LEVEL_KEY, NOBODY, Trials, asked_everything};
+use crate::{
+    Misnamed, NamedTool,
+    listed::{Lists, mirrored},
+    probe::{ENTRIES, PAGES, Reply, Sent, Wait, is_question},
+    rules::*,
+};
+
+/// A list: the method and the member of the result; that there is nothing undeclared, and what is declared is listed; that
+/// it says how long it may be kept.
+type List = (&'static str, &'static str, Option<[Rule; 2]>, Rule);
+
+const LISTS: [List; 4] = [
+    (
+        "tools/list",
+        "tools",
+        Some([TOOLS_DECLARED, TOOLS_LISTED]),
+        TOOLS_CACHING,
+    ),
+    (
+        "prompts/list",
+        "prompts",
+        Some([PROMPTS_DECLARED, PROMPTS_LISTED]),
+        PROMPTS_CACHING,
+    ),
+    (
+        "resources/list",
+        "resources",
+        Some([RESOURCES_DECLARED, RESOURCES_LISTED]),
+        RESOURCES_CACHING,
+    ),
+    (
+        "resources/templates/list",
+        "resourceTemplates",
+        None,
+        TEMPLATES_CACHING,
+    ),
+];
+
+/// A URI that leads to nothing.
+const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
+
+const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
+
+/// The token of progress that goes with each call.
+const TOKEN: &str = "askback-progress";
+
+/// The most tools that are called because they say that they change nothing.
+const HARMLESS: usize = 4;
+
+impl Trials<'_> {
+    /// Checks that the server lists each tool that the user named in one of these revisions. A list that cannot be read to
+    /// its end may hold any.
+    pub(crate) async fn find_tools(
+        &mut self,
+        revisions: &BTreeSet<Revision>,
+    ) -> Result<(), Misnamed> {
+        let mut listed = BTreeSet::new();
+        let mut revisions = revisions.iter().rev();
+        let tools = self.scope.tools.iter();
+        while let Some(missing) = tools.clone().find(|tool| !listed.contains(&tool.name)) {
+            let Some(&revision) = revisions.next() else {
+                let name = missing.name.clone();
+                return Err(Misnamed::Tool { name, listed });
+            };
+            self.turn_to(revision);
+            // Some servers list a tool that asks only to a client that can be asked.
+            let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
+                break;
+            };
+            let pages = talk.pages("tools/list", "tools").await;
+            let has_tools = talk.has("tools");
+            talk.probe.close().await;
+            let is_list = |page: &Reply| page.result()["tools"].is_array();
+            let has_more = |page: &Reply| page.result()["nextCursor"].is_string();
+            if has_tools && !pages.iter().all(is_list) || pages.last().is_some_and(has_more) {
+                break;
+            }
+            let tools = pages.iter().flat_map(|page| entries(page, "tools"));
+            let names = tools.filter_map(|tool| tool["name"].as_str());
+            listed.extend(names.map(str::to_owned));
+        }
+        Ok(())
+    }
+
+    /// Subscribes to changes of a list (2026-07-28, basic/patterns/subscriptions).
+    pub(super) async fn subscription(&mut self) {
+        let Some(mut talk) = self.begin(self.way, json!({})).await else {
+            return;
+        };
+        let mut kinds = ["tools", "prompts", "resources"].into_iter();
+        if let Some(kind) = kinds.find(|kind| talk.offered[kind]["listChanged"] == true) {
+            let params = json!({"notifications": {format!("{kind}ListChanged"): true}});
+            let message = talk.probe.request("subscriptions/listen", params);
+            let seen = talk.send(Sent::message(&message, Wait::Any)).await;
+            let is_first = seen.notifications.first().is_some_and(|first| {
+                let meta = &first["params"]["_meta"];
+                first["method"] == ACKNOWLEDGEMENT
+                    && meta["io.modelcontextprotocol/subscriptionId"] == message["id"]
+            });
+            let changed = format!("notifications/{kind}/list_changed");
+            let allowed = [changed.as_str(), ACKNOWLEDGEMENT];
+            let is_asked_for = |it: &Value| allowed.iter().any(|method| it["method"] == **method);
+            let is_quiet = seen.notifications.iter().all(is_asked_for);
+            talk.judge(&seen, [(ACKNOWLEDGED, is_first), (UNREQUESTED, is_quiet)]);
+            if seen.media().starts_with("text/event-stream") {
+                let is_unbuffered = seen.header("x-accel-buffering").as_deref() == Some("no");
+                talk.judge(&seen, [(STREAM_BUFFERING, is_unbuffered)]);
+            }
+        }
+        talk.probe.close().await;
+    }
+}
+
+impl Conversation<'_> {
+    pub(super) async fn lists(&mut self) {
+        let mut lists = Lists::default();
+        for list in LISTS {
+            let entries = self.list(list).await;
+            lists.0.insert(list.1, entries);
+        }
+        lists.judge(self.ledger);
+        self.listed = lists.of("tools").to_vec();
+        if self.has("tools") {
+            let names = |seen: &Reply| {
+                let tools = entries(seen, "tools");
+                tools.map(|tool| tool["name"].clone()).collect::<Vec<_>>()
+            };
+            let first = self.ask("tools/list", json!({})).await;
+            let seen = self.ask("tools/list", json!({})).await;
+            self.judge(&seen, [(TOOLS_ORDER, names(&first) == names(&seen))]);
+        }
+        self.refusals(lists.of("prompts")).await;
+        if self.has("resources") {
+            let seen = self.ask("resources/read", json!({"uri": NOWHERE})).await;
+            let contents = seen.result()["contents"].as_array();
+            // It may lead to something after all.
+            if contents.is_none_or(Vec::is_empty) {
+                let verdicts = [
+                    (UNKNOWN_RESOURCE, seen.has_code(INVALID_PARAMS)),
+                    (OLD_UNKNOWN_RESOURCE, seen.has_code(RESOURCE_NOT_FOUND)),
+                ];
+                self.judge(&seen, verdicts);
+            }
+        }
+    }
+
+    /// Reads the pages of a list; the first alone of one that is not declared.
+    async fn pages(&mut self, method: &str, member: &str) -> Vec<Reply> {
+        let (mut pages, mut cursors) = (Vec::new(), BTreeSet::new());
+        let (mut params, mut count) = (json!({}), 0_usize);
+        for _ in 0..PAGES {
+            let seen = self.ask(method, params).await;
+            count = count.saturating_add(entries(&seen, member).count());
+            let next = seen.result()["nextCursor"].as_str().map(str::to_owned);
+            pages.push(seen);
+            let next = next.filter(|_| self.has(capability(method)) && count < ENTRIES);
+            let Some(next) = next.filter(|next| cursors.insert(next.clone())) else {
+                break;
+            };
+            params = json!({"cursor": next});
+        }
+        pages
+    }
+
+    /// Reads a list and judges its pages.
+    async fn list(&mut self, (method, member, declared, caching): List) -> Vec<Value> {
+        let pages = self.pages(method, member).await;
+        let has = self.has(capability(method));
+        let first = pages
+            .first()
+            .map(|page| page.result()["cacheScope"].clone());
+        for (index, page) in pages.iter().enumerate() {
+            let (result, is_first) = (page.result(), index == 0);
+            if let (Some([declared, listed]), true) = (declared, is_first) {
+                let is_declared = has || entries(page, member).next().is_none();
+                self.judge(page, [(declared, is_declared)]);
+                let is_listed = (listed, result[member].is_array());
+                self.judge(page, has.then_some(is_listed));
+            }
+            if has {
+                self.caching(caching, page);
+                let is_same = (PAGES_SCOPE, first.as_ref() == Some(&result["cacheScope"]));
+                self.judge(page, (!is_first && !result.is_null()).then_some(is_same));
+            }
+        }
+        if has {
+            let params = json!({"cursor": "askback-no-such-cursor"});
+            let seen = self.ask(method, params).await;
+            let is_refused = (BAD_CURSOR, seen.has_code(INVALID_PARAMS));
+            self.judge(
+                &seen,
+                (!seen.has_code(METHOD_NOT_FOUND)).then_some(is_refused),
+            );
+        }
+        let all = pages.iter().flat_map(|page| entries(page, member));
+        all.cloned().collect()
+    }
+
+    /// Requests that the server should refuse.
+    async fn refusals(&mut self, prompts: &[Value]) {
+        let wants = |prompt: &&Value| {
+            let mut arguments = prompt["arguments"].as_array().into_iter().flatten();
+            arguments.any(|argument| argument["required"] == true)
+        };
+        let wanting = prompts.iter().find(wants).map(|prompt| &prompt["name"]);
+        let nobody = json!({"name": NOBODY});
+        let bare = json!({"name": wanting, "arguments": {}});
+        let reference = json!({"type": "ref/prompt", "name": NOBODY});
+        let completion = json!({"ref": reference, "argument": {"name": "a", "value": ""}});
+        let (completing, code) = match self.has("completions") {
+            true => (COMPLETION_PROMPT, INVALID_PARAMS),
+            false => (NO_COMPLETION, METHOD_NOT_FOUND),
+        };
+        let (logging, level) = match self.is_modern() {
+            true => (
+                "server/discover",
+                json!({"_meta": {LOG_LEVEL_KEY: "askback"}}),
+            ),
+            false => ("logging/setLevel", json!({"level": "askback"})),
+        };
+        let has = |capability: &str| self.offered[capability].is_object();
+        let (has_prompts, has_log) = (has("prompts"), has("logging"));
+        let wants_argument = has_prompts && wanting.is_some();
+        for (is_tried, method, params, rule, code) in [
+            (
+                has_prompts,
+                "prompts/get",
+                nobody,
+                UNKNOWN_PROMPT,
+                INVALID_PARAMS,
+            ),
+            (
+                wants_argument,
+                "prompts/get",
+                bare,
+                PROMPT_ARGUMENTS,
+                INVALID_PARAMS,
+            ),
+            (true, "completion/complete", completion, completing, code),
+            (has_log, logging, level, LOG_LEVEL, INVALID_PARAMS),
+        ] {
+            if is_tried {
+                let seen = self.ask(method, params).await;
+                self.judge(&seen, [(rule, seen.has_code(code))]);
+            }
+        }
+    }
+
+    pub(super) async fn calls(&mut self) {
+        if !self.has("tools") {
+            return;
+        }
+        // Calls that cannot succeed: of no tool, and without an argument that is required.
+        let mut unfit = self.harmless(|tool| !required(tool).is_empty());
+        unfit.push(bare(NOBODY));
+        for mut tool in self.scope.tools.iter().cloned() {
+            if let Some(first) = required(self.tool(&tool.name)).first() {
+                tool.arguments.remove(*first);
+                unfit.push(tool);
+            }
+        }
+        for tool in unfit {
+            let seen = self.call(&tool, json!({})).await;
+            let result = seen.result();
+            let asks = result["resultType"] == "input_required";
+            let is_error = result.is_null() || result["isError"] == true || asks;
+            self.judge(&seen, [(ARGUMENTS, is_error)]);
+        }
+        // Calls that may succeed, by a client that can be asked nothing.
+        for tool in self.callable() {
+            let meta = json!({"progressToken": TOKEN});
+            let seen = self.call(&tool, json!({"_meta": meta})).await;
+            let schema = self.tool(&tool.name)["outputSchema"].clone();
+            self.structured(&seen, &schema);
+            self.undeclared(&seen);
+            self.notified(&seen);
+        }
+    }
+
+    /// The first of the listed tools that say that they change nothing, and are such.
+    fn harmless(&self, is_such: impl Fn(&Value) -> bool) -> Vec<NamedTool> {
+        let tools = self.listed.iter();
+        let tools = tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true);
+        let tools = tools.filter(|tool| is_such(tool)).take(HARMLESS);
+        let names = tools.filter_map(|tool| tool["name"].as_str());
+        names.map(bare).collect()
+    }
+
+    /// The tools that may be called, with arguments that should do.
+    pub(super) fn callable(&self) -> Vec<NamedTool> {
+        let mut tools = self.scope.tools.clone();
+        let is_named = |tool: &NamedTool| self.scope.tools.iter().any(|it| it.name == tool.name);
+        let harmless = self.harmless(|tool| required(tool).is_empty());
+        tools.extend(harmless.into_iter().filter(|tool| !is_named(tool)));
+        tools
+    }
+
+    /// Calls a tool. Its arguments travel in headers, too, if its schema says so.
+    pub(super) async fn call(&mut self, tool: &NamedTool, more: Value) -> Reply {
+        let mut params = json!({"name": tool.name, "arguments": tool.arguments});
+        if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
+            params.extend(more);
+        }
+        let mut sent = Sent::request(&self.probe.request("tools/call", params));
+        if let Some(Ok(annotations)) = mirrored(self.tool(&tool.name))
+            && self.is_modern()
+            && self.way.is_http()
+        {
+            let arguments = json!(tool.arguments).to_string();
+            let arguments = serde_json::from_str::<RawObject>(&arguments).ok();
+            for (name, value) in annotations.headers(arguments.as_ref()) {
+                sent = sent.header(name, Some(&value));
+            }
+        }
+        self.send(sent).await
+    }
+
+    fn structured(&mut self, seen: &Reply, schema: &Value) {
+        let result = seen.result();
+        let is_over = matches!(result["resultType"].as_str(), None | Some("complete"));
+        if result.is_null() || result["isError"] == true || !is_over {
+            return;
+        }
+        let structured = result.get("structuredContent");
+        if schema.is_object() {
+            let fits = structured.map_or(Some(false), |found| fits(schema, found));
+            self.judge(seen, fits.map(|fits| (STRUCTURED, fits)));
+        }
+        if structured.is_some() {
+            let mut content = result["content"].as_array().into_iter().flatten();
+            let is_told = content.any(|block| block["type"] == "text");
+            self.judge(seen, [(STRUCTURED_TEXT, is_told)]);
+        }
+    }
+
+    fn undeclared(&mut self, seen: &Reply) {
+        let questions = seen.result()["inputRequests"].as_object();
+        let mut questions = questions.into_iter().flatten();
+        let asks = questions.any(|(_, question)| is_question(&question["method"]));
+        self.judge(seen, [(UNDECLARED_QUESTIONS, !asks)]);
+        if seen.has_code(MISSING_CAPABILITY) {
+            let is_named = seen.error()["data"]["requiredCapabilities"].is_object();
+            let status = (CAPABILITY_STATUS, seen.has_status(400));
+            self.judge(seen, [(CAPABILITY_NAMED, is_named), status]);
+        }
+    }
+
+    /// Judges the notifications that came with a call.
+    fn notified(&mut self, seen: &Reply) {
+        let of = |method: &'static str| {
+            let all = seen.notifications.iter();
+            all.filter(move |message| message["method"] == method)
+        };
+        let is_quiet = of("notifications/message").next().is_none();
+        self.judge(seen, [(QUIET_LOG, is_quiet)]);
+        let steps = of("notifications/progress").map(|step| &step["params"]);
+        let steps: Vec<_> = steps.collect();
+        if !steps.is_empty() {
+            let is_named = steps.iter().all(|step| step["progressToken"] == TOKEN);
+            let values: Vec<_> = steps.iter().map(|it| it["progress"].as_f64()).collect();
+            let rises = values.windows(2).all(|pair| pair[0] < pair[1]);
+            self.judge(seen, [(PROGRESS_TOKEN, is_named), (PROGRESS_RISES, rises)]);
+        }
+    }
+}
+
+/// The capability of a server with such a list.
+fn capability(method: &str) -> &str {
+    method.split('/').next().unwrap_or_default()
+}
+
+/// The entries of a page.
+fn entries<'a>(page: &'a Reply, member: &str) -> impl Iterator<Item = &'a Value> {
+    page.result()[member].as_array().into_iter().flatten()
+}
+
+fn bare(name: &str) -> NamedTool {
+    NamedTool {
+        name: name.to_owned(),
+        arguments: Map::new(),
+    }
+}
+
+fn required(tool: &Value) -> Vec<&str> {
+    let names = tool["inputSchema"]["required"].as_array();
+    let names = names.into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
+}
+
+/// Whether a value fits a schema; `None` if that is no schema, or if this build checks none.
+#[cfg(feature = "json-schema")]
+fn fits(schema: &Value, value: &Value) -> Option<bool> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    Some(validator.is_valid(value))
+}
+
+#[cfg(not(feature = "json-schema"))]
+fn fits(_: &Value, _: &Value) -> Option<bool> {
+    None
+}
