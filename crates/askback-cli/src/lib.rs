@@ -1,51 +1,54 @@
 //! The `askback` command: opens any MCP server, and puts what it asks before a person.
 //!
-//! How a person is asked is [`askback_host`]; a [`session`] joins that to a server, and each of the
-//! [`commands`] to what was typed.
+//! How a person is asked is [`askback_host`]; `session` joins that to a server, and each module of `commands` to what was
+//! typed.
 //!
-//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
-//! saturates.
+//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
+// Only `main` leaves the crate: `pub` in a module means what the rest of the command may use.
+#![allow(unreachable_pub)]
 
-pub mod app;
-pub mod args;
-pub mod commands;
-pub mod credentials;
-pub mod environment;
-pub mod error;
+mod app;
+mod args;
+mod commands;
+mod credentials;
+mod environment;
+mod error;
 mod failure;
-pub mod files;
-pub mod headers;
+mod files;
+mod headers;
 mod json_schema;
-pub mod listed;
-pub mod locate;
-pub mod lookup;
-pub mod misplaced;
-pub mod missing;
-pub mod models;
-pub mod name;
-pub mod older;
-pub mod opener;
-pub mod own_files;
-pub mod parked;
-pub mod permissions;
-pub mod private_file;
-pub mod probe_args;
-pub mod repl;
-pub mod role;
-pub mod seconds;
-pub mod secret;
-pub mod servers;
-pub mod session;
-pub mod sign_in;
-pub mod size;
-pub mod stderr;
+mod listed;
+mod locate;
+mod lookup;
+mod misplaced;
+mod missing;
+mod models;
+mod name;
+mod older;
+mod opener;
+mod own_files;
+mod parked;
+mod permissions;
+mod private_file;
+mod probe_args;
+mod repl;
+mod role;
+mod seconds;
+mod secret;
+mod servers;
+mod session;
+mod sign_in;
+mod size;
+mod stderr;
 mod substitute;
-pub mod suite;
-pub mod target;
-pub mod told;
-pub mod trust;
-pub mod unreached;
-pub mod variables;
-pub mod wire;
+mod suite;
+mod target;
+mod told;
+mod trust;
+mod unreached;
+mod variables;
+mod wire;
+
+pub use app::main;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    askback_cli::app::main()
+    askback_cli::main()
 }

@@ -25,12 +25,6 @@ pub struct Role {
 pub struct KnownClient {
     /// Its name, as it is typed.
     pub name: &'static str,
-    /// The version that was looked at.
-    pub version: &'static str,
-    /// The date.
-    pub seen: &'static str,
-    /// How the facts are known.
-    pub source: &'static str,
     /// The newest revision it speaks.
     pub revision: &'static str,
     /// The kinds of questions that a server can ask it.

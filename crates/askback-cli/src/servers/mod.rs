@@ -19,6 +19,5 @@ pub use client::{Folders, KnownClient, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
 pub use edit::{add_to_json, write};
 pub use expand::{Missing, Names, Values};
-pub use input::Input;
 pub use name::{heading, unseen};
-pub use secrets::{Concealed, conceal, conceal_args, without_inputs};
+pub use secrets::{conceal, conceal_args, without_inputs};

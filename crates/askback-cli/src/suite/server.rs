@@ -11,7 +11,6 @@ use serde::Deserialize;
 use crate::{
     error::Error,
     locate::TargetArgs,
-    name,
     target::{Command, Reach, Target},
 };
 
@@ -102,20 +101,6 @@ impl TryFrom<ServerText> for Server {
 }
 
 impl Server {
-    /// Returns the name by which rules know it, whether or not it can be reached.
-    pub fn name(&self) -> String {
-        match (&self.name, &self.source) {
-            (Some(name), _) => name.clone(),
-            (None, Source::Command(CommandLine { program, args }, ..)) => {
-                name::of_command(program, args)
-            }
-            (None, Source::Url(url, _)) => {
-                Target::address(url).map_or_else(|_| url.clone(), |target| target.name)
-            }
-            (None, Source::Listed(_)) => String::new(),
-        }
-    }
-
     /// The server that is meant, by a suite that lies in `folder`: it is started there, and paths
     /// begin there.
     ///

@@ -9,6 +9,7 @@ use std::{
 use crate::{
     full::{ENTER, Terminal},
     scratch::Scratch,
+    trust::agree,
 };
 
 /// The files of clients, each with its path below the folder of the test.
@@ -196,13 +197,7 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     place.says(&words, 2, &[unagreed, "| start sh -c 'printf"]);
     let text = r#"{"local":{"args":["-c","printf %s \"$TOKEN\" > given"],"command":"sh","env":{"TOKEN":"hush"}},"notes":{"headers":{"Authorization":"Bearer hush"},"type":"http","url":"https://notes.test/mcp?key=hush"}}"#;
     let path = place.path("user/.claude.json");
-    let agreements = askback_cli::trust::Agreements::at(place.path("state/askback/agreed.json"));
-    let agreement = askback_cli::trust::Agreement {
-        path: &path,
-        server: "local",
-        text,
-    };
-    agreements.remember(&agreement).expect("it is ours");
+    agree(&place.path("state"), &path, "local", text);
     place.run(&words, 4);
     // In the folder of the project, for which alone the client has it.
     assert_eq!(place.read("project/given"), "hush");

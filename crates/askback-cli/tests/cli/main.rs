@@ -13,8 +13,6 @@ mod command_line;
 #[cfg(unix)]
 mod conversation;
 mod crashed;
-#[cfg(unix)]
-mod credentials;
 mod doctor;
 mod end_to_end;
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use askback_cli::trust::{Agreement, Agreements};
+use sha2::{Digest, Sha256};
 
 use crate::{
     full::{ENTER, Terminal},
@@ -77,14 +77,33 @@ impl Place {
     fn agree(&self, server: &str) {
         let path = self.path("project/mcp.json");
         let text = fs::read_to_string(&path).expect("it is there");
-        let agreements = Agreements::at(self.path("state/askback/agreed.json"));
-        let agreed = agreements.remember(&Agreement {
-            path: &path,
-            server,
-            text: &text,
-        });
-        agreed.expect("the folder is ours");
+        agree(&self.path("state"), &path, server, &text);
     }
+}
+
+/// Writes down that the person has agreed to this server of a file, as the command does.
+pub(crate) fn agree(state: &Path, path: &Path, server: &str, text: &str) {
+    let mut digest = Sha256::new();
+    for part in [
+        path.as_os_str().as_encoded_bytes(),
+        server.as_bytes(),
+        text.as_bytes(),
+    ] {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    let digest: String = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let kept = state.join("askback/agreed.json");
+    let before = fs::read(&kept).unwrap_or_else(|_| b"{}".to_vec());
+    let mut all: serde_json::Value = serde_json::from_slice(&before).expect("it is JSON");
+    all[path.display().to_string()][server] = digest.into();
+    fs::create_dir_all(state.join("askback")).expect("the folder is ours");
+    fs::write(&kept, all.to_string()).expect("the folder is ours");
+    set_mode(&kept, 0o600);
 }
 
 fn set_mode(path: &Path, mode: u32) {
