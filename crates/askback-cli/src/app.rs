@@ -179,7 +179,6 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
-/// The names of the commands.
 pub fn commands() -> Vec<String> {
     let command = App::command();
     let shown = command
@@ -312,7 +311,6 @@ mod tests {
         }
     }
 
-    /// The command that is typed so.
     fn built(typed: &[String]) -> clap::Command {
         let mut command = App::command();
         command.build();

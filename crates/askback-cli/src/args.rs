@@ -15,12 +15,9 @@ use serde_json::{Map, Value};
 pub use self::unfit::{Unfit, Wanted, unfit};
 use crate::{error::Error, misplaced};
 
-/// One argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
-    /// Its name.
     pub key: String,
-    /// The value as given.
     pub given: Given,
 }
 
@@ -38,17 +35,12 @@ pub enum Given {
 pub enum Place {
     /// A command line, of which a shell takes the quotes.
     Shell,
-    /// A line of a conversation.
     Line,
     /// An answer to a form, to which no value of another type is sent.
     Form,
 }
 
 /// Reads the words of a command line.
-///
-/// # Errors
-///
-/// A usage error for a word of neither form, JSON that is none, and a key that stands twice.
 pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
     let mut arguments: Vec<Argument> = Vec::with_capacity(words.len());
     for word in words {
@@ -66,10 +58,6 @@ pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
 
 /// The arguments of a tool: each text is read as the type that the tool's input schema declares
 /// for it, and stays a string where it declares none.
-///
-/// # Errors
-///
-/// A usage error for a text that is not of the declared type.
 pub fn for_tool(
     arguments: Vec<Argument>,
     schema: &Value,

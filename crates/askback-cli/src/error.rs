@@ -21,7 +21,6 @@ pub struct Error {
     pub message: Words,
     /// The words of a peer about it, or the part of a message that is at fault.
     pub quoted: Option<PeerText>,
-    /// The error that the server answered with.
     pub answer: Option<Box<ErrorObject>>,
     /// The result that came, where it is not what the server says that it is.
     pub result: Option<RawJson>,
@@ -51,7 +50,6 @@ pub enum Kind {
     Interrupted,
 }
 
-/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// The tool reported an error, or a case of a suite failed.
@@ -70,11 +68,9 @@ pub struct Outcome {
     pub unauthorized: bool,
 }
 
-/// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
     Done = 0,
     /// The tool reported an error, a case of a suite failed, or the server has a fault that was
     /// looked for.

@@ -42,10 +42,6 @@ struct Members<'a> {
 
 impl Error {
     /// The error as JSON, for a run that ends with this code.
-    ///
-    /// # Errors
-    ///
-    /// None that is known: everything in it is text, or was read from JSON.
     pub fn json(&self, exit: Exit) -> Result<Box<RawValue>, JsonError> {
         let detail = self.quoted.as_ref().map(PeerText::raw);
         to_raw_value(&Failure {

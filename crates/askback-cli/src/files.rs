@@ -53,7 +53,6 @@ const PASSED_OVER: [&str; 6] = [
     "build",
 ];
 
-/// Files that are watched.
 #[derive(Debug)]
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
@@ -71,7 +70,6 @@ pub struct WatchedFiles {
     watcher: RecommendedWatcher,
 }
 
-/// The files that have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     paths: Vec<PathBuf>,
@@ -89,10 +87,6 @@ struct Scope {
 
 impl WatchedFiles {
     /// The files at these paths and in these folders, except those that a glob names.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if nothing is at a path, a glob is invalid, or the system cannot watch so many folders.
     pub fn new(paths: &[PathBuf], ignored: &[String]) -> Result<Self, Error> {
         let ignored = ignored.iter().map(|glob| {
             Pattern::new(glob).map_err(|error| {
@@ -306,7 +300,6 @@ impl Changed {
     }
 }
 
-/// The true path of what is there.
 fn real(path: &PathBuf) -> Result<PathBuf, Error> {
     fs::canonicalize(path).map_err(|_| {
         Error::usage(words!(

@@ -22,10 +22,6 @@ pub struct TypedHeader(Secret);
 
 impl TypedHeader {
     /// Takes what `--header` is given.
-    ///
-    /// # Errors
-    ///
-    /// None: an error of the command line would repeat it.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(Self(Secret::new(text)))
     }
@@ -55,11 +51,6 @@ impl TypedHeader {
 
 /// Has each request to a server carry these headers, with the values of their variables. They take the place of those of
 /// a file.
-///
-/// # Errors
-///
-/// A usage error where the server is started and not at an address, where a header is none, and where a variable is not
-/// set or holds a secret of ours.
 pub fn add(headers: &[TypedHeader], target: &mut Target) -> Result<(), Error> {
     if headers.is_empty() {
         return Ok(());
@@ -88,10 +79,6 @@ pub fn add(headers: &[TypedHeader], target: &mut Target) -> Result<(), Error> {
 }
 
 /// Checks that a call with these headers may be kept in a file: no value is spelled out.
-///
-/// # Errors
-///
-/// A usage error where one is.
 pub fn keep_out_of_files(headers: &[TypedHeader]) -> Result<(), Error> {
     match headers.iter().any(TypedHeader::is_spelled_out) {
         false => Ok(()),

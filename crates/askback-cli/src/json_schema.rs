@@ -7,7 +7,6 @@ use askback_host::text::PeerText;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A JSON schema.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct JsonSchema {
@@ -38,7 +37,6 @@ impl TryFrom<Value> for JsonSchema {
 }
 
 impl JsonSchema {
-    /// Checks a value, and returns what does not fit.
     #[cfg(feature = "json-schema")]
     pub(crate) fn check(&self, found: &Value) -> Result<(), PeerText> {
         // Parts of the value stand in it.

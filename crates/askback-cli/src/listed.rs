@@ -28,7 +28,6 @@ use crate::{
 pub struct Listed {
     name: String,
     file: PathBuf,
-    /// The folder in which it is started.
     folder: PathBuf,
     /// The entry in the file.
     server: Value,
@@ -60,12 +59,6 @@ const TYPES: [(&str, &str); 6] = [
 impl Listed {
     /// The server of this name. It is started in `folder`, unless the file says otherwise; `workspace` is
     /// the folder of the project that the file belongs to.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the file names no such server, a person cannot read its name, or it takes a secret
-    /// that is none of its own.
-    /// Whatever the file says is that of a peer in an error, too: nobody may have agreed to it yet.
     pub fn find(
         document: Document,
         name: &str,
@@ -126,10 +119,6 @@ impl Listed {
     }
 
     /// The server as the file describes it, with the names of variables in the place of their values.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the server is described wrongly.
     pub fn written(&self) -> Result<Target, Error> {
         let mut reach = self.reach(&self.server)?;
         match &mut reach {
@@ -156,10 +145,6 @@ impl Listed {
     }
 
     /// The server with the values of its variables. Inputs are asked for.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the server is described wrongly, or a variable is not set.
     pub fn target(&self) -> Result<Target, Error> {
         let written = self.written()?;
         if self.names.is_empty() && !self.server.to_string().contains("${") {

@@ -66,24 +66,17 @@ pub struct Meant {
 /// A server of a file that cannot be used.
 #[derive(Debug, Clone)]
 pub struct Unused {
-    /// Its name.
     pub name: String,
-    /// Why that is so.
     pub why: Error,
 }
 
 impl TargetArgs {
-    /// Whether a server is named.
     pub fn is_named(&self) -> bool {
         self.url.is_some() || !self.server.is_empty() || !self.command.is_empty()
     }
 
     /// Names the server by the first of these words, if nothing else names it: a URL, a server of the file, or a file
     /// that is a program.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the word is none of these.
     pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
         if self.is_named() || words.is_empty() {
             return Ok(());
@@ -121,10 +114,6 @@ impl TargetArgs {
 
     /// Takes the server from the words of a command line such as `server.py tool key=value`, or with the server
     /// behind: `tool key=value server.py`.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if no word means a server, or no other word follows one.
     pub fn take_server(
         &mut self,
         first: &mut String,
@@ -162,10 +151,6 @@ impl TargetArgs {
     }
 
     /// Names the server by these words, as [`TargetArgs::name_by`] does, and by nothing else.
-    ///
-    /// # Errors
-    ///
-    /// As that; also if words are left.
     pub fn name_by_all(&mut self, mut words: Vec<String>) -> Result<(), Error> {
         self.name_by(&mut words)?;
         nothing_more(&words)
@@ -182,11 +167,6 @@ impl TargetArgs {
     }
 
     /// The server meant.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where none or one that cannot be reached is named, or the file that should
-    /// name it does not, or may have been written by somebody else, or is not agreed to.
     pub fn target(&self) -> Result<Target, Error> {
         let mut target = if let Some(url) = &self.url {
             Target::address(url)?
@@ -211,20 +191,12 @@ impl TargetArgs {
     }
 
     /// Adds the headers and variables of the command line to a server.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where they are not for this server, or none.
     pub fn add_to(&self, target: &mut Target) -> Result<(), Error> {
         headers::add(&self.headers, target)?;
         variables::add(&self.env, target)
     }
 
     /// Checks that what is on the command line may be kept in a file with the rest of it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where a secret is spelled out.
     pub fn keep_out_of_files(&self) -> Result<(), Error> {
         headers::keep_out_of_files(&self.headers)?;
         variables::keep_out_of_files(&self.env)
@@ -232,10 +204,6 @@ impl TargetArgs {
 
     /// The servers meant: those that are named, or with `all` those of the file that are not disabled,
     /// as far as they can be used. What is to be agreed to and typed for them is asked here.
-    ///
-    /// # Errors
-    ///
-    /// As [`TargetArgs::target`].
     pub fn targets(&self, all: bool) -> Result<Meant, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
@@ -379,7 +347,6 @@ enum Meaning {
     Url(String),
     /// The name of a server of the file.
     Listed(String),
-    /// The command that starts it.
     Command(Vec<String>),
 }
 
@@ -411,7 +378,6 @@ fn meaningless(word: &str) -> Error {
         ))
 }
 
-/// The error if a server is all that is named.
 fn nothing_behind(server: &str) -> Error {
     let error = words!(
         "{} is a server, and the command does not say what to do there",
@@ -424,10 +390,6 @@ fn nothing_behind(server: &str) -> Error {
 }
 
 /// Checks that nothing follows the word that names a server.
-///
-/// # Errors
-///
-/// A usage error if something does.
 fn nothing_more(words: &[String]) -> Result<(), Error> {
     match words.first() {
         None => Ok(()),
@@ -519,10 +481,6 @@ fn unnamed() -> Error {
 }
 
 /// The folders in which files are looked for.
-///
-/// # Errors
-///
-/// A usage error where the working directory cannot be read.
 pub fn folders() -> Result<Folders, Error> {
     Folders::of_user().map_err(|error| {
         Error::usage(words!(
@@ -619,7 +577,6 @@ fn from_file(
     Listed::find(document, name, file, folder, workspace)
 }
 
-/// An error about a file.
 fn within(file: &Path, error: Error) -> Error {
     Error {
         message: words!("{}: {}", given(file.display()), error.message),

@@ -5,11 +5,6 @@ use askback_host::{text::given, words};
 
 use crate::error::Error;
 
-/// The tool of that name.
-///
-/// # Errors
-///
-/// A usage error that names those there are.
 pub fn tool<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
@@ -23,11 +18,6 @@ pub fn no_tool<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
     unknown(error, names)
 }
 
-/// The prompt of that name.
-///
-/// # Errors
-///
-/// A usage error that names those there are.
 pub fn prompt<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error> {
     prompts
         .iter()

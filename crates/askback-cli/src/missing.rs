@@ -25,10 +25,6 @@ use crate::{
 /// Has the person fill in the required arguments of a tool that are not given, and the optional ones
 /// beside them; with `asks_all`, every argument, with the values given as presets. None if the person
 /// cancels.
-///
-/// # Errors
-///
-/// A usage error that names what is missing, where the tool's schema is no form.
 pub async fn for_tool(
     host: &mut Host,
     tool: &Tool,
@@ -185,7 +181,6 @@ pub fn cancelled() -> Error {
     )
 }
 
-/// Texts that are asked for.
 struct Asked {
     call: Call,
     /// The description of what is called.
@@ -261,7 +256,6 @@ impl Suggest for Suggested<'_> {
     }
 }
 
-/// A field for a text.
 fn text(name: &str, required: bool) -> Field {
     Field {
         name: name.to_owned(),
@@ -273,7 +267,6 @@ fn text(name: &str, required: bool) -> Field {
     }
 }
 
-/// The texts of a form.
 fn texts(content: Content) -> impl Iterator<Item = (String, String)> {
     content.into_iter().map(|(name, value)| match value {
         Value::String(text) => (name, text),

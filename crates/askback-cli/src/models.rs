@@ -16,10 +16,6 @@ pub struct ModelArgs {}
 #[cfg(not(feature = "models"))]
 impl ModelArgs {
     /// The model: none.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn model(&self, _: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
         Ok(None)
     }
@@ -63,11 +59,6 @@ mod named {
 
     impl ModelArgs {
         /// The model that was named, if one was.
-        ///
-        /// # Errors
-        ///
-        /// A usage error for a name or an address that is none, and for a key that is missing or
-        /// cannot be read.
         pub fn model(&self, limits: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
             let Some(name) = self.name()? else {
                 return match (&self.model_url, &self.model_key_file) {

@@ -35,7 +35,6 @@ pub fn is_meant_by_error(message: &str) -> bool {
     is_meant(message) || ASKS.iter().any(|method| message.contains(method))
 }
 
-/// What to do about it.
 pub fn hint() -> Words {
     words!(
         "This server can ask in {} only: add --protocol {}.",

@@ -37,9 +37,7 @@ pub struct Opener {
     pub older: AskingRevision,
     /// The file to which the standard error of the server goes.
     pub stderr: Option<StderrFile>,
-    /// The limits of the connection.
     pub limits: Limits,
-    /// The revisions to speak.
     pub protocol: Protocol,
     /// The client that is played.
     pub role: Role,
@@ -74,10 +72,6 @@ impl Opener {
     }
 
     /// Returns what opens a connection. Questions on the way go to the front end.
-    ///
-    /// # Errors
-    ///
-    /// If the address cannot be used.
     pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());

@@ -16,7 +16,6 @@ static WRITTEN: Mutex<BTreeMap<PathBuf, Written>> = Mutex::new(BTreeMap::new());
 /// The state in which this process left a file.
 #[derive(Debug, Clone, Copy)]
 enum Written {
-    /// It is open, so often.
     Open(u32),
     /// It was closed so, or was gone by then.
     Closed(Option<Mark>),
@@ -33,15 +32,10 @@ pub struct Mark {
 #[derive(Debug)]
 pub struct OwnFile {
     file: File,
-    /// Its true path, where it has one.
     path: Option<PathBuf>,
 }
 
 /// Opens a file to write it. There is no other way in this package, so that none is left out here.
-///
-/// # Errors
-///
-/// Those of the file.
 pub fn open(options: &OpenOptions, path: &Path) -> io::Result<OwnFile> {
     let file = options.open(path)?;
     // What has no true path any more is gone again.
@@ -59,10 +53,6 @@ pub fn open(options: &OpenOptions, path: &Path) -> io::Result<OwnFile> {
 }
 
 /// Gives a file that was written another name.
-///
-/// # Errors
-///
-/// Those of the files.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let draft = fs::canonicalize(from);
     fs::rename(from, to)?;
@@ -77,29 +67,17 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Makes a file for a person who named it, with the permissions that new files have.
-///
-/// # Errors
-///
-/// Those of the file, among them that it is there already.
 pub fn create_new(path: &Path) -> io::Result<OwnFile> {
     open(OpenOptions::new().write(true).create_new(true), path)
 }
 
 /// Opens an empty file for a person who named it; what it held is gone.
-///
-/// # Errors
-///
-/// Those of the file.
 pub fn create(path: &Path) -> io::Result<OwnFile> {
     let mut options = OpenOptions::new();
     open(options.write(true).create(true).truncate(true), path)
 }
 
 /// Opens a file for a person who named it, to add to it.
-///
-/// # Errors
-///
-/// Those of the file.
 pub fn append(path: &Path) -> io::Result<OwnFile> {
     let mut options = OpenOptions::new();
     open(options.create(true).append(true), path)

@@ -36,13 +36,10 @@ const MOST: usize = 256;
 pub struct Parked {
     /// The words behind `askback call` that made it.
     pub line: Vec<String>,
-    /// The folder in which they were written.
     pub folder: PathBuf,
     /// The server, by the name that it has here.
     pub server: String,
-    /// The tool.
     pub tool: String,
-    /// Its arguments.
     pub arguments: Map<String, Value>,
     /// The result that asks, as it was received.
     pub asked: Box<RawValue>,
@@ -63,9 +60,7 @@ pub struct Parking(PathBuf);
 
 /// A call that waits, for one program at a time.
 pub struct Turn {
-    /// The id.
     pub id: String,
-    /// The call.
     pub call: Parked,
     path: PathBuf,
     _turn: OwnFile,
@@ -78,10 +73,6 @@ impl Parked {
     }
 
     /// The questions, and the state of the server.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the file was changed.
     pub fn asks(&self) -> Result<(InputRequests, Option<String>), Error> {
         match Outcome::<CallToolResult>::parse(&self.asked) {
             Ok(Outcome::NeedInput(asks)) => {
@@ -92,10 +83,6 @@ impl Parked {
     }
 
     /// Whether no question is without an answer, so that only the delivery is missing.
-    ///
-    /// # Errors
-    ///
-    /// As [`Parked::asks`].
     pub fn is_answered(&self) -> Result<bool, Error> {
         let (questions, _) = self.asks()?;
         Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
@@ -138,11 +125,6 @@ impl Parked {
 }
 
 impl Parking {
-    /// That of this user.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where they have no folder for it.
     pub fn of_user() -> Result<Self, Error> {
         let state = state_dir().ok_or_else(|| {
             Error::usage("there is no folder in which the call could wait")
@@ -152,10 +134,6 @@ impl Parking {
     }
 
     /// Checks that one more call may be kept.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where too many wait.
     pub fn find_room(&self) -> Result<(), Error> {
         match self.all()?.len() {
             MOST.. => {
@@ -166,11 +144,6 @@ impl Parking {
         }
     }
 
-    /// Keeps a call, and returns its id.
-    ///
-    /// # Errors
-    ///
-    /// Those of its file.
     pub fn keep(&self, call: &Parked) -> Result<String, Error> {
         let number = RandomState::new().build_hasher().finish();
         let id = format!("{:08x}", number & 0xffff_ffff);
@@ -181,10 +154,6 @@ impl Parking {
     }
 
     /// Takes a call, for as long as the value lives.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where there is none of this id, any more.
     pub fn take(&self, id: &str) -> Result<Turn, Error> {
         let unknown = || {
             let words = words!("no call {} waits", given(id));
@@ -219,10 +188,6 @@ impl Parking {
 
     /// The calls that wait, by their ids. Those that waited too long are forgotten; a file that cannot be
     /// read keeps none of the others from it, and is named on the standard error.
-    ///
-    /// # Errors
-    ///
-    /// Those of the folder, and of files that cannot be removed.
     pub fn all(&self) -> Result<BTreeMap<String, Parked>, Error> {
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -260,19 +225,11 @@ impl Parking {
 
 impl Turn {
     /// Keeps the call as it is now.
-    ///
-    /// # Errors
-    ///
-    /// Those of its file.
     pub fn keep(&self) -> Result<(), Error> {
         write(&self.path, &self.call)
     }
 
     /// Forgets the call: it waits no longer.
-    ///
-    /// # Errors
-    ///
-    /// Those of its file.
     pub fn end(self) -> Result<(), Error> {
         forget(&self.path)
     }

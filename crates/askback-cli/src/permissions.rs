@@ -38,10 +38,6 @@ impl Permissions {
     }
 
     /// Returns the permission; [`Permission::Ask`] where the person said nothing.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file, among them that others can read it.
     pub fn get(&self) -> io::Result<Permission> {
         let all = self.read()?;
         Ok(match all.get(&self.server).map(String::as_str) {
@@ -52,10 +48,6 @@ impl Permissions {
     }
 
     /// Keeps what the person said; of what holds for a session, nothing.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file.
     pub fn keep(&self, permission: Permission) -> io::Result<()> {
         let Some(path) = &self.path else {
             return Err(io::Error::other("there is no folder for it"));

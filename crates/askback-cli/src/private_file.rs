@@ -17,10 +17,6 @@ use crate::{
 };
 
 /// Reads a file; none where there is none.
-///
-/// # Errors
-///
-/// Those of the file, among them that others can read it.
 pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -39,10 +35,6 @@ pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
 }
 
 /// Reads the JSON in the text of a file.
-///
-/// # Errors
-///
-/// Names the file, and the place where it is something else.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
     serde_json::from_str(text)
         .map_err(|error| about(path, &io::Error::other(askback_core::json::explain(&error))))
@@ -50,10 +42,6 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
 
 /// Waits until no other program changes the file, and keeps them from it until the value is
 /// dropped. The folder of the file is made if need be.
-///
-/// # Errors
-///
-/// Those of the folder and of the lock's own file beside.
 pub fn lock(path: &Path) -> io::Result<OwnFile> {
     let turn = open_lock(&path.with_extension("lock"))?;
     turn.lock()?;
@@ -61,10 +49,6 @@ pub fn lock(path: &Path) -> io::Result<OwnFile> {
 }
 
 /// Opens a file that serves as a lock, and holds nothing. It and its folder are made if need be.
-///
-/// # Errors
-///
-/// Those of the folder and of the file.
 pub fn open_lock(path: &Path) -> io::Result<OwnFile> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
@@ -73,10 +57,6 @@ pub fn open_lock(path: &Path) -> io::Result<OwnFile> {
 }
 
 /// Makes a folder that only its owner can look into, and those above it, where there are none.
-///
-/// # Errors
-///
-/// Those of the folder.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -86,10 +66,6 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a file, under its lock: a reader sees what was before, or what is after.
-///
-/// # Errors
-///
-/// Those of the file.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let draft = draft(path);
     // One that was left behind is not trusted to be private.
@@ -113,10 +89,6 @@ fn draft(path: &Path) -> PathBuf {
 }
 
 /// Opens an empty file for a person who named it; what it held is gone.
-///
-/// # Errors
-///
-/// Those of the file.
 pub fn create(path: &Path) -> io::Result<OwnFile> {
     let file = own_files::open(options().create(true).truncate(true), path)?;
     #[cfg(unix)]
@@ -132,10 +104,6 @@ pub fn create(path: &Path) -> io::Result<OwnFile> {
 }
 
 /// Makes a file for a person who named it.
-///
-/// # Errors
-///
-/// Those of the file, among them that it is there already.
 pub fn create_new(path: &Path) -> io::Result<OwnFile> {
     own_files::open(options().create_new(true), path)
 }

@@ -48,28 +48,16 @@ pub struct ProbeArgs {
 
 impl ProbeArgs {
     /// Names the server by this word, if nothing else names it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the word means no server, or a second one.
     pub fn name_by(&mut self, word: Option<String>) -> Result<(), Error> {
         self.target.name_by_all(word.into_iter().collect())
     }
 
     /// The server that is meant.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
         self.target.target()
     }
 
     /// The same server by another name in the same file, as another principal reaches it.
-    ///
-    /// # Errors
-    ///
-    /// As [`ProbeArgs::target`].
     pub fn other(&self, name: &str) -> Result<Target, Error> {
         self.target.named(name).target()
     }
@@ -92,10 +80,6 @@ impl ProbeArgs {
 
     /// Returns how the server is reached, with the tokens that are kept for it. Nobody is signed in,
     /// and nothing registered.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the address or the settings of a sign-in cannot be used.
     pub fn way(&self, target: &Target, bounds: &Bounds) -> Result<Way, Error> {
         let authorization = match &target.reach {
             Reach::Address(address) if !address.is_authorized() => {
@@ -110,10 +94,6 @@ impl ProbeArgs {
 }
 
 /// Returns how a server is reached, with the tokens of `authorization`.
-///
-/// # Errors
-///
-/// A usage error where the address cannot be used; a connection error where HTTP cannot be spoken here.
 pub fn way(
     reach: &Reach,
     authorization: Option<&Authorization>,

@@ -14,7 +14,6 @@ use serde::Deserialize;
 pub struct Role {
     /// The name of the known client, if a known one is played.
     pub client: Option<&'static str>,
-    /// The revision that was named.
     pub named: Option<Revision>,
     /// Whether it has each of [`Ability::ALL`].
     can: [bool; Ability::ALL.len()],
@@ -23,7 +22,6 @@ pub struct Role {
 /// A client as it was seen. None of the known clients has tasks.
 #[derive(Debug, Deserialize)]
 pub struct KnownClient {
-    /// Its name, as it is typed.
     pub name: &'static str,
     /// The newest revision it speaks.
     pub revision: &'static str,
@@ -104,7 +102,6 @@ impl Ability {
         }
     }
 
-    /// Whether a form with this field needs it.
     fn is_needed_by(self, field: &Field) -> bool {
         match self {
             Self::Numbers => matches!(field.kind, FieldKind::Number(_)),
@@ -121,7 +118,6 @@ impl KnownClient {
         serde_json::from_str(include_str!("known_clients.json")).unwrap_or_default()
     }
 
-    /// The client of this name.
     fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|client| client.name == name)
     }
@@ -147,10 +143,6 @@ impl Default for Role {
 
 impl Role {
     /// Reads a known client, a revision, and words that take something away, with commas between them.
-    ///
-    /// # Errors
-    ///
-    /// Names the possible words, or two words that exclude each other.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut role = Self::default();
         for word in text.split(',').map(str::trim) {
@@ -175,7 +167,6 @@ impl Role {
         Ok(role)
     }
 
-    /// The words that there are.
     pub fn words() -> Vec<&'static str> {
         let clients = KnownClient::all().into_iter().map(|client| client.name);
         let less = Ability::ALL.map(Ability::word).into_iter();
@@ -194,7 +185,6 @@ impl Role {
         self
     }
 
-    /// Whether it has an ability.
     pub fn can(self, ability: Ability) -> bool {
         self.can[ability as usize]
     }

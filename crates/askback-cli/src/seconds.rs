@@ -4,10 +4,6 @@
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
 /// Reads what `--timeout` is given: `4`, `4s` or `2m`.
-///
-/// # Errors
-///
-/// Says what is taken.
 pub fn seconds(text: &str) -> Result<u64, String> {
     seconds_until(MOST_SECONDS)(text)
 }

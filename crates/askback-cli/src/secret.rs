@@ -92,7 +92,6 @@ const RANDOM: usize = 32;
 /// The fewest characters of a token in a text that nothing else says to be secret.
 const TOKEN: usize = 16;
 
-/// Whether a name is one that secrets have.
 pub fn is_name(name: &str) -> bool {
     let words = words(name);
     let has = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));

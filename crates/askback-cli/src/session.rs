@@ -123,24 +123,19 @@ pub struct Speaks(pub Protocol);
 
 /// The choice of a front end.
 pub enum Answers {
-    /// A person at this terminal.
     Person,
-    /// This file.
     Script(Script),
     /// This front end, which is no person.
     Leaf {
-        /// The front end.
         leaf: Box<dyn Leaf>,
         /// Whether it calls tools in place of a model.
         calls_tools: bool,
     },
-    /// Nobody.
     Nobody,
 }
 
 /// A connection to a server.
 pub struct Session {
-    /// The client.
     pub client: Client,
     /// The questions, before a front end.
     pub host: Host,
@@ -166,7 +161,6 @@ impl SessionArgs {
         }
     }
 
-    /// Sets the one revision to speak.
     #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
         self.protocol = Speaks(Protocol::Only(revision));
@@ -174,29 +168,17 @@ impl SessionArgs {
     }
 
     /// The server that is meant.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where none is.
     pub fn target(&self) -> Result<Target, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         self.target.target()
     }
 
     /// Checks that what is on the command line may be kept in a file with the rest of it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where a secret is spelled out.
     pub fn keep_secrets_out_of_files(&self) -> Result<(), Error> {
         self.target.keep_out_of_files()
     }
 
     /// The servers that are meant: those that are named, or `all` of the file.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where none is.
     pub fn targets(&self, all: bool) -> Result<Meant, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         let meant = self.target.targets(all)?;
@@ -209,19 +191,11 @@ impl SessionArgs {
     }
 
     /// Names the server by the first of these words, if nothing else names it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the word means no server.
     pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
         self.target.name_by(words)
     }
 
     /// The same options, with the server named by this word, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the word means no server, or a second one.
     pub fn named(mut self, word: Option<String>) -> Result<Self, Error> {
         self.target.name_by_all(word.into_iter().collect())?;
         Ok(self)
@@ -283,7 +257,6 @@ impl SessionArgs {
         is_wanted.then(log)
     }
 
-    /// Returns the limits of a session.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         limits.wire.message_bytes = self.max_message.unwrap_or(MAX_MESSAGE_BYTES);
@@ -311,20 +284,12 @@ impl SessionArgs {
 
 impl Session {
     /// Opens a connection to a server, which is started for it or runs somewhere.
-    ///
-    /// # Errors
-    ///
-    /// If the server cannot be reached or understood, or the command line is wrong.
     pub async fn open(target: Target, args: &SessionArgs, answers: Answers) -> Result<Self, Error> {
         Self::open_taking(target, args, answers, Some).await
     }
 
     /// Opens a connection as [`Session::open`] does. `take` keeps events from the front end: it
     /// returns those that are not its own.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::open`].
     pub async fn open_taking(
         target: Target,
         args: &SessionArgs,
@@ -339,10 +304,6 @@ impl Session {
     }
 
     /// Returns how the server is reached, for messages that no client would send.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the address cannot be used.
     pub fn way(&self, bounds: &Bounds) -> Result<Way, Error> {
         let Opener {
             reach,
@@ -369,10 +330,6 @@ impl Session {
     }
 
     /// Plays this client from the next connection on.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where it speaks another revision than `--protocol` names.
     pub fn play(&mut self, role: Role) -> Result<(), Error> {
         one_revision(self.opener.protocol, role)?;
         self.opener.role = role;
@@ -381,10 +338,6 @@ impl Session {
 
     /// Ends the connection, and with it the server, and opens it again. If that fails, the client is
     /// closed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::open`].
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();
         self.host.attend(closing).await?;
@@ -534,7 +487,6 @@ fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {
     Box::new(Unattended::new(script, limits.clone(), out::stderr()))
 }
 
-/// An error of the client, as one of the command.
 pub fn failed(error: ClientError) -> Error {
     let kind = match &error {
         ClientError::Server(error) => match error.code {
@@ -625,10 +577,6 @@ fn one_revision(protocol: Protocol, role: Role) -> Result<(), Error> {
 }
 
 /// Reads the name of a revision.
-///
-/// # Errors
-///
-/// Names the revisions there are.
 pub fn revision(text: &str) -> Result<Revision, String> {
     Revision::from_str(text).map_err(|_| {
         let known = Revision::ALL.map(Revision::as_str).join(", ");

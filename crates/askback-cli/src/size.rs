@@ -9,10 +9,6 @@ const UNITS: [(&str, usize); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1
 const MAX_BYTES: usize = 1 << 30;
 
 /// Reads a size such as `64MiB`. `M`, `MB` and `MiB` mean the same.
-///
-/// # Errors
-///
-/// Says what is expected.
 pub fn read(text: &str) -> Result<usize, String> {
     let expected = || "expected a size from 1KiB to 1GiB, such as 64MiB".to_owned();
     let end = text.find(|c: char| !c.is_ascii_digit());

@@ -17,11 +17,8 @@ use crate::{
 /// What `--stderr` is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StderrTo {
-    /// All of it is shown.
     Show,
-    /// None of it is shown.
     Hide,
-    /// It is added to this file.
     File(PathBuf),
 }
 
@@ -30,10 +27,6 @@ pub type StderrFile = Arc<Mutex<OwnFile>>;
 
 impl StderrTo {
     /// Reads what `--stderr` is given.
-    ///
-    /// # Errors
-    ///
-    /// Never.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(match text {
             "show" => Self::Show,
@@ -50,11 +43,6 @@ impl StderrTo {
         }
     }
 
-    /// The file, opened.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if it cannot be opened.
     pub fn file(&self) -> Result<Option<StderrFile>, Error> {
         let Self::File(path) = self else {
             return Ok(None);

@@ -12,10 +12,6 @@ use crate::{
 };
 
 /// Puts the values of variables into texts, which have names. `a_text` is one of them in an error: "a header".
-///
-/// # Errors
-///
-/// A usage error where a variable is not set or holds a secret of ours, and where a name stands for nothing.
 pub(crate) fn filled(
     texts: &BTreeMap<String, String>,
     a_text: &'static str,

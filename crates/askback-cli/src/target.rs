@@ -15,13 +15,11 @@ use url::Url;
 
 use crate::{environment, error::Error, misplaced, name, private_file, sign_in::SignInEntry};
 
-/// A server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Its name: the one they gave it, else one taken from the command or the
     /// address.
     pub name: String,
-    /// How it is reached.
     pub reach: Reach,
     /// The file that says so, where it was not the person who typed it.
     pub file: Option<PathBuf>,
@@ -37,27 +35,21 @@ pub struct Target {
 pub enum Reach {
     /// It is started as a child process.
     Start(Command),
-    /// It runs somewhere.
     Address(Address),
 }
 
-/// Where a server runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
-    /// The URL, as it was given.
     pub url: String,
     /// The headers of every request.
     pub headers: BTreeMap<String, String>,
-    /// The settings of a sign-in.
     pub sign_in: SignInEntry,
 }
 
 /// A command that starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
-    /// The program.
     pub program: String,
-    /// Its arguments.
     pub args: Vec<String>,
     /// The additions to the environment.
     pub env: BTreeMap<String, String>,
@@ -87,10 +79,6 @@ impl Target {
     }
 
     /// A server that runs somewhere, named after its host.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where that is no URL.
     pub fn address(url: &str) -> Result<Self, Error> {
         let address = Address {
             url: url.to_owned(),
@@ -135,7 +123,6 @@ impl Target {
     }
 }
 
-/// The whole path of a file, as far as there is one.
 fn whole(file: &Path) -> PathBuf {
     let whole = file.canonicalize().or_else(|_| path::absolute(file));
     whole.unwrap_or_else(|_| file.to_owned())
@@ -158,10 +145,6 @@ impl Reach {
 
     /// Refuses a target that is another server than this one, whose name is `name`: what was meant for the one would be
     /// sent to the other.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where scheme, host, port and path are not the same.
     pub fn shared_with(&self, name: &str, other: &Target) -> Result<(), Error> {
         let here = self.endpoint();
         if here.is_some() && here == other.reach.endpoint() {
@@ -192,11 +175,6 @@ impl Address {
         names.any(|name| name.eq_ignore_ascii_case("authorization"))
     }
 
-    /// The way there.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where the URL or a header is none.
     pub fn http(&self) -> Result<Http, Error> {
         let mut http = Http::new(&self.url).map_err(|error| {
             let refused = Error::usage("the address of the server cannot be used:");

@@ -19,10 +19,6 @@ pub struct TypedVariable(Secret);
 
 impl TypedVariable {
     /// Takes what `--env` is given.
-    ///
-    /// # Errors
-    ///
-    /// None: an error of the command line would repeat it.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(Self(Secret::new(text)))
     }
@@ -57,11 +53,6 @@ impl TypedVariable {
 
 /// Sets these variables of the server that is started, with the values of the variables in them. They take the place of
 /// those of a file.
-///
-/// # Errors
-///
-/// A usage error where the server is at an address and not started here, where a variable is none, and where one that is
-/// named is not set or holds a secret of ours.
 pub fn add(variables: &[TypedVariable], target: &mut Target) -> Result<(), Error> {
     if variables.is_empty() {
         return Ok(());
@@ -85,10 +76,6 @@ pub fn add(variables: &[TypedVariable], target: &mut Target) -> Result<(), Error
 }
 
 /// Checks that a call with these variables may be kept in a file: no value that may be secret is spelled out.
-///
-/// # Errors
-///
-/// A usage error where one is.
 pub fn keep_out_of_files(variables: &[TypedVariable]) -> Result<(), Error> {
     match variables.iter().any(TypedVariable::spells_out_secret) {
         false => Ok(()),

@@ -30,11 +30,9 @@ use crate::{
 /// Where `--trace` shows each message as it travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
-    /// On the standard error.
     Shown,
     /// There, past a front end that keeps what it shows for a report.
     Told,
-    /// In this file.
     File(PathBuf),
 }
 
@@ -60,15 +58,12 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 /// Where each message goes as it travels.
 #[derive(Debug)]
 enum Sink {
-    /// Before the person.
     Relay(Relay),
-    /// On the standard error.
     Stderr,
     /// Into a file, until it is full or cannot be written.
     File(Traced, Relay),
 }
 
-/// The file of a trace.
 #[derive(Debug)]
 struct TraceFile {
     file: OwnFile,
@@ -135,10 +130,6 @@ impl WireLog {
     }
 
     /// Returns the function that keeps what travels, and shows it where the trace goes.
-    ///
-    /// # Errors
-    ///
-    /// If the file of the trace cannot be written.
     pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
         *lock(&self.sink) = match trace {
             None => None,
@@ -191,10 +182,6 @@ impl WireLog {
 
     /// Writes the messages that are kept to a new file that only its owner can read. Returns how many
     /// those are.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<usize, Error> {
         let wire = self.lock();
         let save = || -> io::Result<usize> {

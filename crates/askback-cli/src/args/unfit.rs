@@ -17,7 +17,6 @@ const DEPTH: u32 = 32;
 /// An argument that does not fit the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unfit<'a> {
-    /// The name of the argument.
     pub name: &'a str,
     /// The value that the schema wants.
     pub wanted: Wanted<'a>,
@@ -26,7 +25,6 @@ pub struct Unfit<'a> {
 /// The value that the schema of an argument wants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wanted<'a> {
-    /// A value of this type.
     Type(Words),
     /// One of these values, and whether there are more.
     Choice(Vec<&'a Value>, bool),
@@ -68,7 +66,6 @@ struct Look<'a, 'l> {
 /// The reason why a value is ruled out.
 enum Fault<'a> {
     Type,
-    /// None of these values.
     Choice(&'a [Value]),
 }
 

@@ -84,16 +84,16 @@ pub struct AnswerArgs {
 /// The answer on the command line. It is read before the file of the call, so that what is
 /// kept there is sent again only by a line that says nothing.
 enum Said {
-    /// Nothing.
     Nothing,
-    /// The key alone.
     Key,
-    /// No, and perhaps why.
     Decline(Option<String>),
     /// Neither yes nor no.
     Cancel,
     /// Yes, with these fields, which may be seen though they are secrets.
-    Yes { fields: Vec<Argument>, secret: bool },
+    Yes {
+        fields: Vec<Argument>,
+        secret: bool,
+    },
 }
 
 /// The words behind `askback call`.
@@ -109,11 +109,6 @@ struct List<'a> {
     parked: Vec<Shown<'a>>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let parking = Parking::of_user()?;
     // Whatever is asked for, what waited too long is forgotten.
@@ -171,7 +166,6 @@ impl AnswerArgs {
         })
     }
 
-    /// The question that is meant.
     fn question(&self, call: &Parked) -> Result<(String, InputRequest), Error> {
         let (mut questions, _) = call.asks()?;
         let meant = match &self.key {
@@ -187,7 +181,6 @@ impl AnswerArgs {
 }
 
 impl Said {
-    /// The answer to a question.
     fn answer(self, question: InputRequest) -> Result<ElicitResult, Error> {
         let (mut fields, secret) = match self {
             Self::Decline(reason) => return Ok(declined(reason)),
@@ -220,10 +213,6 @@ impl Said {
 
 /// The values of fields, read as a person writes them at a terminal. What the form has no field for is for its check, and
 /// a field of JSON may hold a text as well.
-///
-/// # Errors
-///
-/// A usage error for a text that is no value of its field.
 fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
     let schema = serde_json::to_value(form).unwrap_or(Value::Null);
     let clock = Clock::of_this_machine();
@@ -251,7 +240,6 @@ fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
     Ok(content)
 }
 
-/// A no, with its reason if one is given.
 fn declined(reason: Option<String>) -> ElicitResult {
     let mut meta = Meta::default();
     if let Some(reason) = reason {

@@ -87,11 +87,6 @@ pub struct CheckArgs {
     probe: ProbeArgs,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early.
 pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error> {
     args.probe.name_by(args.target.take())?;
     let tools = named(&args.tool)?;
@@ -146,10 +141,6 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
 
 /// Reads the names of tools, each with its arguments behind it. Without a schema a value is a text, unless it is given as
 /// JSON.
-///
-/// # Errors
-///
-/// A usage error for an argument without a tool, and for JSON that cannot be read.
 pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
     let mut tools: Vec<NamedTool> = Vec::new();
     let mut words = words;
@@ -185,7 +176,6 @@ fn given_up() -> Error {
     )
 }
 
-/// The error for what the server does not have.
 pub fn misnamed(misnamed: Misnamed) -> Error {
     match misnamed {
         Misnamed::Revision(spoken) => {

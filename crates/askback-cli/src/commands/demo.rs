@@ -16,11 +16,6 @@ use crate::{
     target::Target,
 };
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
     let program = env::current_exe().map_err(|error| {

@@ -42,11 +42,6 @@ pub struct GetArgs {
     session: SessionArgs,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: GetArgs, outcome: &mut Outcome) -> Result<(), Error> {
     args.session
         .target

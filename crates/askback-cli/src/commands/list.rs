@@ -55,11 +55,6 @@ pub struct ListArgs {
     session: SessionArgs,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early.
 pub async fn run(mut args: ListArgs) -> Result<(), Error> {
     let is_server = |word: &String| match args.complete {
         Some(_) => !args::names_one(word),
@@ -148,10 +143,6 @@ enum Offer {
 
 impl Offer {
     /// Reads the name of a kind.
-    ///
-    /// # Errors
-    ///
-    /// A usage error for any other word.
     fn read(word: &str) -> Result<Self, Error> {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is no kind of list", given(word)));
@@ -202,7 +193,6 @@ impl Offers {
         Ok(offers)
     }
 
-    /// Puts the lists on a page.
     fn put(&self, page: &mut Page) {
         if let Some(tools) = &self.tools {
             catalog::tools(page, tools);

@@ -74,11 +74,6 @@ pub struct NewArgs {
     path: Option<PathBuf>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// A usage error where the folder is there already, or cannot be written.
 pub fn run(args: &NewArgs) -> Result<(), Error> {
     let name = &args.name;
     let library = args.path.as_deref().map(library).transpose()?;
@@ -121,7 +116,6 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// The library of a checkout.
 fn library(checkout: &Path) -> Result<String, Error> {
     let library = checkout.join("crates").join("askback");
     let found = fs::canonicalize(&library).ok();
@@ -135,7 +129,6 @@ fn library(checkout: &Path) -> Result<String, Error> {
     }
 }
 
-/// A manifest with the library at a path.
 fn with_library(manifest: &str, path: &str) -> String {
     // A text of JSON is one of TOML.
     let path = Value::from(path).to_string();

@@ -72,11 +72,6 @@ impl OpenArgs {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
     let word = args.target.take();

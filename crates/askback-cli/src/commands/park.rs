@@ -55,7 +55,6 @@ pub(super) struct Shown<'a> {
     answer: String,
 }
 
-/// A question.
 #[derive(Serialize)]
 struct Asked {
     key: String,
@@ -79,7 +78,6 @@ struct Asked {
     /// The action of an answer to which no result came.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<String>,
-    /// Whether that answer was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     sent: Option<bool>,
 }
@@ -340,13 +338,11 @@ pub(super) fn print(
     Ok(out::print(&page.take())?)
 }
 
-/// The result of a round.
 enum RoundEnd {
     Asks(Box<RawValue>),
     Result(Received<CallToolResult>),
 }
 
-/// Sends a round.
 async fn round(
     session: &mut Session,
     call: &Parked,

@@ -41,10 +41,6 @@ pub(super) type Drawn = Vec<(String, String)>;
 
 impl Protecting {
     /// Returns the protection of the server at this URL, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// A usage error for tokens, scopes and URLs that are none.
     pub(super) fn protection(&self, resource: &str) -> Result<(Option<Protection>, Drawn), Error> {
         let mut drawn = Drawn::new();
         let protection = if let Some(issuer) = &self.authorization_server {

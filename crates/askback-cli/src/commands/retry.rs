@@ -12,10 +12,6 @@ use crate::{
 
 /// Makes a request. Where the connection is lost after a person was asked something in it, they may have the request made
 /// again, on a new connection: the same questions are answered as they were, and what was half written is there again.
-///
-/// # Errors
-///
-/// If the person interrupts the request.
 pub(super) async fn attended<T>(
     session: &mut Session,
     call: Call,

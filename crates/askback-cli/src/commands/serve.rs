@@ -61,10 +61,6 @@ enum Served {
 }
 
 /// Runs the command: serves until the standard input ends or, over HTTP, until interrupted.
-///
-/// # Errors
-///
-/// If the server cannot be set up or its streams fail.
 pub async fn run(args: ServeArgs) -> Result<(), Error> {
     let Served::Travel {
         http,

@@ -80,7 +80,6 @@ enum ServersCommand {
     },
 }
 
-/// A file of servers that was found.
 struct FoundFile {
     /// The client that it is of; none for an `mcp.json`.
     client: Option<KnownClient>,
@@ -97,7 +96,6 @@ struct Row<'a> {
     name: &'a str,
     client: Option<&'static str>,
     file: &'a Path,
-    /// How it is reached.
     reach: Option<String>,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,11 +103,6 @@ struct Row<'a> {
     disabled: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails if a file cannot be read or written, or names no such server, or a sign-in cannot be ended.
 pub async fn run(args: ServersArgs) -> Result<(), Error> {
     let folders = folders()?;
     match args.command {

@@ -19,10 +19,6 @@ use crate::{
 };
 
 /// Prints the servers that this user is signed in to.
-///
-/// # Errors
-///
-/// Fails if the stored credentials cannot be read.
 pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
     let all = vault.signed_in().map_err(unkept)?;
@@ -38,11 +34,6 @@ pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-/// Signs out of a server, or of all.
-///
-/// # Errors
-///
-/// Fails if the stored credentials cannot be changed, or a server cannot be signed out of.
 pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(), Error> {
     if let Some(url) = &url
         && Url::parse(url).is_err()
@@ -108,7 +99,6 @@ fn put(page: &mut Page, signed_in: &SignedIn, place: &'static str, now: u64) {
     page.note(Style::Plain, words!("{}; kept in {}", ends, place));
 }
 
-/// Says what became of a sign-in.
 fn put_end(page: &mut Page, server: &str, came_to: &SignOut) {
     let end: Words = match came_to {
         SignOut::WasNot => "you were not signed in.".into(),

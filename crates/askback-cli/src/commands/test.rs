@@ -108,11 +108,6 @@ impl TestArgs {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; what became of the cases is in `outcome`.
 pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(server) = args.server.take() {
         args.target.name_by_all(vec![server])?;
@@ -224,7 +219,6 @@ impl Lines {
     }
 }
 
-/// Writes the report for programs.
 fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
     let text = report.written(format);
     match file {

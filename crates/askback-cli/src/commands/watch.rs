@@ -63,18 +63,12 @@ enum Change {
     Prompts,
     /// The list of resources, or of their templates, changed.
     Resources,
-    /// A resource changed.
     Resource {
         /// The URI that the server named.
         uri: String,
     },
 }
 
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early.
 pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
     args.session.name_by(&mut args.uris)?;
     if let Some(word) = args.uris.iter().find(|word| !word.contains(':')) {
@@ -250,7 +244,6 @@ impl Change {
         }
     }
 
-    /// The rows that tell of it.
     fn rows(&self, json: bool) -> Result<Rows, Error> {
         if json {
             return Ok(out::of_json(&as_json(self)?));

@@ -15,10 +15,8 @@ use crate::private_file;
 /// The records, by their keys.
 pub(super) type All = BTreeMap<String, Kept>;
 
-/// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// In the file.
     Here(Secret),
     /// In the keyring, under the same key.
     InKeyring,
@@ -27,9 +25,7 @@ pub enum Kept {
 /// A file that only its owner can read, or what stands in its place for one run.
 #[derive(Debug)]
 pub enum Records {
-    /// The file.
     At(PathBuf),
-    /// The memory.
     InMemory(Mutex<All>),
 }
 
@@ -51,7 +47,6 @@ impl Records {
         Self::InMemory(Mutex::default())
     }
 
-    /// The file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::At(path) => Some(path),
@@ -60,10 +55,6 @@ impl Records {
     }
 
     /// Reads the records.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file, among them that others can read it.
     pub fn read(&self) -> io::Result<All> {
         match self {
             Self::At(path) => read(path),
@@ -73,10 +64,6 @@ impl Records {
 
     /// Changes what is kept. Of several programs one does so at a time, and a reader sees what
     /// was before, or what is after.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file.
     pub fn change<T>(&self, change: impl FnOnce(&mut All) -> T) -> io::Result<T> {
         let path = match self {
             Self::At(path) => path,

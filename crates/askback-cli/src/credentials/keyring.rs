@@ -20,7 +20,6 @@ pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
     }
 }
 
-/// Puts a secret there.
 pub(super) fn save(key: &str, secret: &Secret) -> io::Result<()> {
     entry(key)?
         .set_password(secret.expose())

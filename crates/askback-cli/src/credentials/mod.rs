@@ -52,10 +52,6 @@ pub struct Vault {
 impl Vault {
     /// Opens the credential store of this user. `tell` is given a sentence when the first secret is
     /// stored in a place.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where a file is wanted, and this user has no folder for it.
     pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
         let records = match (place, path()) {
             (Place::Nowhere, _) => Records::in_memory(),
@@ -80,10 +76,6 @@ impl Vault {
     }
 
     /// The servers this user is signed in to, and in which place that is kept.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file and the keyring.
     pub fn signed_in(&self) -> io::Result<Vec<(SignedIn, &'static str)>> {
         let mut all = Vec::new();
         for (key, kept) in self.records.read()? {
@@ -103,10 +95,6 @@ impl Vault {
     }
 
     /// The servers that tokens are kept for, whether or not they can be read.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file.
     pub fn servers(&self) -> io::Result<Vec<String>> {
         let all = self.records.read()?;
         let servers = all.keys().filter_map(|key| key.strip_prefix(TOKENS));
@@ -114,10 +102,6 @@ impl Vault {
     }
 
     /// Forgets all that authorization servers gave this client when it registered.
-    ///
-    /// # Errors
-    ///
-    /// The first of those of the file and the keyring; what can be forgotten is.
     pub fn forget_registrations(&self) -> io::Result<()> {
         let all = self.records.read()?;
         let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));

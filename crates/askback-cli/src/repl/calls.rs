@@ -64,10 +64,6 @@ pub(super) struct Received {
 impl Repl<'_> {
     /// Calls a tool; arguments that it needs and are not given are asked for, with `preset` filled
     /// in.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the error that ended the call early.
     pub async fn call(
         &mut self,
         name: &str,

@@ -47,9 +47,7 @@ struct Begun<'a> {
 
 /// The ways in which the last word may go on.
 enum Wanted {
-    /// One of these words.
     Words(Vec<String>),
-    /// These whole lines.
     Lines(Vec<String>),
     /// The values that the server suggests.
     Values(Box<Asked>),

@@ -348,7 +348,6 @@ pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
     GRAMMAR.find_subcommand(name)
 }
 
-/// The names of all commands.
 pub(super) fn names() -> impl Iterator<Item = String> {
     GRAMMAR
         .get_subcommands()

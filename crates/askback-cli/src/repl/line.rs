@@ -44,7 +44,6 @@ pub(super) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The JSON with which a text begins.
 fn json(text: &str) -> Option<&str> {
     let mut read = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     read.next()?.ok()?;

@@ -188,12 +188,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the whole exchange may take.
 const WHOLE: Duration = Duration::from_secs(2 * 60);
 
-/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
-    /// A response.
     Request,
-    /// Nothing.
     Notification,
 }
 

@@ -53,7 +53,6 @@ use crate::{
 /// The columns of a command that stands beside what it does.
 const COMMAND: usize = 25;
 
-/// A conversation.
 pub struct Repl<'a> {
     session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
@@ -152,11 +151,6 @@ impl<'a> Repl<'a> {
     }
 
     /// Goes on until the person leaves.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the error of a command, where the lines come from a file. A person is shown the
-    /// error and asked for the next command.
     pub async fn run(&mut self) -> Result<(), Error> {
         let ran = self.converse().await;
         self.end_tasks(None);
@@ -440,10 +434,6 @@ impl<'a> Repl<'a> {
 
     /// Goes on after a command that failed, if a person can choose another: a file of lines is a
     /// script, and ends where it fails.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the error of the command, where the conversation ends there.
     pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
         let error = match ran {
             Err(error) if self.session.host.is_person() => error,

@@ -19,7 +19,6 @@ pub(super) struct Resource {
     pub(super) uri: String,
     /// The variables in the URI that seem to be secrets.
     pub(super) secrets: BTreeMap<String, String>,
-    /// The template of the URI, where there are any.
     template: Option<String>,
 }
 

@@ -210,7 +210,6 @@ impl Repl<'_> {
         iter::once(self.session.server()).chain(others)
     }
 
-    /// The client of a server that is there.
     pub(super) fn there(&self, server: ServerId) -> Option<&Client> {
         if self.session.host.presence(server) != Presence::There {
             return None;
@@ -455,7 +454,6 @@ pub(super) struct Known {
     pub(super) tools: Option<Vec<Tool>>,
     /// A call failed in a way that a tool which is gone may cause.
     pub(super) has_stale_tools: bool,
-    /// Its result, as it is shown.
     pub(super) shown: Option<Shown>,
     /// Has the server tell of changed lists, for as long as it lives.
     pub(super) changes: Option<Subscription>,

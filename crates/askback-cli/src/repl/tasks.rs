@@ -23,7 +23,6 @@ use crate::error::Error;
 #[derive(Default)]
 pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
 
-/// A call that was begun.
 pub(super) struct Begun {
     pub(super) call: LastCall,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
@@ -31,7 +30,6 @@ pub(super) struct Begun {
     pub(super) end: Option<Result<calls::Received, Error>>,
 }
 
-/// The end of a call, by its number.
 pub(super) type Ended = (u32, Result<Received<CallToolResult>, ClientError>);
 
 impl Background {

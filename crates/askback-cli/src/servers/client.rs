@@ -157,7 +157,6 @@ const PLACES: [Place; 12] = [
 /// The folders below which files of clients are.
 #[derive(Debug, Clone, Default)]
 pub struct Folders {
-    /// The working directory.
     pub here: PathBuf,
     /// The folder of the user, if they have one.
     pub home: Option<PathBuf>,
@@ -168,9 +167,7 @@ pub struct Folders {
 /// A file of a client that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The client.
     pub client: KnownClient,
-    /// Where it lies.
     pub path: PathBuf,
     /// How it is laid out.
     pub layout: Layout,
@@ -180,10 +177,6 @@ pub struct Source {
 
 impl Folders {
     /// Those of this process.
-    ///
-    /// # Errors
-    ///
-    /// Fails where the working directory cannot be read.
     pub fn of_user() -> io::Result<Self> {
         let home = env::home_dir().filter(|home| home.is_absolute());
         let variable = |name: &str| {
@@ -303,10 +296,6 @@ impl KnownClient {
 }
 
 /// Reads a file of a client that is open.
-///
-/// # Errors
-///
-/// Those of the file, and where it is larger than 16 MiB or no text.
 pub fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MOST.saturating_add(1))
@@ -319,10 +308,6 @@ pub fn read(file: File) -> io::Result<String> {
 }
 
 /// Reads the file of a client at a path.
-///
-/// # Errors
-///
-/// Those of [`read`], and of opening the file.
 pub fn read_at(path: &Path) -> io::Result<String> {
     read(File::open(path)?)
 }

@@ -13,10 +13,6 @@ use super::document::{Unreadable, strict};
 use crate::own_files;
 
 /// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only those are there. Comments stay.
-///
-/// # Errors
-///
-/// Says why the text is no such file.
 pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Unreadable> {
     let blank = text.trim().is_empty();
     let text = if blank { "{}\n" } else { text };
@@ -57,10 +53,6 @@ fn input(value: &Value) -> CstInputValue {
 
 /// Writes a file in the place of the one that is there, which is kept beside it: its path, if there
 /// was one. A new file is readable by its owner alone.
-///
-/// # Errors
-///
-/// Those of the files.
 pub fn write(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
     // A link stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

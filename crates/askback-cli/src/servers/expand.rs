@@ -27,7 +27,6 @@ pub struct Names {
 /// The values that take the place of names.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    /// The variables of the environment.
     pub variables: BTreeMap<String, String>,
     /// The answers of a person, by the id of the input.
     pub inputs: BTreeMap<String, String>,
@@ -42,7 +41,6 @@ pub struct Values {
 pub enum Missing {
     /// The variable of the environment is not set.
     Variable(String),
-    /// There is no such input.
     Input(String),
     /// The file belongs to no project, or the user has no folder.
     Folder(&'static str),
@@ -53,7 +51,6 @@ pub enum Missing {
 /// The most bytes of all texts of a server with the values of their variables.
 const MOST: usize = 1 << 20;
 
-/// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Part<'a> {
     Plain(&'a str),
@@ -83,7 +80,6 @@ impl Names {
         names
     }
 
-    /// Whether there are none that are replaced.
     pub fn is_empty(&self) -> bool {
         let Self {
             variables,
@@ -116,10 +112,6 @@ impl Names {
 
 impl Values {
     /// Puts the values in the place of the names in what is said of a server.
-    ///
-    /// # Errors
-    ///
-    /// The first name without a value.
     pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
         let mut left = MOST;
         for member in MEMBERS {

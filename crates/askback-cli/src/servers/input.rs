@@ -54,10 +54,6 @@ impl Choice {
 
 impl Input {
     /// Asks the person for the value.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no terminal to ask at, the input is none that is typed, or the person stops.
     pub fn ask(&self) -> Result<String, Error> {
         if self.kind == "command" {
             return Err(Error::usage("only an editor can provide this input:")
@@ -92,7 +88,6 @@ impl Input {
         }
     }
 
-    /// Puts the question on a page.
     fn put(&self, page: &mut Page) {
         page.say(Style::Plain, "The file asks for this value:");
         page.quote(self.description.as_deref().unwrap_or(&self.id));

@@ -10,7 +10,6 @@ use crate::secret::{after_scheme, holds, is_in, is_plain_header, is_setting};
 pub struct Concealed {
     /// The place: `env`, `headers`, `args`, `url`, `oauth` or `other members`.
     pub member: &'static str,
-    /// The variable.
     pub variable: String,
 }
 
@@ -214,7 +213,6 @@ impl Concealing<'_> {
         }
     }
 
-    /// Any other member, at any depth.
     fn other(&mut self, name: &str, value: &mut Value, member: &'static str) {
         let text = match value {
             Value::Object(members) => {

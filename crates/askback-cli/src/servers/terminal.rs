@@ -7,10 +7,8 @@ use std::io::{Read, Write};
 use askback_host::page::{Page, out};
 use zeroize::Zeroizing;
 
-/// A line that a person typed.
 pub(super) type Line = Zeroizing<String>;
 
-/// Whether what is typed is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typing {
     Seen,

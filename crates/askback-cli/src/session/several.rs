@@ -30,19 +30,15 @@ use crate::{
 
 /// A connection to a server that the person does not talk to now.
 pub struct Connection {
-    /// The number of the server.
     pub server: ServerId,
-    /// Whether the server is there.
     pub state: State,
     pub(super) wire: Option<WireLog>,
     pub(super) opener: Opener,
 }
 
-/// The state of a connection.
 pub enum State {
     /// The server was started, or its address called, and it has not answered yet.
     Connecting,
-    /// The server is there, or was.
     Open(Client),
     /// It could not be reached so far.
     Failed(Error),
@@ -68,10 +64,6 @@ pub(super) struct Room<'a> {
 
 impl<'a> Room<'a> {
     /// A room with a host of this server, which a person sees under this name.
-    ///
-    /// # Errors
-    ///
-    /// If the command line is wrong.
     pub(super) fn new(
         (first, name): (&Target, String),
         args: &'a SessionArgs,
@@ -121,10 +113,6 @@ impl<'a> Room<'a> {
     }
 
     /// All that it takes to connect to the server that is chosen. Nothing is started yet.
-    ///
-    /// # Errors
-    ///
-    /// If the command line is wrong.
     pub(super) fn connection(&self, host: &mut Host, target: Target) -> Result<Connection, Error> {
         let args = self.args;
         let server = host.chosen();
@@ -261,7 +249,6 @@ fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Wor
     words!("Waiting for {} to answer…", given(names).short())
 }
 
-/// An error of one server, which it names.
 pub fn of_server(name: Given, error: &Error) -> Error {
     Error {
         message: words!("{}: {}", name, error.message.clone()),
@@ -301,10 +288,6 @@ impl Session {
     /// Opens connections to several servers at once, with a person before them. The person talks to the
     /// first that is there; the others are returned, in their order. A person waits for none behind that
     /// one: those are being connected to. One that cannot be reached ends none of the others.
-    ///
-    /// # Errors
-    ///
-    /// If no server can be reached, or the command line is wrong.
     pub async fn open_several(
         first: Target,
         others: Vec<Target>,
@@ -404,10 +387,6 @@ impl Session {
     }
 
     /// Connects to a server that could not be reached so far.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be reached now either.
     pub async fn connect(&mut self, other: &mut Connection) -> Result<(), Error> {
         let opened = open(&other.opener, &mut self.host).await;
         let failed = opened.as_ref().err().cloned();

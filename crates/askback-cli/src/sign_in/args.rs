@@ -63,10 +63,6 @@ pub struct SignInEntry {
 impl SignInArgs {
     /// How to become authorized, by way of the front end behind `relay` where a person is there. What
     /// the command line says outweighs what the file does.
-    ///
-    /// # Errors
-    ///
-    /// A usage error for scopes that are none, and for a secret that cannot be read.
     pub fn authorization(
         &self,
         entry: &SignInEntry,
@@ -95,20 +91,10 @@ impl SignInArgs {
     }
 
     /// Reads the records.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where it cannot be kept.
     pub fn vault(&self, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Vault, Error> {
         Vault::open(self.credentials, tell)
     }
 
-    /// The client that was registered by hand, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// A usage error for a secret that cannot be read, and for one of the environment where nobody
-    /// says to which authorization server it may be shown.
     pub fn client(&self, entry: &SignInEntry) -> Result<Option<RegisteredClient>, Error> {
         let (id, issuer, secret) = match (&self.client_id, &entry.client_id) {
             (Some(id), _) => (id, &self.client_issuer, self.secret()?),

@@ -166,7 +166,6 @@ fn refused(reply: Reply) -> SignInError {
     }
 }
 
-/// Returns the question for the person.
 fn question(request: &SignInRequest, returns_to: &str) -> Question {
     Question {
         call: None,

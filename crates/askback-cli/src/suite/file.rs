@@ -24,16 +24,13 @@ use super::{
 };
 use crate::session;
 
-/// A suite.
 #[derive(Debug, Clone)]
 pub struct Suite {
     /// The server, where the file names one.
     pub server: Option<Server>,
     /// The requests that are made first on each server that is started, in their order.
     pub before: Vec<Case>,
-    /// The cases, in their order.
     pub cases: Vec<Case>,
-    /// Where the file lies.
     pub folder: PathBuf,
 }
 
@@ -43,9 +40,7 @@ pub struct Suite {
 pub struct Case {
     /// The name, which no other case of the suite has.
     pub name: String,
-    /// The request.
     pub action: Action,
-    /// The revisions in which it is made.
     pub revisions: Revisions,
     /// Its member `fresh`.
     fresh: Option<bool>,
@@ -53,34 +48,25 @@ pub struct Case {
     pub script: Script,
     /// Whether a rule of the suite calls tools in place of a model, which a client declares when it connects.
     pub calls_tools: bool,
-    /// Which of its rules are its own.
     pub rules: RulesOf,
-    /// The expectations.
     pub expect: Expect,
 }
 
 /// The request of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A call of a tool.
     Call(String, Map<String, Value>),
-    /// A prompt, with its arguments.
     Prompt(String, Map<String, Value>),
-    /// A resource that is read.
     Read(String),
     /// The suggestions for an argument, with those that are known already.
     Complete(Complete, Map<String, Value>),
-    /// A list.
     List(Listed),
 }
 
-/// An argument that is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "CompleteText")]
 pub struct Complete {
-    /// Whose it is.
     pub of: Completed,
-    /// Its name.
     pub argument: String,
     /// The beginning of its value.
     pub start: String,
@@ -89,27 +75,20 @@ pub struct Complete {
 /// Something whose arguments a server completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completed {
-    /// The prompt of this name.
     Prompt(String),
     /// The resource template with this URI.
     Template(String),
 }
 
-/// A list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listed {
-    /// The tools.
     Tools,
-    /// The prompts.
     Prompts,
-    /// The resources.
     Resources,
-    /// The resource templates.
     Templates,
 }
 
-/// The revisions in which a case is run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "Shape<IgnoredAny, RevisionName>")]
 pub enum Revisions {
@@ -122,10 +101,6 @@ pub enum Revisions {
 
 impl Suite {
     /// Reads the file of a suite.
-    ///
-    /// # Errors
-    ///
-    /// Says why it cannot be read, or shows the place where the file is not one of a suite.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let whole = std::path::absolute(file);
@@ -137,10 +112,6 @@ impl Suite {
     }
 
     /// Reads the text of a suite that lies in `folder`.
-    ///
-    /// # Errors
-    ///
-    /// Shows the place where the text is not one of a suite.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Words> {
         let SuiteText {
             server,
@@ -353,7 +324,6 @@ impl TryFrom<CompleteText> for Complete {
     }
 }
 
-/// The name of a revision.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct RevisionName(Revision);

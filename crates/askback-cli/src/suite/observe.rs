@@ -27,7 +27,6 @@ const MOST_BYTES: usize = 16 << 20;
 /// The outcome of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// The end of the request.
     pub ended: Ended,
     /// The questions that were asked, in their order, those for folders left out.
     pub asked: Vec<Asked>,
@@ -35,20 +34,15 @@ pub struct Observed {
     pub undeclared: Option<text::Words>,
     /// The words of progress, empty where there were none.
     pub progress: Vec<String>,
-    /// The log lines.
     pub log: Vec<LogLine>,
     /// The time from the request to its end.
     pub took: Duration,
 }
 
-/// The end of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
-    /// A result.
     Result {
-        /// The JSON.
         json: Value,
-        /// The text in it.
         text: PeerText,
         /// Whether the tool reported an error.
         failed: bool,
@@ -64,19 +58,14 @@ pub enum Ended {
 /// A question that was asked, and the reply.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
-    /// The kind.
     pub mode: AskedMode,
-    /// The key, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The message of the server.
     pub message: String,
     /// The names of the fields of a form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// The reply.
     pub reply: Replied,
-    /// Whether it was a no that the rule says is expected.
     #[serde(skip)]
     pub is_expected_no: bool,
 }
@@ -85,35 +74,26 @@ pub struct Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedMode {
-    /// A form.
     Form,
-    /// A link.
     Url,
-    /// A model is asked.
     Sampling,
 }
 
-/// The kinds of replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Replied {
-    /// It was accepted.
     Accept,
-    /// It was declined.
     Decline,
-    /// It was cancelled.
     Cancel,
     /// No rule fits the question, or the rule does not fit the form.
     #[serde(skip_deserializing)]
     Unanswered,
 }
 
-/// A log line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
     /// How much it matters.
     pub level: LoggingLevel,
-    /// The text, or the JSON where it is none.
     pub text: String,
 }
 

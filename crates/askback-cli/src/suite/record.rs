@@ -71,12 +71,9 @@ pub struct Recorder {
     secrets: Secrets,
 }
 
-/// A request that is recorded.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<'a> {
-    /// A call of a tool.
     Call(&'a str, &'a Map<String, Value>),
-    /// A prompt.
     Prompt(&'a str, &'a BTreeMap<String, String>),
     /// A resource that is read, by its URI, and what in that seems to be secret.
     Read(&'a str, &'a BTreeMap<String, String>),
@@ -85,15 +82,12 @@ pub enum Request<'a> {
 /// The result of a recorded request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// The text.
     pub text: PeerText,
     /// Whether the tool reported an error.
     pub failed: bool,
-    /// The structured content, where there is any.
     pub structured: Option<Value>,
 }
 
-/// The end of a recorded request.
 pub type RecordedEnd<'a> = Result<Recorded, &'a ClientError>;
 
 impl Recorded {
@@ -109,7 +103,6 @@ impl Recorded {
     }
 }
 
-/// A suite as it is written.
 #[derive(Debug, Serialize)]
 struct RecordedSuite<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +115,6 @@ struct RecordedSuite<'a> {
 #[derive(Debug, Clone, Default, Serialize)]
 struct RecordedCase {
     name: String,
-    /// What is requested, by the verb.
     #[serde(flatten)]
     request: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "is_default")]
@@ -178,10 +170,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Recorder {
     /// A recording of a session with this server, in a new file.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the file is there already.
     pub fn new(file: &Path, target: &Target) -> Result<Self, Error> {
         if file.symlink_metadata().is_ok() {
             return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
@@ -223,10 +211,6 @@ impl Recorder {
 
     /// Writes a request and its end into the file, with the questions since the one before. A request that the
     /// server did not answer is no case.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
         match self.add(request, &noted, end) {
@@ -235,7 +219,6 @@ impl Recorder {
         }
     }
 
-    /// Adds a case, and returns whether there is one.
     fn add(
         &mut self,
         request: Request<'_>,
@@ -383,7 +366,6 @@ impl Recorder {
         case
     }
 
-    /// The rule that gives this reply to a question.
     fn rule(&mut self, question: &Question, asked: &Asked, reply: &Reply) -> RecordedRule {
         let mut act = Map::new();
         let mut put = |member: &str, value: Value| drop(act.insert(member.to_owned(), value));
@@ -580,7 +562,6 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
     }
 }
 
-/// A question as it is expected.
 fn expected_question(asked: Asked) -> RecordedQuestion {
     let reply = match (asked.reply, asked.mode) {
         // A model that is not asked is declined.

@@ -31,7 +31,6 @@ use crate::{
     target::Target,
 };
 
-/// A run of a suite.
 pub struct Runner<'a> {
     target: Target,
     /// The requests that are made first on each server.
@@ -43,33 +42,25 @@ pub struct Runner<'a> {
 /// A case in one revision.
 #[derive(Debug, Clone, Copy)]
 pub struct Planned<'a> {
-    /// The case.
     pub case: &'a Case,
-    /// The revision, where one is named.
     pub revision: Option<Revision>,
 }
 
 /// A case that was run, or left out.
 #[derive(Debug, Clone)]
 pub struct CaseRun<'a> {
-    /// The case.
     pub planned: Planned<'a>,
-    /// The verdict.
     pub verdict: Verdict,
     /// The time from the request to its end.
     pub took: Duration,
-    /// The questions.
     pub asked: Vec<Asked>,
     /// The pages that a person would have been shown.
     pub shown: Vec<Rows>,
 }
 
-/// The verdict on a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// Everything was as expected.
     Passed,
-    /// Something was not.
     Failed(Vec<Mismatch>),
     /// The server could not be reached, or went away.
     Broken(Error),
@@ -153,10 +144,6 @@ impl<'b> Runner<'b> {
     }
 
     /// Runs cases, and tells of each when it has ended.
-    ///
-    /// # Errors
-    ///
-    /// If the person stops the run, or the server cannot be started as the command line says.
     pub async fn run<'a>(
         &self,
         planned: &[Planned<'a>],
@@ -202,10 +189,6 @@ impl<'b> Runner<'b> {
     }
 
     /// Runs a case on the shared connection, if there is one and the case has none of its own.
-    ///
-    /// # Errors
-    ///
-    /// If no connection comes about, or the person stops the run.
     async fn run_case<'a>(
         &self,
         planned: Planned<'a>,
@@ -323,7 +306,6 @@ impl<'b> Runner<'b> {
 }
 
 impl<'a> CaseRun<'a> {
-    /// A case that was not run.
     fn without(planned: Planned<'a>, verdict: Verdict) -> Self {
         Self {
             planned,
@@ -510,12 +492,10 @@ fn named(left_out: &[LeftOutEntry]) -> Vec<String> {
     entries.map(ToString::to_string).collect()
 }
 
-/// A value that was read from JSON, as JSON.
 fn json(value: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// The arguments of a prompt, which are texts.
 fn texts(arguments: &Map<String, Value>) -> BTreeMap<String, String> {
     let arguments = arguments.iter().map(|(key, value)| Argument {
         key: key.clone(),

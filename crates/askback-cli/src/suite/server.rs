@@ -103,10 +103,6 @@ impl TryFrom<ServerText> for Server {
 impl Server {
     /// The server that is meant, by a suite that lies in `folder`: it is started there, and paths
     /// begin there.
-    ///
-    /// # Errors
-    ///
-    /// A usage error where it cannot be reached.
     pub fn target(&self, folder: &Path) -> Result<Target, Error> {
         let mut target = match &self.source {
             Source::Command(CommandLine { program, args }, env, cwd) => {

@@ -119,12 +119,10 @@ impl Condition {
         }
     }
 
-    /// Checks a text.
     pub(super) fn check_text(&self, found: &str) -> Result<(), Words> {
         self.check(Some(&Value::String(found.to_owned())))
     }
 
-    /// Says what it asks for.
     pub(super) fn in_words(&self) -> Words {
         let mut all = Vec::new();
         if let Some(present) = self.0.present {
@@ -174,7 +172,6 @@ fn equal(wanted: &Value, found: &Value) -> bool {
     }
 }
 
-/// The kind of a value, in words.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

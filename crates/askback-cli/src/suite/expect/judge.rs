@@ -17,7 +17,6 @@ use crate::{
 /// A place where an outcome is not what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The expectation.
     pub expected: Words,
     /// The outcome in its place.
     pub came: Came,
@@ -26,7 +25,6 @@ pub struct Mismatch {
 /// The outcome in place of an expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
-    /// In words of ours.
     Ours(Words),
     /// In words of the server.
     Peer(PeerText),
@@ -69,7 +67,6 @@ impl Came {
     }
 }
 
-/// The mismatches so far.
 #[derive(Default)]
 struct Judged(Vec<Mismatch>);
 

@@ -47,7 +47,6 @@ struct ErrorExpect {
     data: BTreeMap<Place, Condition>,
 }
 
-/// A log line.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LogExpect {
@@ -55,24 +54,20 @@ struct LogExpect {
     text: Option<Condition>,
 }
 
-/// The questions that are asked.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Shape<IgnoredAny, QuestionExpect>")]
 enum Questions {
-    /// So many.
     Count(usize),
     /// These, in this order, and no others.
     These(Vec<QuestionExpect>),
 }
 
-/// A question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct QuestionExpect {
     key: Option<String>,
     mode: Option<AskedMode>,
     message: Option<Condition>,
-    /// Its fields, in any order.
     fields: Option<Vec<String>>,
     reply: Option<Replied>,
 }

@@ -18,12 +18,10 @@ impl Place {
         &self.0
     }
 
-    /// The path, if it is one.
     fn path(&self) -> Option<JsonPath> {
         JsonPath::parse(&self.0).ok()
     }
 
-    /// The values at the place, each with where it is.
     pub(super) fn values<'a>(&self, whole: &'a Value) -> Vec<(String, &'a Value)> {
         match self.path() {
             Some(path) => {

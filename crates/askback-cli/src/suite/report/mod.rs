@@ -19,14 +19,10 @@ pub enum Format {
     Json,
 }
 
-/// The report of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The name of the suite.
     pub name: &'a str,
-    /// The cases.
     pub cases: &'a [CaseRun<'a>],
-    /// The time that the run took.
     pub took: Duration,
 }
 
@@ -39,7 +35,6 @@ impl Report<'_> {
         }
     }
 
-    /// Counts the verdicts.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for case in self.cases {
@@ -58,13 +53,10 @@ impl Report<'_> {
 /// How many cases there are of each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Those that passed.
     pub passed: usize,
-    /// Those that failed.
     pub failed: usize,
     /// Those in which the connection broke.
     pub broken: usize,
-    /// Those that were not run.
     pub left_out: usize,
 }
 
@@ -96,7 +88,6 @@ fn shown(case: &CaseRun<'_>) -> String {
     case.shown.iter().map(ToString::to_string).collect()
 }
 
-/// A time in seconds, to the millisecond.
 fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
