@@ -1,18 +1,18 @@
 //! The arguments of a tool or prompt, as they stand on the command line: `key=value` and
 //! `key:=json`.
 
-mod unfit;
+use std::collections::BTreeMap;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use askback_core::forms::{BooleanField, Field, read_json};
+use askback_core::{
+    forms::{Field, FieldKind, FormSchema, Issue, read_json},
+    limits::Limits,
+};
 use askback_host::{
-    text::{self, Words, given},
+    text::{self, given},
     words,
 };
 use serde_json::{Map, Value};
 
-pub use self::unfit::{Unfit, Wanted, unfit};
 use crate::{error::Error, misplaced};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -63,19 +63,17 @@ pub fn for_tool(
     schema: &Value,
     place: Place,
 ) -> Result<Map<String, Value>, Error> {
-    arguments
-        .into_iter()
-        .map(|Argument { key, given }| {
-            let value = match given {
-                Given::Json(value) => value,
-                Given::Text(text) => {
-                    let types = declared_types(schema, &schema["properties"][&key]);
-                    read_as(&key, text, &types, place)?
-                }
-            };
-            Ok((key, value))
-        })
-        .collect()
+    let form = form(schema);
+    let read = |Argument { key, given }| {
+        let field = form.as_ref().and_then(|form| form.field(&key));
+        let value = match (given, field) {
+            (Given::Json(value), _) => value,
+            (Given::Text(text), None) => Value::String(text),
+            (Given::Text(text), Some(field)) => read_as(field, text, place)?,
+        };
+        Ok((key, value))
+    };
+    arguments.into_iter().map(read).collect()
 }
 
 /// The arguments of which a tool's input schema says nothing, where it could: a schema that takes others
@@ -165,180 +163,77 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
     })
 }
 
-/// The most parts of a schema that are looked at for one argument; a property with more of them
-/// declares nothing.
-const PARTS: usize = 1_000;
-
-/// A type that a schema may declare, in the order in which an error names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Type {
-    Integer,
-    Number,
-    Boolean,
-    Array,
-    Object,
-    Null,
-    String,
+/// The schema of a tool as a form; none if it is none, and says nothing of its arguments.
+fn form(schema: &Value) -> Option<FormSchema> {
+    let mut schema = schema.clone();
+    schema
+        .as_object_mut()?
+        .entry("type")
+        .or_insert_with(|| "object".into());
+    FormSchema::parse_arguments(schema.to_string().as_bytes(), &Limits::default().forms).ok()
 }
 
-impl Type {
-    /// The type of that name; none where JSON Schema has none.
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "integer" => Self::Integer,
-            "number" => Self::Number,
-            "boolean" => Self::Boolean,
-            "array" => Self::Array,
-            "object" => Self::Object,
-            "null" => Self::Null,
-            "string" => Self::String,
-            _ => return None,
-        })
-    }
-
-    fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(_) => Self::Boolean,
-            Value::Number(number) if number.is_f64() => Self::Number,
-            Value::Number(_) => Self::Integer,
-            Value::String(_) => Self::String,
-            Value::Array(_) => Self::Array,
-            Value::Object(_) => Self::Object,
+/// Reads a text as the value of a field. Where the field takes any text, the server decides about it.
+fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
+    let read = match &field.kind {
+        FieldKind::Text(_) | FieldKind::Choice(_) => return Ok(Value::String(text)),
+        FieldKind::Json(json) if !json.schema.contains_key("type") => {
+            let says = |keyword: &&str| json.schema.contains_key(*keyword);
+            let is_known = ["anyOf", "oneOf", "allOf", "enum", "const"]
+                .iter()
+                .any(says);
+            let value = read_json(&text).ok().filter(|_| is_known);
+            let value = value.filter(|value| field.check(value, &Limits::default().forms).is_ok());
+            return Ok(value.unwrap_or(Value::String(text)));
         }
-    }
-
-    /// Whether a text that is this JSON, if it is any, is of the type. That every text is a string
-    /// is not asked here.
-    fn takes(self, json: Option<&Value>) -> bool {
-        match (self, json) {
-            (Self::Integer, Some(Value::Number(number))) => {
-                // From 2^53 on, another number may have been written than was read.
-                let is_exact = |n: f64| n.fract() == 0.0 && n.abs() < 9_007_199_254_740_992.0;
-                !number.is_f64() || number.as_f64().is_some_and(is_exact)
-            }
-            (Self::Number, Some(Value::Number(_)))
-            | (Self::Boolean, Some(Value::Bool(_)))
-            | (Self::Null, Some(Value::Null))
-            | (Self::Array, Some(Value::Array(_)))
-            | (Self::Object, Some(Value::Object(_))) => true,
-            _ => false,
-        }
-    }
-
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Integer => "a whole number, such as 7",
-            Self::Number => "a number, such as 1.5",
-            Self::Boolean => "true or false",
-            Self::Array => "a list",
-            Self::Object => "an object",
-            Self::Null => "null",
-            Self::String => "a text",
-        }
-    }
-}
-
-/// The types a property may have; none where it does not say, or says it in too many parts.
-///
-/// The schema is the server's. So each reference is followed once, and everything that is looked at
-/// is counted: what a few lines of references come to when they are written out has no bound.
-fn declared_types(root: &Value, property: &Value) -> BTreeSet<Type> {
-    types_within(PARTS, root, property).unwrap_or_default()
-}
-
-fn types_within(mut left: usize, root: &Value, property: &Value) -> Option<BTreeSet<Type>> {
-    let mut types = BTreeSet::new();
-    let mut followed = BTreeSet::new();
-    let mut schemas = vec![property];
-    let mut count = || {
-        left = left.checked_sub(1)?;
-        Some(())
+        FieldKind::Choices(_) => match read_json(&text) {
+            Ok(list @ Value::Array(_)) => return Ok(list),
+            _ => field.parse(&text),
+        },
+        _ => field.parse(&text),
     };
-    while let Some(schema) = schemas.pop() {
-        match &schema["type"] {
-            Value::String(name) => {
-                types.extend(Type::named(name));
-                continue;
-            }
-            Value::Array(names) => {
-                for name in names {
-                    count()?;
-                    types.extend(name.as_str().and_then(Type::named));
-                }
-                continue;
-            }
-            _ => {}
+    read.map_err(|issue| {
+        let key = given(&field.name);
+        let mut error = Error::usage(words!(
+            "{}={}: `{}` {}",
+            key.clone(),
+            given(&text),
+            key.clone(),
+            given(issue.message)
+        ));
+        if matches!(field.kind, FieldKind::Choices(_) | FieldKind::Json(_)) {
+            error = error.hint(words!(
+                "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
+                key.clone()
+            ));
         }
-        let reference = schema["$ref"].as_str();
-        if let Some(pointer) = reference.and_then(|to| to.strip_prefix('#')) {
-            if followed.insert(pointer) {
-                count()?;
-                schemas.extend(root.pointer(pointer));
+        let json = text::json(&Value::from(text).to_string());
+        match place {
+            Place::Shell => {
+                // It would end the quotes.
+                let json = json.replace('\'', "\\u0027");
+                error.hint(words!("{}:='{}' sends it all the same.", key, given(json)))
             }
-            continue;
+            Place::Line => error.hint(words!("{}:={} sends it all the same.", key, given(json))),
+            Place::Form => error,
         }
-        for union in ["anyOf", "oneOf", "allOf"] {
-            for member in schema[union].as_array().into_iter().flatten() {
-                count()?;
-                schemas.push(member);
-            }
-        }
-        let fixed = schema["enum"].as_array().into_iter().flatten();
-        for value in fixed.chain(schema.get("const")) {
-            count()?;
-            types.insert(Type::of(value));
-        }
-    }
-    Some(types)
+    })
 }
 
-/// Reads a text as one of its types. A string takes everything, so it comes last but for the words of a yes or no.
-fn read_as(key: &str, text: String, types: &BTreeSet<Type>, place: Place) -> Result<Value, Error> {
-    let json = serde_json::from_str::<Value>(&text).ok();
-    if types.iter().any(|one| one.takes(json.as_ref())) {
-        return Ok(json.unwrap_or_default());
-    }
-    if types.is_empty() || types.contains(&Type::String) {
-        return Ok(Value::String(text));
-    }
-    if types.contains(&Type::Boolean)
-        && let Ok(value) = Field::new(key, BooleanField::default()).parse(&text)
-    {
-        return Ok(value);
-    }
-    let in_words = types.iter().map(|one| Words::from(one.in_words()));
-    let mut error = Error::usage(words!(
-        "{}={}: `{}` is {}",
-        given(key),
-        given(&text),
-        given(key),
-        Words::join(in_words, ", or ")
-    ));
-    if types.contains(&Type::Array) || types.contains(&Type::Object) {
-        error = error.hint(words!(
-            "Write it as JSON, such as {}:='[\"one\", \"two\"]'.",
-            given(key)
-        ));
-    }
-    let json = text::json(&Value::from(text).to_string());
-    Err(match place {
-        Place::Shell => {
-            // It would end the quotes.
-            let json = json.replace('\'', "\\u0027");
-            error.hint(words!(
-                "{}:='{}' sends it all the same.",
-                given(key),
-                given(json)
-            ))
-        }
-        Place::Line => error.hint(words!(
-            "{}:={} sends it all the same.",
-            given(key),
-            given(json)
-        )),
-        Place::Form => error,
-    })
+/// What does not fit of the arguments that a schema knows.
+pub fn unfit(arguments: &Map<String, Value>, schema: &Value) -> Vec<Issue> {
+    let mut limits = Limits::default().forms;
+    limits.answer_bytes = usize::MAX;
+    let fields = form(schema).map(|form| form.fields).unwrap_or_default();
+    let unfit = fields.iter().filter_map(|field| {
+        let value = arguments.get(&field.name)?;
+        // Null stands for an argument that is not given.
+        field
+            .check(value, &limits)
+            .err()
+            .filter(|_| !value.is_null())
+    });
+    unfit.collect()
 }
 
 #[cfg(test)]
@@ -424,10 +319,24 @@ mod tests {
             "false",
             json!(false),
         );
+        check(
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            "null",
+            json!("null"),
+        );
+        check(
+            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+            "x",
+            json!("x"),
+        );
+        check(
+            json!({"type": "array", "items": {"enum": ["x", "y"], "type": "string"}}),
+            "x, y",
+            json!(["x", "y"]),
+        );
         check(json!({"type": "array"}), "[1]", json!([1]));
         check(json!({"type": "object"}), "{\"b\":1}", json!({"b": 1}));
         check(json!({"type": ["integer", "null"]}), "7", json!(7));
-        check(json!({"type": ["integer", "null"]}), "null", json!(null));
         check(json!({"type": ["string", "integer"]}), "7", json!(7));
         check(
             json!({"type": ["string", "integer"]}),
@@ -447,36 +356,6 @@ mod tests {
         check(json!({"const": true}), "true", json!(true));
         check(json!({}), "7", json!("7"));
         check(json!(null), "7", json!("7"));
-    }
-
-    #[test]
-    fn a_schema_that_branches_into_itself_is_read_once() {
-        #[track_caller]
-        fn check(members: Vec<Value>, text: &str, value: Value) {
-            let schema = json!({
-                "properties": {"a": {"$ref": "#/$defs/A"}},
-                "$defs": {"A": {"anyOf": members}},
-            });
-            let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let read = for_tool(given, &schema, Place::Line).expect("the text is of its type");
-            assert_eq!(read["a"], value);
-        }
-        let again = |times| vec![json!({"$ref": "#/$defs/A"}); times];
-        let many = |times, leaf: Value| [again(times), vec![leaf]].concat();
-        check(many(80, json!({"type": "integer"})), "7", json!(7));
-        check(
-            many(8, json!({"type": vec!["integer"; 200]})),
-            "7",
-            json!(7),
-        );
-        // Too much to look at declares nothing.
-        check(many(2_000, json!({"type": "integer"})), "7", json!("7"));
-        check(
-            vec![json!({"type": vec!["integer"; 2_000]})],
-            "7",
-            json!("7"),
-        );
-        check(vec![json!({"enum": vec![1; 2_000]})], "7", json!("7"));
     }
 
     #[test]
@@ -515,6 +394,48 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_is_told_and_nothing_else() {
+        let schema = json!({
+            "$defs": {"room": {"enum": ["sea_view", "city"], "type": "string"}},
+            "properties": {
+                "nights": {"type": "integer", "maximum": 9},
+                "price": {"type": ["number", "null"]},
+                "room": {"$ref": "#/$defs/room"},
+                "meal": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                "open": {"anyOf": [{"type": "string"}, {}]},
+                "far": {"$ref": "https://a.test/b"},
+                "any": true,
+            },
+        });
+        #[track_caller]
+        fn check(schema: &Value, name: &str, value: Value, wanted: &str) {
+            let arguments = Map::from_iter([(name.to_owned(), value)]);
+            let found = unfit(&arguments, schema);
+            let found = found.first().map_or("", |issue| &issue.message);
+            assert_eq!(found, wanted, "{name}");
+        }
+        check(&schema, "nights", json!(7), "");
+        check(&schema, "nights", json!(7.0), "");
+        check(&schema, "nights", json!("7"), "must be a whole number");
+        check(&schema, "nights", json!(7.5), "must be a whole number");
+        check(&schema, "nights", json!(10), "must be at most 9");
+        check(&schema, "price", json!(null), "");
+        check(&schema, "price", json!("7"), "must be a number");
+        check(&schema, "room", json!("city"), "");
+        check(
+            &schema,
+            "room",
+            json!("attic"),
+            "must be one of sea_view, city",
+        );
+        check(&schema, "meal", json!(null), "");
+        check(&schema, "meal", json!([]), "must be a text");
+        for name in ["open", "far", "any", "unknown"] {
+            check(&schema, name, json!({"a": 1}), "");
+        }
+    }
+
+    #[test]
     fn texts_of_another_type_are_refused() {
         #[track_caller]
         fn check(property: Value, text: &str, says: &str) {
@@ -527,29 +448,29 @@ mod tests {
         check(
             json!({"type": "integer"}),
             "x",
-            "a=x: `a` is a whole number, such as 7",
+            "a=x: `a` must be a whole number",
         );
         check(
             json!({"type": "integer"}),
             "1.5",
-            "a=1.5: `a` is a whole number",
+            "a=1.5: `a` must be a whole number",
         );
         // It would be read as another number.
         check(
             json!({"type": "integer"}),
             "18446744073709551616",
-            "a=18446744073709551616: `a` is a whole number",
+            "a=18446744073709551616: `a` is too large to be sent exactly",
         );
-        check(json!({"type": "number"}), "", "a=: `a` is a number");
+        check(json!({"type": "number"}), "", "a=: `a` must be a number");
         check(
             json!({"type": "boolean"}),
             "yes, please",
-            "a=yes, please: `a` is true or false",
+            "a=yes, please: `a` must be yes or no",
         );
         check(
             json!({"type": "array"}),
             "x",
-            "a=x: `a` is a list\n  Write it as JSON",
+            "a=x: `a` is not JSON from character 1 on\n  Write it as JSON",
         );
     }
 

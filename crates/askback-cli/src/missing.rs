@@ -18,7 +18,7 @@ use askback_host::{
 use serde_json::{Map, Value};
 
 use crate::{
-    args::{self, Unfit, Wanted},
+    args,
     error::{Error, Kind},
 };
 
@@ -91,18 +91,9 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
         let words = "sent, though the tool's schema knows no argument ";
         host.page().quote_line(words, name);
     }
-    for Unfit { name, wanted } in args::unfit(given, schema) {
-        let wanted = match wanted {
-            Wanted::Type(words) => words.to_string(),
-            Wanted::Choice(values, has_more) => {
-                let values = values.into_iter().map(Value::to_string);
-                let more = has_more.then(|| "…".to_owned());
-                let values: Vec<_> = values.chain(more).collect();
-                format!("one of {}", values.join(", "))
-            }
-        };
+    for issue in args::unfit(given, schema) {
         let words = "sent, though it does not fit the schema ";
-        host.page().quote_line(words, format!("{name}: {wanted}"));
+        host.page().quote_line(words, issue.to_string());
     }
 }
 

@@ -16,7 +16,7 @@ while read -r line; do
     *'"initialize"'*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"e","version":"1"}}}' ;;
     *tools/list*)
-        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}},{"name":"u","inputSchema":{"type":"object","properties":{"to":{"type":"object","properties":{"lat":{"type":"number"}}},"code":{"type":"integer"}},"required":["to"]}},{"name":"v","inputSchema":{"type":"object","properties":{"nights":{"type":"integer"},"room":{"enum":["sea\u009b","city"]},"floor":{"enum":[1,2,3,4,5,6,7,8]},"at":{"enum":[1,2,3,4,5,6,7,8,9]}}}}]}}' ;;
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}},{"name":"u","inputSchema":{"type":"object","properties":{"to":{"type":"object","properties":{"lat":{"type":"number"}}},"code":{"type":"integer"}},"required":["to"]}},{"name":"v","inputSchema":{"type":"object","properties":{"nights":{"type":"integer"},"room":{"type":"string","enum":["sea\u009b","city"]},"floor":{"enum":[1,2,3,4,5,6,7,8]}}}}]}}' ;;
     *prompts/list*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"prompts":[{"name":"p","arguments":[{"name":"city","required":true},{"name":"note"}]}]}}' ;;
     *tools/call*)
@@ -101,14 +101,14 @@ fn what_does_not_fit_the_schema_is_told_and_sent() {
     let wants = "sent, though it does not fit the schema";
     let ran = alone("unfit", &["call", "v", "nights:=\"7\"", "room=attic"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":\"7\",\"room\":\"attic\"}\n");
-    ran.says(&format!("{wants} | nights: a whole number, such as 7\n"))
+    ran.says(&format!("{wants} | nights: must be a whole number\n"))
         .says(&format!(
-            "{wants} | room: one of \"sea<U+009B>\", \"city\"\n"
+            "{wants} | room: must be one of sea<U+009B>, city\n"
         ));
-    // More choices than eight are not all named.
-    let ran = alone("choices", &["call", "v", "floor=0", "at=0"]).expect(0);
-    ran.says(&format!("{wants} | floor: one of 1, 2, 3, 4, 5, 6, 7, 8\n"))
-        .says(&format!("{wants} | at: one of 1, 2, 3, 4, 5, 6, 7, 8, …\n"));
+    let ran = alone("choices", &["call", "v", "floor=0"]).expect(0);
+    ran.says(&format!(
+        "{wants} | floor: must be one of the values in its schema\n"
+    ));
     let ran = alone("fit", &["call", "v", "nights=7", "room=city"]);
     assert!(!ran.expect(0).stderr.contains(wants));
 }
