@@ -26,10 +26,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{
-    error::Error,
-    own_files::{self, Mark},
-};
+use crate::{error::Error, own_files};
 
 /// Files that change within this time of each other are one change: an editor may save several.
 const QUIET: Duration = Duration::from_millis(300);
@@ -204,9 +201,8 @@ impl WatchedFiles {
                 Ok(None) => return pending().await,
                 Err(_) => {
                     let all = std::mem::take(&mut self.changed);
-                    let theirs = |path: &PathBuf| {
-                        !self.aside.contains(path) && !own_files::left_so(path, Mark::at(path))
-                    };
+                    let theirs =
+                        |path: &PathBuf| !self.aside.contains(path) && !own_files::contain(path);
                     let paths: Vec<_> = all.into_iter().filter(theirs).collect();
                     if !paths.is_empty() {
                         return self.report(paths);
@@ -316,8 +312,6 @@ fn unwatched(error: &notify::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
     use crate::private_file;
 
@@ -409,20 +403,12 @@ mod tests {
         assert_eq!(noticed(&mut files).await, "src/new.rs");
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert_eq!(noticed(&mut files).await, "src/new.rs");
-        // A write of this process does not count; a later write of another process does.
-        let trace = private_file::create(&folder.join("src/../trace.jsonl"));
-        let mut trace = trace.expect("the folder is ours");
-        trace.write_all(b"a message").expect("it is ours");
+        // Files that this process writes do not count.
+        private_file::create(&folder.join("src/../trace.jsonl")).expect("the folder is ours");
         private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
         own_files::create(&folder.join("result")).expect("it is ours");
         write("a.rs", "new");
         assert_eq!(noticed(&mut files).await, "a.rs");
-        write("suite.yaml", "edited");
-        write("trace.jsonl", "edited");
-        assert_eq!(noticed(&mut files).await, "suite.yaml");
-        drop(trace);
-        write("trace.jsonl", "edited again");
-        assert_eq!(noticed(&mut files).await, "trace.jsonl");
         for name in ["b.rs", "a.rs", "c.rs"] {
             write(name, "newer");
         }

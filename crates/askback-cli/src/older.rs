@@ -3,10 +3,7 @@
 //! The SDKs of Python answer in 2026-07-28, in which a server asks by its answer, and their tools ask by a
 //! request, which fails there.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use askback::{client::Client, keys::state_dir};
 use askback_core::{quote::clipped, revision::Revision};
@@ -93,9 +90,15 @@ impl AskingRevision {
         }
     }
 
+    /// What is remembered of all servers: nothing, if the file cannot be read.
+    fn known(&self) -> Servers {
+        let known = self.path.as_deref().map(private_file::load);
+        known.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Whether the server is known to ask in [`REVISION`] only.
     pub fn is_older(&self, now: u64) -> bool {
-        let known = self.path.as_deref().map(read).unwrap_or_default();
+        let known = self.known();
         known
             .get(&self.server)
             .is_some_and(|known| now < known.since.saturating_add(REMEMBERED))
@@ -103,7 +106,7 @@ impl AskingRevision {
 
     /// Forgets the server if the name and version in its greeting have changed: it may ask in the newest revision now.
     pub fn greeted(&self, claims: Option<String>) {
-        let known = self.path.as_deref().map(read).unwrap_or_default();
+        let known = self.known();
         let (Some(claims), Some(known)) = (claims, known.get(&self.server)) else {
             return;
         };
@@ -130,22 +133,12 @@ impl AskingRevision {
     /// Changes what is remembered. If that cannot be written, the next conversation finds it out again.
     fn change(&self, change: impl FnOnce(&mut Servers)) {
         let Some(path) = &self.path else { return };
-        let Ok(_turn) = private_file::lock(path) else {
-            return;
-        };
-        let mut all = read(path);
-        change(&mut all);
-        if let Ok(text) = serde_json::to_string_pretty(&all) {
-            let _ = private_file::write(path, &text);
+        // One that cannot be read holds nothing.
+        if private_file::load::<Servers>(path).is_err() {
+            let _ = private_file::write(path, "{}");
         }
+        let _ = private_file::change(path, change);
     }
-}
-
-/// Reads the file. One that cannot be read holds nothing.
-fn read(path: &Path) -> Servers {
-    let text = private_file::read(path).ok().flatten();
-    let read = text.and_then(|text| private_file::parse(path, &text).ok());
-    read.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
-    fs::{self, TryLockError},
+    fs::{self, File, TryLockError},
     hash::{BuildHasher, Hasher},
     io,
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ use askback_host::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{error::Error, own_files::OwnFile, private_file};
+use crate::{error::Error, private_file};
 
 /// How long a call is kept, whatever its server says of its state.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -63,7 +63,7 @@ pub struct Turn {
     pub id: String,
     pub call: Parked,
     path: PathBuf,
-    _turn: OwnFile,
+    _turn: File,
 }
 
 impl Parked {

@@ -39,7 +39,11 @@ impl Permissions {
 
     /// Returns the permission; [`Permission::Ask`] where the person said nothing.
     pub fn get(&self) -> io::Result<Permission> {
-        let all = self.read()?;
+        let path = self.path.as_deref();
+        let all: All = path
+            .map(private_file::load)
+            .transpose()?
+            .unwrap_or_default();
         Ok(match all.get(&self.server).map(String::as_str) {
             Some(ALWAYS) => Permission::Always,
             Some(NEVER) => Permission::Never,
@@ -52,24 +56,13 @@ impl Permissions {
         let Some(path) = &self.path else {
             return Err(io::Error::other("there is no folder for it"));
         };
-        let _turn = private_file::lock(path)?;
-        let mut all = self.read()?;
-        match permission {
-            Permission::Always => all.insert(self.server.clone(), ALWAYS.to_owned()),
-            Permission::Never => all.insert(self.server.clone(), NEVER.to_owned()),
-            Permission::Ask | Permission::Session => all.remove(&self.server),
-        };
-        private_file::write(path, &serde_json::to_string_pretty(&all)?)
-    }
-
-    fn read(&self) -> io::Result<All> {
-        let Some(path) = &self.path else {
-            return Ok(All::new());
-        };
-        match private_file::read(path)? {
-            Some(text) => private_file::parse(path, &text),
-            None => Ok(All::new()),
-        }
+        private_file::change(path, |all: &mut All| {
+            match permission {
+                Permission::Always => all.insert(self.server.clone(), ALWAYS.to_owned()),
+                Permission::Never => all.insert(self.server.clone(), NEVER.to_owned()),
+                Permission::Ask | Permission::Session => all.remove(&self.server),
+            };
+        })
     }
 }
 

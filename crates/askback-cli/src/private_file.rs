@@ -8,13 +8,10 @@ use std::{
 };
 
 use askback_host::{text::given, words};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
-use crate::{
-    error::Error,
-    own_files::{self, OwnFile},
-};
+use crate::{error::Error, own_files};
 
 /// Reads a file; none where there is none.
 pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
@@ -40,16 +37,36 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
         .map_err(|error| about(path, &io::Error::other(askback_core::json::explain(&error))))
 }
 
+/// Reads what a file holds as JSON; the default if there is no file.
+pub fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
+    match read(path)? {
+        Some(text) => parse(path, &text),
+        None => Ok(T::default()),
+    }
+}
+
+/// Changes what a file holds as JSON, while no other program does. A reader sees what was before, or what is after.
+pub fn change<T, C>(path: &Path, change: impl FnOnce(&mut T) -> C) -> io::Result<C>
+where
+    T: Serialize + DeserializeOwned + Default,
+{
+    let _turn = lock(path)?;
+    let mut all = load(path)?;
+    let changed = change(&mut all);
+    write(path, &Zeroizing::new(serde_json::to_string_pretty(&all)?))?;
+    Ok(changed)
+}
+
 /// Waits until no other program changes the file, and keeps them from it until the value is
 /// dropped. The folder of the file is made if need be.
-pub fn lock(path: &Path) -> io::Result<OwnFile> {
+pub fn lock(path: &Path) -> io::Result<File> {
     let turn = open_lock(&path.with_extension("lock"))?;
     turn.lock()?;
     Ok(turn)
 }
 
 /// Opens a file that serves as a lock, and holds nothing. It and its folder are made if need be.
-pub fn open_lock(path: &Path) -> io::Result<OwnFile> {
+pub fn open_lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
     }
@@ -89,7 +106,7 @@ fn draft(path: &Path) -> PathBuf {
 }
 
 /// Opens an empty file for a person who named it; what it held is gone.
-pub fn create(path: &Path) -> io::Result<OwnFile> {
+pub fn create(path: &Path) -> io::Result<File> {
     let file = own_files::open(options().create(true).truncate(true), path)?;
     #[cfg(unix)]
     if let metadata = file.metadata()?
@@ -104,7 +121,7 @@ pub fn create(path: &Path) -> io::Result<OwnFile> {
 }
 
 /// Makes a file for a person who named it.
-pub fn create_new(path: &Path) -> io::Result<OwnFile> {
+pub fn create_new(path: &Path) -> io::Result<File> {
     own_files::open(options().create_new(true), path)
 }
 

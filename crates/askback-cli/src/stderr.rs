@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    fs::File,
     io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -9,10 +10,7 @@ use std::{
 
 use askback_host::{remarks::StderrMode, text::given, words};
 
-use crate::{
-    error::Error,
-    own_files::{self, OwnFile},
-};
+use crate::{error::Error, own_files};
 
 /// What `--stderr` is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +21,7 @@ pub enum StderrTo {
 }
 
 /// A file to which lines are added.
-pub type StderrFile = Arc<Mutex<OwnFile>>;
+pub type StderrFile = Arc<Mutex<File>>;
 
 impl StderrTo {
     /// Reads what `--stderr` is given.

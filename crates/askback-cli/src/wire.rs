@@ -22,7 +22,6 @@ use url::Url;
 
 use crate::{
     error::Error,
-    own_files::OwnFile,
     private_file,
     target::{Reach, Target},
 };
@@ -66,7 +65,7 @@ enum Sink {
 
 #[derive(Debug)]
 struct TraceFile {
-    file: OwnFile,
+    file: File,
     /// How many bytes it may have, and may still take.
     most: usize,
     left: usize,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use askback::authorization::Secret;
-use zeroize::Zeroizing;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::private_file;
 
@@ -27,6 +27,23 @@ pub enum Kept {
 pub enum Records {
     At(PathBuf),
     InMemory(Mutex<All>),
+}
+
+/// A secret in the file is a text, one in the keyring is `null`.
+impl Serialize for Kept {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Here(secret) => secret.expose().serialize(serializer),
+            Self::InKeyring => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let secret = Option::<String>::deserialize(deserializer)?;
+        Ok(secret.map_or(Self::InKeyring, |it| Self::Here(Secret::new(it))))
+    }
 }
 
 impl Kept {
@@ -57,7 +74,7 @@ impl Records {
     /// Reads the records.
     pub fn read(&self) -> io::Result<All> {
         match self {
-            Self::At(path) => read(path),
+            Self::At(path) => private_file::load(path),
             Self::InMemory(all) => Ok(lock(all).clone()),
         }
     }
@@ -65,43 +82,13 @@ impl Records {
     /// Changes what is kept. Of several programs one does so at a time, and a reader sees what
     /// was before, or what is after.
     pub fn change<T>(&self, change: impl FnOnce(&mut All) -> T) -> io::Result<T> {
-        let path = match self {
-            Self::At(path) => path,
-            Self::InMemory(all) => return Ok(change(&mut lock(all))),
-        };
-        let _turn = private_file::lock(path)?;
-        let mut all = read(path)?;
-        let changed = change(&mut all);
-        write(path, &all)?;
-        Ok(changed)
+        match self {
+            Self::At(path) => private_file::change(path, change),
+            Self::InMemory(all) => Ok(change(&mut lock(all))),
+        }
     }
 }
 
 fn lock(all: &Mutex<All>) -> std::sync::MutexGuard<'_, All> {
     all.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read(path: &Path) -> io::Result<All> {
-    let Some(text) = private_file::read(path)? else {
-        return Ok(All::new());
-    };
-    let kept: BTreeMap<String, Option<String>> = private_file::parse(path, &text)?;
-    let place =
-        |secret: Option<String>| secret.map_or(Kept::InKeyring, |it| Kept::Here(Secret::new(it)));
-    Ok(kept
-        .into_iter()
-        .map(|(key, secret)| (key, place(secret)))
-        .collect())
-}
-
-fn write(path: &Path, all: &All) -> io::Result<()> {
-    let kept: BTreeMap<&str, Option<&str>> = all
-        .iter()
-        .map(|(key, kept)| match kept {
-            Kept::Here(secret) => (&**key, Some(secret.expose())),
-            Kept::InKeyring => (&**key, None),
-        })
-        .collect();
-    let text = Zeroizing::new(serde_json::to_string_pretty(&kept)?);
-    private_file::write(path, &text)
 }

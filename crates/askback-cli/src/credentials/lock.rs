@@ -5,7 +5,7 @@
 //! that ends.
 
 use std::{
-    fs::TryLockError,
+    fs::{File, TryLockError},
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 use askback::authorization::client::KeyLock;
 use sha2::{Digest, Sha256};
 
-use crate::{own_files::OwnFile, private_file};
+use crate::private_file;
 
 /// How long to wait before the lock is tried again; it doubles.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -37,7 +37,7 @@ pub(super) async fn hold(folder: &Path, key: &str) -> io::Result<KeyLock> {
     }
 }
 
-async fn open(folder: &Path, key: &str) -> io::Result<OwnFile> {
+async fn open(folder: &Path, key: &str) -> io::Result<File> {
     let path = path(folder, key);
     let opening = tokio::task::spawn_blocking(move || private_file::open_lock(&path));
     opening.await.map_err(io::Error::other)?
