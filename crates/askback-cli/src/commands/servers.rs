@@ -22,7 +22,7 @@ use crate::{
     locate::{find_upward, folders},
     servers::{
         Document, Folders, KnownClient, Layout, Source, Unreadable, add_to_json, anchor, conceal,
-        conceal_args, read_at, settle, unseen, without_inputs, write,
+        conceal_args, read_at, unseen, without_inputs, write,
     },
     sign_in::SignInArgs,
     target::Reach,
@@ -279,7 +279,6 @@ fn import(
     let mut added: BTreeMap<String, Value> = BTreeMap::new();
     let mut seen: Vec<String> = Vec::new();
     let mut passed_over: Vec<PathBuf> = Vec::new();
-    let mut unusable: Vec<String> = Vec::new();
     let files = FoundFile::all(folders).into_iter();
     for file in
         files.filter(|file| file.client.is_some() && (from.is_none() || file.client == from))
@@ -301,15 +300,9 @@ fn import(
             let Some(server) = document.server(name) else {
                 continue;
             };
-            if there.server(name).is_some() || added.contains_key(name) {
-                page.line(words!(
-                    "Not taken from {}, as there is one of this name:",
-                    file.client()
-                ));
-                page.quote_line("  ", line(name));
-                continue;
-            }
-            if let Some(why) = unseen(name) {
+            let is_there = there.server(name).is_some() || added.contains_key(name);
+            let is_there = is_there.then(|| "there is one of this name".into());
+            if let Some(why) = is_there.or_else(|| unseen(name)) {
                 page.line(words!("Not taken from {}, as {}:", file.client(), why));
                 page.quote_line("  ", line(name));
                 continue;
@@ -318,8 +311,7 @@ fn import(
             // One of a project alone is started there already.
             let moves = !document.is_of_project(name) && file.folder != folders.here;
             if moves && server.is_object() {
-                settle(&mut server, &file.folder, true);
-                anchor(&mut server, &file.folder, &folders.here);
+                anchor(&mut server, &file.folder);
             }
             let inputs = without_inputs(&mut server);
             let secrets = match with_secrets {
@@ -332,9 +324,6 @@ fn import(
                     file.client()
                 ));
                 page.quote_line("  ", format!("{}: {}", line(name), line(&error.reason())));
-                if !names.is_empty() {
-                    unusable.push(name.to_owned());
-                }
                 continue;
             }
             page.line(words!("From {}:", file.client()));
@@ -363,8 +352,13 @@ fn import(
             None => error.hint("askback servers lists those there are."),
         });
     }
+    let is_missing =
+        |name: &String| there.server(name).is_none() && !added.contains_key(name.as_str());
+    let are_left = match names.is_empty() {
+        true => !passed_over.is_empty(),
+        false => names.iter().any(is_missing),
+    };
     let servers: Vec<_> = added.into_iter().collect();
-    let is_added = |name: &String| servers.iter().any(|(added, _)| added == name);
     match servers.is_empty() {
         true => page.say(Style::Plain, "There is nothing to write."),
         false => {
@@ -373,23 +367,10 @@ fn import(
         }
     }
     out::print(&page.take())?;
-    if let Some(name) = unusable.iter().find(|name| !is_added(name)) {
-        let error = words!("the server `{}` cannot be used", given(name));
-        return Err(Error::usage(error).hint("The reason is above."));
+    match are_left {
+        true => Err(Error::usage("not all servers are imported").hint("The reasons are above.")),
+        false => Ok(()),
     }
-    // Servers that were named have all been found.
-    if passed_over.is_empty() || !names.is_empty() {
-        return Ok(());
-    }
-    let error = match passed_over.len() {
-        1 => words!("the servers of a file are not imported, as it cannot be read"),
-        count => words!(
-            "the servers of {} files are not imported, as they cannot be read",
-            count
-        ),
-    };
-    Err(Error::usage(error)
-        .hint("Import again afterwards: servers that are there stay as they are."))
 }
 
 /// Fails if an entry could not be used in this file.
@@ -404,18 +385,13 @@ fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
 
 /// Writes a file, and says so.
 fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
-    let kept = write(path, text).map_err(|error| {
+    let is_new = write(path, text).map_err(|error| {
         let path = given(path.display());
         Error::usage(words!("{} cannot be written: {}", path, given(error)))
     })?;
     page.line(words!("{} is written.", given(path.display())));
-    match kept {
-        Some(kept) => page.line(words!(
-            "The file that was there is {}.",
-            given(kept.display())
-        )),
-        None if cfg!(unix) => page.line(words!("It is new, and only you can read it.")),
-        None => {}
+    if is_new && cfg!(unix) {
+        page.line("It is new, and only you can read it.");
     }
     Ok(())
 }

@@ -1,16 +1,16 @@
 //! Servers that are added to a file, which keeps the rest of what it holds.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
 use super::document::{Unreadable, strict};
-use crate::own_files;
+use crate::private_file;
 
 /// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only those are there. Comments stay.
 pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Unreadable> {
@@ -51,78 +51,49 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// Writes a file in the place of the one that is there, which is kept beside it: its path, if there
-/// was one. A new file is readable by its owner alone.
-pub fn write(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
+/// Has the entry of a server, whose file has its servers started in `folder`, mean the same in the file of another folder.
+pub fn anchor(server: &mut Value, folder: &Path) {
+    let is_relative = |path: &str| !path.starts_with("${") && Path::new(path).is_relative();
+    let is_there = |word: &str| {
+        let is_path = !word.is_empty() && !word.starts_with('-') && Path::new(word).is_relative();
+        is_path && folder.join(word).exists()
+    };
+    let whole = |path: &str| Value::from(folder.join(path).display().to_string());
+    // A bare name is looked for in PATH.
+    let command = server["command"].as_str();
+    let command =
+        command.filter(|path| path.contains(std::path::is_separator) && is_relative(path));
+    let command = command.map(whole);
+    let mut args = server["args"].as_array().into_iter().flatten();
+    let has_path = command.is_some() || args.any(|arg| arg.as_str().is_some_and(is_there));
+    match server["cwd"].as_str() {
+        Some(cwd) if is_relative(cwd) => server["cwd"] = whole(cwd),
+        None if has_path => server["cwd"] = folder.display().to_string().into(),
+        _ => {}
+    }
+    if let Some(command) = command {
+        server["command"] = command;
+    }
+}
+
+/// Writes a file, in one step if it is there already: it keeps its permissions then. A new file is readable by its owner
+/// alone. Returns whether the file is new.
+pub fn write(path: &Path, text: &str) -> io::Result<bool> {
     // A link stays one.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        fs::create_dir_all(folder)?;
-    }
     let before = match fs::metadata(&path) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A file that came in the meantime stays.
+            let mut file = private_file::create_new(&path)?;
+            file.write_all(text.as_bytes())?;
+            return Ok(true);
+        }
         Err(error) => return Err(error),
     };
-    let Some(before) = before else {
-        // A file that came in the meantime stays.
-        fill(&path, text)?;
-        return Ok(None);
-    };
-    let kept = keep(&path)?;
-    let draft = beside(&path, "new");
-    let replaced = fill(&draft, text)
-        .and_then(|()| fs::set_permissions(&draft, before.permissions()))
-        .and_then(|()| own_files::rename(&draft, &path));
-    if replaced.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    replaced.map(|()| Some(kept))
-}
-
-/// Writes a file that is not there yet, and that its owner alone can read.
-fn fill(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = own_files::open(&options, path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-/// The most copies of a file that are kept.
-const COPIES: u32 = 100;
-
-/// Keeps a copy of a file beside it, under a name that nothing has.
-fn keep(path: &Path) -> io::Result<PathBuf> {
-    let text = fs::read_to_string(path)?;
-    for number in 1..=COPIES {
-        let ending = match number {
-            1 => "backup".to_owned(),
-            number => format!("backup{number}"),
-        };
-        let copy = beside(path, &ending);
-        match fill(&copy, &text) {
-            Ok(()) => {
-                fs::set_permissions(&copy, fs::metadata(path)?.permissions())?;
-                return Ok(copy);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::Error::other("there are 100 backups of it already"))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(ending);
-    path.with_file_name(name)
+    private_file::write(&path, text)?;
+    fs::set_permissions(&path, before.permissions())?;
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -166,38 +137,52 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_is_kept() {
-        let folder = std::env::temp_dir().join(format!("askback-edit-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        let path = folder.join("sub/mcp.json");
-        let read = |path: &Path| fs::read_to_string(path).expect("it is there");
-        assert_eq!(write(&path, "one").expect("it is new"), None);
-        assert_eq!(read(&path), "one");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(&path)
-                .expect("it is there")
-                .permissions()
-                .mode();
-            assert_eq!(mode & 0o777, 0o600);
+    fn a_server_is_started_where_its_paths_lead_somewhere() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let there = folder.display();
+        let check = |server: Value, expected: Value| {
+            let mut anchored = server;
+            anchor(&mut anchored, folder);
+            assert_eq!(anchored, expected);
+        };
+        check(
+            json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"]}),
+            json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"], "cwd": there.to_string()}),
+        );
+        check(
+            json!({"command": "bin/it", "args": []}),
+            json!({"command": format!("{there}/bin/it"), "args": [], "cwd": there.to_string()}),
+        );
+        check(
+            json!({"command": "bin/it", "args": ["src"], "cwd": "sub"}),
+            json!({"command": format!("{there}/bin/it"), "args": ["src"], "cwd": format!("{there}/sub")}),
+        );
+        for server in [
+            json!({"command": "npx", "args": ["-y", "x"]}),
+            json!({"command": "/bin/it", "args": ["/src/main.rs", ""], "cwd": "${HOME}"}),
+            json!({"command": "${BIN}/it"}),
+            json!({"url": "https://a.test/"}),
+        ] {
+            check(server.clone(), server);
         }
-        let first = write(&path, "two")
-            .expect("it is ours")
-            .expect("it was there");
-        let second = write(&path, "three")
-            .expect("it is ours")
-            .expect("it was there");
-        assert_eq!(
-            (read(&first), read(&second), read(&path)),
-            ("one".into(), "two".into(), "three".into())
-        );
-        assert_eq!(
-            fs::read_dir(path.parent().expect("it has one"))
-                .expect("it is ours")
-                .count(),
-            3
-        );
-        fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_there_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let path = std::env::temp_dir().join(format!("askback-edit-{}", std::process::id()));
+        let mode = || {
+            let metadata = fs::metadata(&path).expect("it is there");
+            metadata.permissions().mode() & 0o777
+        };
+        assert!(write(&path, "one").expect("it is new"));
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("it is ours");
+        assert!(!write(&path, "two").expect("it is ours"));
+        assert_eq!(mode(), 0o644);
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "two");
+        fs::remove_file(&path).expect("it is ours");
     }
 }

@@ -4,7 +4,6 @@
 //! client the file is of. Texts in it name variables; [`Values`] puts values in their place.
 //! [`add_to_json`] adds servers to a file that is there.
 
-mod anchor;
 mod client;
 mod document;
 mod edit;
@@ -14,10 +13,9 @@ mod name;
 mod secrets;
 mod terminal;
 
-pub use anchor::{anchor, settle};
 pub use client::{Folders, KnownClient, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
-pub use edit::{add_to_json, write};
+pub use edit::{add_to_json, anchor, write};
 pub use expand::{Missing, Names, Values};
 pub use name::{heading, unseen};
 pub use secrets::{conceal, conceal_args, without_inputs};
