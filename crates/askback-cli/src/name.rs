@@ -2,46 +2,27 @@
 
 use std::path::{Component, Path};
 
-/// A program that starts servers, which are named by its arguments.
-struct Launcher {
-    name: &'static str,
-    /// Its first words that are no name.
-    commands: &'static [&'static str],
-    /// The options behind which the name is.
-    naming: &'static [&'static str],
-    /// The options behind which there is a value that is no name.
-    valued: &'static [&'static str],
-}
+/// Programs that start servers, which are named by their arguments.
+const LAUNCHERS: &[&str] = &[
+    "bun", "bunx", "cargo", "deno", "docker", "dotnet", "env", "go", "java", "node", "npm", "npx",
+    "php", "pipx", "pnpm", "podman", "poetry", "python", "ruby", "ts-node", "tsx", "uv", "uvx",
+    "yarn",
+];
 
-const LAUNCHERS: &[Launcher] = &[
-    launcher("bun", &["run", "x"], &[]),
-    launcher("bunx", &[], &[]),
-    launcher(
-        "cargo",
-        &["run"],
-        &["--bin", "--example", "--package", "-p"],
-    ),
-    launcher("deno", &["run"], &[]),
-    containers("docker"),
-    launcher("dotnet", &["exec", "run"], &["--project"]),
-    launcher("env", &[], &[]),
-    launcher("go", &["run"], &[]),
-    launcher("java", &[], &["-jar"]),
-    launcher("node", &[], &[]),
-    launcher("npm", &["exec", "run", "x"], &[]),
-    launcher("npx", &[], &["--package", "-p"]),
-    launcher("php", &[], &[]),
-    launcher("pipx", &["run"], &["--spec"]),
-    launcher("pnpm", &["dlx", "exec", "run"], &[]),
-    containers("podman"),
-    launcher("poetry", &["run"], &[]),
-    launcher("python", &[], &["-m"]),
-    launcher("ruby", &[], &[]),
-    launcher("ts-node", &[], &[]),
-    launcher("tsx", &[], &[]),
-    launcher("uv", &["run", "tool", "x"], &["--from", "-m", "--module"]),
-    launcher("uvx", &[], &["--from"]),
-    launcher("yarn", &["dlx", "exec", "run"], &[]),
+/// The words of launchers that are no name.
+const COMMANDS: &[&str] = &["container", "dlx", "exec", "run", "tool", "x"];
+
+/// The options behind which the name is.
+const NAMING: &[&str] = &[
+    "-jar",
+    "-m",
+    "-p",
+    "--bin",
+    "--example",
+    "--from",
+    "--module",
+    "--package",
+    "--spec",
 ];
 
 /// Options of interpreters and package runners behind which there is a value.
@@ -96,69 +77,44 @@ const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "se
 /// Folders whose names say nothing of the scripts in them.
 const FOLDERS: &[&str] = &["bin", "build", "dist", "lib", "out", "src"];
 
-const fn launcher(
-    name: &'static str,
-    commands: &'static [&'static str],
-    naming: &'static [&'static str],
-) -> Launcher {
-    Launcher {
-        name,
-        commands,
-        naming,
-        valued: VALUED,
-    }
-}
-
-const fn containers(name: &'static str) -> Launcher {
-    Launcher {
-        name,
-        commands: &["container", "run"],
-        naming: &[],
-        valued: OF_CONTAINERS,
-    }
-}
-
 /// The name of a server that a command starts.
 pub fn of_command(program: &str, args: &[String]) -> String {
-    let Some(launcher) = Launcher::find(program) else {
-        return stem(program);
-    };
-    match launcher.launched(args) {
+    match launched(program, args) {
         // A launcher may start another one.
-        Some((word, rest)) if Launcher::find(word).is_some() => of_command(word, rest),
+        Some((word, rest)) if launcher(word).is_some() => of_command(word, rest),
         Some((word, _)) => of_word(word),
         None => stem(program),
     }
 }
 
-impl Launcher {
-    fn find(program: &str) -> Option<&'static Self> {
-        let name = stem(program);
-        // There is more than one python.
-        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        LAUNCHERS.iter().find(|launcher| launcher.name == name)
-    }
+/// The name of a program, if it is a launcher.
+fn launcher(program: &str) -> Option<String> {
+    let name = stem(program);
+    // There is more than one python.
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    LAUNCHERS.contains(&name).then(|| name.to_owned())
+}
 
-    /// The argument that says what is started, and those behind it.
-    fn launched<'a>(&self, args: &'a [String]) -> Option<(&'a str, &'a [String])> {
-        let mut args = args;
-        while let Some((word, rest)) = args.split_first() {
-            let word = word.as_str();
-            if self.naming.contains(&word) {
-                return rest.split_first().map(|(name, rest)| (&**name, rest));
-            }
-            let is_valued = self.valued.contains(&word);
-            if !is_valued
-                && !word.starts_with('-')
-                && !word.contains('=')
-                && !self.commands.contains(&word)
-            {
-                return Some((word, rest));
-            }
-            args = rest.get(usize::from(is_valued)..).unwrap_or_default();
+/// The argument that says what a launcher starts, and those behind it.
+fn launched<'a>(program: &str, args: &'a [String]) -> Option<(&'a str, &'a [String])> {
+    let (valued, naming) = match &*launcher(program)? {
+        "docker" | "podman" => (OF_CONTAINERS, &[][..]),
+        _ => (VALUED, NAMING),
+    };
+    let mut args = args;
+    while let Some((word, rest)) = args.split_first() {
+        let word = word.as_str();
+        if naming.contains(&word) {
+            return rest.split_first().map(|(name, rest)| (&**name, rest));
         }
-        None
+        let is_valued = valued.contains(&word);
+        let is_name = !word.starts_with('-') && !word.contains('=') && !COMMANDS.contains(&word);
+        if is_name && !is_valued {
+            return Some((word, rest));
+        }
+        args = rest.get(usize::from(is_valued)..).unwrap_or_default();
     }
+    None
 }
 
 /// The name of what a launcher starts: a script, a package or an image.

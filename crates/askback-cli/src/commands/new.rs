@@ -33,32 +33,6 @@ const FILES: [(&str, &str); 8] = [
 /// The most characters of a name.
 const LONGEST: usize = 64;
 
-/// Names that Cargo refuses, as those of Rust itself, of folders that it makes, or of what the server uses.
-const TAKEN: [&str; 13] = [
-    "alloc",
-    "askback",
-    "build",
-    "core",
-    "deps",
-    "examples",
-    "incremental",
-    "proc-macro",
-    "self",
-    "serde-json",
-    "std",
-    "test",
-    "tokio",
-];
-
-/// Keywords of Rust, which no package can be called.
-const KEYWORDS: [&str; 50] = [
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
-    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
-    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
-    "return", "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe",
-    "unsized", "use", "virtual", "where", "while", "yield",
-];
-
 /// Make a server to begin with
 ///
 /// It is a Cargo project in a new folder, which builds and passes as it is: a tool that asks, its tests, a
@@ -159,9 +133,6 @@ fn name(text: &str) -> Result<String, &'static str> {
     }
     if text.len() > LONGEST {
         return Err("a name has at most 64 characters");
-    }
-    if TAKEN.contains(&text) || KEYWORDS.contains(&text) {
-        return Err("Cargo or Rust uses this name itself");
     }
     Ok(text.to_owned())
 }

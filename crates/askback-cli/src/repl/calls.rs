@@ -6,7 +6,6 @@ use askback::client::{self, ClientError};
 use askback_core::{
     forms::Content,
     protocol::{CallToolResult, PromptArgument, Tool},
-    revision::Revision,
 };
 use askback_host::{
     content, diff,
@@ -34,21 +33,13 @@ pub(super) enum Call {
     Read(Resource),
 }
 
-/// The last call, as far as it is kept: without arguments that seem to be secrets.
+/// The last call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LastCall {
     call: Call,
-    /// Whether it had arguments that are not kept.
-    had_secrets: bool,
     /// Whether the server may have acted on its answers. They are not given again then.
     is_outcome_unknown: bool,
-    result: Option<KeptResult>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct KeptResult {
-    json: Arc<Value>,
-    revision: Revision,
+    result: Option<Arc<Value>>,
 }
 
 #[derive(Clone)]
@@ -90,14 +81,11 @@ impl Repl<'_> {
             let listed = self.session.host.server().catalog();
             let listed = listed.map(|catalog| &catalog.tools);
             let mut tools = self.known.tools.iter().chain(listed).flatten();
-            if let Some(tool) = tools.find(|tool| tool.name == name)
-                && !self.known.has_stale_tools
-            {
+            if let Some(tool) = tools.find(|tool| tool.name == name) {
                 return Ok(tool.clone());
             }
         }
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
-        self.known.has_stale_tools = false;
         let tools = self.known.tools.insert(tools.items).clone();
         let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
         Ok(tool.clone())
@@ -130,9 +118,8 @@ impl Repl<'_> {
     /// Leaves the line that makes a call again, by this command, where it was filled in: to be seen, and
     /// among the lines to go back to. Arguments that seem to be secrets are not in it.
     pub(super) fn write(&mut self, call: &Call, command: &str) {
-        let kept = LastCall::new(call.clone());
         let line = self.address(call.name());
-        let line = line.and_then(|address| line::call(kept.call(), &address));
+        let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
         let Some(mut line) = line else {
             return;
         };
@@ -166,7 +153,6 @@ impl Repl<'_> {
         let mut said = None;
         let made = self.make_once(call.clone(), is_repeated, &mut said).await;
         let said = said.unwrap_or_default();
-        self.known.has_stale_tools |= is_about_unknown_tool(&said);
         let Some(revision) = self.session.asks_in_older(&said) else {
             return made;
         };
@@ -251,39 +237,29 @@ impl Repl<'_> {
     pub(super) fn present(
         &mut self,
         received: Received,
-        before: Option<KeptResult>,
+        before: Option<Arc<Value>>,
     ) -> Result<(), Error> {
-        let result = KeptResult {
-            json: Arc::new(received.json),
-            revision: self.session.client.revision(),
-        };
+        let result = Arc::new(received.json);
         if received.failed {
             self.tool_error = true;
             let page = self.page();
             page.blank();
             page.say(Style::Warning, "The tool reports an error:");
         }
-        let json = Some(Arc::clone(&result.json));
+        let json = Some(Arc::clone(&result));
         let mut shown = Shown::new(received.text, received.structured, json);
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
-            let files = content::files(&result.json);
+            let files = content::files(&result);
             if !files.is_empty() {
                 let words = "/save FILE writes it to a file.";
                 self.page().note(Style::Dim, words);
             }
         }
-        match before {
-            Some(before) if before.revision == result.revision => {
-                self.list(|page| diff::put(page, &before.json, &result.json))?;
-            }
-            Some(before) => {
-                let [was, is] =
-                    [&before.json, &result.json].map(|json| without_revision((**json).clone()));
-                self.list(|page| diff::put(page, &was, &is))?;
-            }
-            None => {}
+        if let Some(before) = before {
+            let [was, is] = [&before, &result].map(|json| of_server((**json).clone()));
+            self.list(|page| diff::put(page, &was, &is))?;
         }
         if let Some(last) = &mut self.known.last {
             last.result = Some(result);
@@ -297,42 +273,10 @@ impl Repl<'_> {
         let Some(last) = &self.known.last else {
             return Err(Error::usage("there was no call that could be made again"));
         };
-        let (call, had_secrets) = (last.call.clone(), last.had_secrets);
+        let call = last.call.clone();
         self.page().quote_line("Again: ", call.name());
-        let Session { client, host, .. } = &mut *self.session;
-        let call = match call {
-            Call::Tool(before, given) if had_secrets => {
-                let tools = attend(host, client.tools()).await?;
-                let tool = lookup::tool(&tools, &before.name)?;
-                let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-                let filled = missing::for_tool(host, tool, &schema, given, true).await?;
-                filled.map(|arguments| Call::Tool(Box::new(tool.clone()), arguments))
-            }
-            Call::Prompt(name, given) if had_secrets => {
-                let prompts = attend(host, client.prompts()).await?;
-                let prompt = lookup::prompt(&prompts, &name)?;
-                let filled = missing::for_prompt(client, host, prompt, given, true).await;
-                filled.map(|arguments| Call::Prompt(name, arguments))
-            }
-            Call::Read(resource) if had_secrets => {
-                self.resource(resource.shown()).await?.map(Call::Read)
-            }
-            call => Some(call),
-        };
-        match call {
-            Some(call) => self.make(call, true).await,
-            None => Ok(()),
-        }
+        self.make(call, true).await
     }
-}
-
-/// Whether a failed call may be due to a list of tools that is out of date.
-fn is_about_unknown_tool(said: &str) -> bool {
-    let said = said.to_ascii_lowercase();
-    said.contains("tool")
-        && ["unknown", "not found", "no such"]
-            .iter()
-            .any(|it| said.contains(it))
 }
 
 impl Call {
@@ -398,35 +342,36 @@ impl LastCall {
         &self.call
     }
 
-    pub(super) fn new(mut call: Call) -> Self {
-        let whole = call.clone();
-        match &mut call {
-            Call::Tool(_, arguments) => {
-                arguments.retain(|name, value| !secret::is_argument(name, value));
-            }
-            Call::Prompt(_, arguments) => arguments.retain(|name, text| {
-                !secret::is_name(name) && !secret::is_in(text, secret::is_name)
-            }),
-            Call::Read(resource) => *resource = Resource::plain(resource.shown()),
-        }
-        let had_secrets = call != whole;
+    pub(super) fn new(call: Call) -> Self {
         Self {
             call,
-            had_secrets,
             is_outcome_unknown: false,
             result: None,
         }
     }
 }
 
-/// The members of a result that its revision has and another has not.
+/// A call without what seems to be secret.
+fn without_secrets(mut call: Call) -> Call {
+    match &mut call {
+        Call::Tool(_, arguments) => {
+            arguments.retain(|name, value| !secret::is_argument(name, value));
+        }
+        Call::Prompt(_, arguments) => arguments
+            .retain(|name, text| !secret::is_name(name) && !secret::is_in(text, secret::is_name)),
+        Call::Read(resource) => *resource = Resource::plain(resource.shown()),
+    }
+    call
+}
+
+/// The members of a result that the protocol has beside what the server says.
 const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
 /// The beginning of the names in `_meta` that are the protocol's own.
 const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
 
-/// Leaves out of a result the members that its revision decides, not the server.
-fn without_revision(mut result: Value) -> Value {
+/// What the server says in a result: other revisions have other members beside it.
+fn of_server(mut result: Value) -> Value {
     if let Some(members) = result.as_object_mut() {
         members.retain(|name, value| {
             let Some(meta) = value.as_object_mut().filter(|_| name == "_meta") else {
@@ -548,10 +493,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_results_in_two_revisions_the_server_alone_is_compared() {
+    fn of_two_results_what_the_server_says_is_compared() {
         #[track_caller]
         fn check(result: Value, expected: Value) {
-            assert_eq!(without_revision(result), expected);
+            assert_eq!(of_server(result), expected);
         }
         check(
             json!({"_meta": {"io.modelcontextprotocol/serverInfo": {}}, "resultType": "complete", "content": []}),
@@ -565,16 +510,14 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_seem_to_be_secrets_are_not_kept() {
+    fn arguments_that_seem_to_be_secrets_are_in_no_line() {
         #[track_caller]
         fn check(arguments: Value, kept: Value) {
-            let had_secrets = arguments != kept;
             let call = |value: Value| match value {
                 Value::Object(arguments) => Call::Tool(Box::default(), arguments),
                 other => panic!("{other} is no object"),
             };
-            let last = LastCall::new(call(arguments));
-            assert_eq!((last.call, last.had_secrets), (call(kept), had_secrets));
+            assert_eq!(without_secrets(call(arguments)), call(kept));
         }
         check(
             json!({"a": 1, "b": {"c": [2]}}),
@@ -591,11 +534,7 @@ mod tests {
             Call::Prompt("p".to_owned(), arguments.collect())
         };
         let arguments = [("a", "1"), ("token", "hush"), ("path", "ghp_hush")];
-        let last = LastCall::new(prompt(&arguments));
-        assert_eq!(
-            (last.call, last.had_secrets),
-            (prompt(&arguments[..1]), true)
-        );
+        assert_eq!(without_secrets(prompt(&arguments)), prompt(&arguments[..1]));
     }
 
     #[test]

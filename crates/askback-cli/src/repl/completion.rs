@@ -11,7 +11,6 @@ use askback_core::{
     future::BoxFuture,
     protocol::{Reference, Tool},
     revision::Kind,
-    uri_template::UriTemplate,
 };
 use askback_host::{
     model::{Catalog, Conversation},
@@ -136,10 +135,7 @@ impl Source {
         found.extend(values.map(|value| value.get_name().to_owned()));
         match arg.get_id().as_str() {
             "tool" => return Some(offered(talk, line, first, "/call")),
-            "uri" => {
-                let variable = self.uri(talk, last);
-                return variable.or_else(|| Some(offered(talk, line, first, "/read")));
-            }
+            "uri" => return Some(offered(talk, line, first, "/read")),
             "arguments" => {
                 let (of, given) = given.split_first()?;
                 return match args.first()?.get_id().as_str() {
@@ -274,35 +270,6 @@ impl Source {
             also,
         })))
     }
-
-    /// The variable of a template of which a URI has the beginning.
-    fn uri(&self, talk: &Conversation, last: &str) -> Option<Wanted> {
-        let (client, catalog, uri) = self.find(talk, last)?;
-        client.capabilities().completions.as_ref()?;
-        let before = last.strip_suffix(uri)?.to_owned();
-        let mut templates = catalog.templates.iter();
-        let (of, template, variable, mut values) =
-            templates.find_map(|template| begun_at(&template.uri_template, uri))?;
-        let text = values.remove(&variable)?;
-        if secret::is_name(&variable) {
-            return None;
-        }
-        let reference = Reference::resource(of);
-        let about = (variable.clone(), text);
-        let others = values.clone();
-        Some(Wanted::Values(Box::new(Asked {
-            client: client.clone(),
-            reference,
-            about,
-            others,
-            word: Box::new(move |value| {
-                let mut values = values.clone();
-                values.insert(variable.clone(), value);
-                format!("{before}{}", template.expand(&values))
-            }),
-            also: Vec::new(),
-        })))
-    }
 }
 
 impl Asked {
@@ -404,28 +371,6 @@ fn values(tool: &Tool, name: &str) -> Vec<String> {
         values.extend(["true", "false"].map(str::to_owned));
     }
     values
-}
-
-/// A template of which a URI is the beginning up to somewhere in a variable: the whole of it, as much of it as is begun,
-/// that variable, and the values so far.
-fn begun_at<'t>(
-    template: &'t str,
-    uri: &str,
-) -> Option<(&'t str, UriTemplate, String, BTreeMap<String, String>)> {
-    let ends = template.match_indices('}').map(|(at, _)| at);
-    // The longest part first: its last variable is the one that is being written.
-    for end in ends.collect::<Vec<_>>().into_iter().rev() {
-        let part = UriTemplate::parse(template.get(..=end)?)?;
-        let variable = part.variables().last()?.to_owned();
-        // A value that is empty so far fits no template.
-        let Some(mut values) = part.matches(&format!("{uri}x")) else {
-            continue;
-        };
-        let text = values.get_mut(&variable)?;
-        text.pop();
-        return Some((template, part, variable, values));
-    }
-    None
 }
 
 #[cfg(test)]
@@ -612,43 +557,6 @@ mod tests {
             &["to=\u{1b}[2J", "to=a\u{202e}b", "to="],
             &["/plan to="],
         );
-    }
-
-    /// The values of other variables.
-    type Values = &'static [(&'static str, &'static str)];
-
-    #[test]
-    fn the_variable_that_is_begun_is_found() {
-        #[track_caller]
-        fn check(template: &str, uri: &str, expected: Option<(&str, &str, Values)>) {
-            let found = begun_at(template, uri).map(|(_, _, variable, mut values)| {
-                let text = values.remove(&variable).unwrap_or_default();
-                (variable, text, values)
-            });
-            let expected = expected.map(|(variable, text, others)| {
-                let others = others.iter();
-                let others = others.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-                (variable.to_owned(), text.to_owned(), others.collect())
-            });
-            assert_eq!(found, expected, "{template} {uri}");
-        }
-        let (one, two) = ("travel://{city}", "travel://{city}/days/{day}");
-        check(one, "tra", None);
-        check(one, "travel://", Some(("city", "", &[])));
-        check(one, "travel://Ro", Some(("city", "Ro", &[])));
-        check(two, "travel://Ro", Some(("city", "Ro", &[])));
-        check(two, "travel://Rome/da", None);
-        check(
-            two,
-            "travel://Rome/days/",
-            Some(("day", "", &[("city", "Rome")])),
-        );
-        check(
-            two,
-            "travel://Rome/days/1",
-            Some(("day", "1", &[("city", "Rome")])),
-        );
-        check("no variable", "no", None);
     }
 
     #[test]

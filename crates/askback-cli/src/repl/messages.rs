@@ -1,7 +1,6 @@
 //! The messages that travelled, and messages that are sent as they are written.
 
 use std::{
-    collections::BTreeMap,
     path::Path,
     time::{Duration, Instant, SystemTime},
 };
@@ -10,6 +9,7 @@ use askback_check::probe::{MODERN_CAPABILITIES, Reply as Came, meta};
 use askback_core::{
     forms::{Field, FormSchema, TextField},
     jsonrpc::INVALID_PARAMS,
+    protocol::{Keyed, RawJson},
     revision::Era,
 };
 use askback_host::{
@@ -20,7 +20,7 @@ use askback_host::{
     wire::{self, Shown as ShownMessages, indented},
     words,
 };
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 
 use super::{
     Repl, attend,
@@ -143,7 +143,7 @@ impl Repl<'_> {
         let entry = kept.get(number).filter(|entry| entry.is_sent());
         let text = entry.and_then(|entry| str::from_utf8(entry.message()).ok());
         let is_request = |text: &&str| {
-            Members::read(text).is_ok_and(|members| members.has("id") && members.has("method"))
+            members(text).is_ok_and(|it| it.get("id").is_some() && it.get("method").is_some())
         };
         Ok(text.filter(is_request).map(indented))
     }
@@ -171,7 +171,7 @@ impl Repl<'_> {
                 },
                 _ => return None,
             }
-            match Members::read(&text) {
+            match members(&text) {
                 Ok(_) => return Some(text),
                 Err(error) => {
                     let words = words!("that is no object of JSON: {}", given(error));
@@ -215,7 +215,7 @@ impl Repl<'_> {
                 let meta = meta(revision.as_str(), &capabilities);
                 with_meta(params.unwrap_or("{}"), &meta).map(Some)
             }
-            (_, _, Some(params)) => Members::read(params).map(|_| Some(params.to_owned())),
+            (_, _, Some(params)) => members(params).map(|_| Some(params.to_owned())),
             (_, _, None) => Ok(None),
         };
         let params = params.map_err(|error| {
@@ -253,7 +253,7 @@ impl Repl<'_> {
         message: String,
         kind: Message,
     ) -> Result<bool, Error> {
-        let has_state = Members::read(&message).is_ok_and(|members| members.has_state());
+        let has_state = members(&message).is_ok_and(|message| has_state(&message));
         let seen = self.exchange(message, kind).await?;
         let mut page = out::stdout_page();
         let beside = match self.one_of_several() {
@@ -292,7 +292,7 @@ impl Repl<'_> {
             .beside(ProbeArgs::default().bounds(PATIENCE, WHOLE));
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
-        let is_beginning = Members::read(&message).is_ok_and(|members| members.opens());
+        let is_beginning = members(&message).is_ok_and(|message| opens(&message));
         let is_request = kind == Message::Request;
         let bytes = |id: &Value| match is_request {
             true => with_id(&message, id)
@@ -319,34 +319,27 @@ fn came(reply: &Came) -> PeerText {
     }
 }
 
-/// The members of an object of JSON, each the text that it is.
-pub(super) struct Members<'a>(BTreeMap<String, &'a RawValue>);
+/// The members of an object of JSON in their order, each the text that it is.
+type Members = Keyed<RawJson>;
 
-impl<'a> Members<'a> {
-    pub(super) fn read(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text).map(Self)
-    }
+fn members(text: &str) -> Result<Members, serde_json::Error> {
+    serde_json::from_str(text)
+}
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
+/// Whether a message is a request with the state of a round before.
+fn has_state(message: &Members) -> bool {
+    let params = message.get("params").map(RawJson::decode::<Members>);
+    params.is_some_and(|params| params.is_ok_and(|params| params.get("requestState").is_some()))
+}
 
-    /// Whether they are those of a request with the state of a round before.
-    pub(super) fn has_state(&self) -> bool {
-        let params = self.0.get("params").map(|params| Self::read(params.get()));
-        params.is_some_and(|params| params.is_ok_and(|params| params.has("requestState")))
-    }
-
-    /// Whether they are those of the request that opens a session.
-    pub(super) fn opens(&self) -> bool {
-        let method = self.0.get("method");
-        let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
-        method.is_some_and(|method| method == "initialize")
-    }
+/// Whether a message is the request that opens a session.
+fn opens(message: &Members) -> bool {
+    let method = message.get("method").map(RawJson::decode::<String>);
+    method.is_some_and(|method| method.is_ok_and(|method| method == "initialize"))
 }
 
 /// Returns a message with this method and these parameters.
-pub(super) fn message(method: &str, params: Option<&str>) -> String {
+fn message(method: &str, params: Option<&str>) -> String {
     let method = Value::from(method);
     match params {
         Some(params) => format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#),
@@ -354,52 +347,28 @@ pub(super) fn message(method: &str, params: Option<&str>) -> String {
     }
 }
 
-/// Returns a request with this id. Everything else stays as it is written: the order of members, and
-/// numbers that no type holds.
-pub(super) fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
-    let request = request.trim();
-    Ok(match Members::read(request)?.0.get("id") {
-        Some(old) => replaced(request, old, &id.to_string()),
-        None => with_member(request, "id", id)?,
-    })
+/// Returns a request with this id. Everything else stays as it is written: the order of members, and numbers that no type
+/// holds.
+fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
+    let mut request = members(request)?;
+    request.insert("id", RawJson::new(id)?);
+    serde_json::to_string(&request)
 }
 
 /// Returns parameters with the members of this `_meta` that theirs lacks. Everything else stays as it is written.
-pub(super) fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
-    let params = params.trim();
-    let members = Members::read(params)?;
-    let Some(old) = members.0.get("_meta") else {
-        return with_member(params, "_meta", meta);
-    };
+fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
+    let mut params = members(params)?;
+    let there = params.get("_meta").map(RawJson::decode::<Members>);
     // What is no object is to be sent as that.
-    let Ok(there) = Members::read(old.get()) else {
-        return Ok(params.to_owned());
-    };
-    let mut whole = old.get().to_owned();
-    for (name, value) in meta.as_object().into_iter().flatten() {
-        if !there.has(name) {
-            whole = with_member(&whole, name, value)?;
+    if let Ok(mut all) = there.unwrap_or_else(|| Ok(Members::new())) {
+        for (name, value) in meta.as_object().into_iter().flatten() {
+            if all.get(name).is_none() {
+                all.insert(name, RawJson::new(value)?);
+            }
         }
+        params.insert("_meta", RawJson::new(&all)?);
     }
-    Ok(replaced(params, old, &whole))
-}
-
-/// Returns an object with another member behind those that are written.
-fn with_member(object: &str, name: &str, value: &Value) -> Result<String, serde_json::Error> {
-    let name = Value::from(name);
-    let rest = object.strip_suffix('}').unwrap_or(object);
-    Ok(match Members::read(object)?.0.is_empty() {
-        true => format!("{{{name}:{value}}}"),
-        false => format!("{rest},{name}:{value}}}"),
-    })
-}
-
-/// Returns a text with another in place of a part that was read from it.
-fn replaced(text: &str, part: &RawValue, other: &str) -> String {
-    let start = part.get().as_ptr().addr();
-    let (before, rest) = text.split_at(start.saturating_sub(text.as_ptr().addr()));
-    let after = rest.get(part.get().len()..).unwrap_or_default();
-    format!("{before}{other}{after}")
+    serde_json::to_string(&params)
 }
 
 #[cfg(test)]
@@ -420,7 +389,7 @@ mod tests {
         check("{}", r#"{"_meta":{"a":1,"b":{}}}"#);
         check(
             r#" { "z": 1e400, "c": [1.50] } "#,
-            r#"{ "z": 1e400, "c": [1.50] ,"_meta":{"a":1,"b":{}}}"#,
+            r#"{"z":1e400,"c":[1.50],"_meta":{"a":1,"b":{}}}"#,
         );
         check(
             r#"{"_meta":{"b":7},"z":1e400}"#,

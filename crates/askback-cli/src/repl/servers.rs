@@ -452,8 +452,6 @@ pub(super) struct Known {
     pub(super) last: Option<LastCall>,
     /// The tools, since a call needed the list.
     pub(super) tools: Option<Vec<Tool>>,
-    /// A call failed in a way that a tool which is gone may cause.
-    pub(super) has_stale_tools: bool,
     pub(super) shown: Option<Shown>,
     /// Has the server tell of changed lists, for as long as it lives.
     pub(super) changes: Option<Subscription>,

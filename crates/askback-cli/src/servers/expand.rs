@@ -71,9 +71,11 @@ impl Names {
     /// The names in what is said of a server.
     pub fn of(server: &Value) -> Self {
         let mut names = Self::default();
-        for member in MEMBERS {
-            names.take(&server[member]);
-        }
+        // Nothing is replaced.
+        let _ = walk(&mut server.clone(), &mut |text| {
+            names.take(text);
+            Ok(())
+        });
         names
             .optional
             .retain(|name| !names.variables.contains(name));
@@ -90,54 +92,50 @@ impl Names {
         variables.is_empty() && optional.is_empty() && inputs.is_empty()
     }
 
-    fn take(&mut self, value: &Value) {
-        match value {
-            Value::String(text) => {
-                for part in parts(text) {
-                    match part {
-                        Part::Variable(name, None) => self.variables.insert(name.to_owned()),
-                        Part::Variable(name, Some(_)) => self.optional.insert(name.to_owned()),
-                        Part::Input(id) => self.inputs.insert(id.to_owned()),
-                        Part::Unknown(name) => self.unknown.insert(name.to_owned()),
-                        Part::Plain(_) | Part::Known(_) => continue,
-                    };
-                }
-            }
-            Value::Array(values) => values.iter().for_each(|value| self.take(value)),
-            Value::Object(members) => members.values().for_each(|value| self.take(value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    fn take(&mut self, text: &str) {
+        for part in parts(text) {
+            match part {
+                Part::Variable(name, None) => self.variables.insert(name.to_owned()),
+                Part::Variable(name, Some(_)) => self.optional.insert(name.to_owned()),
+                Part::Input(id) => self.inputs.insert(id.to_owned()),
+                Part::Unknown(name) => self.unknown.insert(name.to_owned()),
+                Part::Plain(_) | Part::Known(_) => continue,
+            };
         }
     }
+}
+
+/// Does something with each text of a server in which variables are replaced.
+fn walk(
+    server: &mut Value,
+    each: &mut impl FnMut(&mut String) -> Result<(), Missing>,
+) -> Result<(), Missing> {
+    fn within(
+        value: &mut Value,
+        each: &mut impl FnMut(&mut String) -> Result<(), Missing>,
+    ) -> Result<(), Missing> {
+        match value {
+            Value::String(text) => each(text),
+            Value::Array(values) => values.iter_mut().try_for_each(|value| within(value, each)),
+            Value::Object(members) => members.values_mut().try_for_each(|it| within(it, each)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
+    }
+    let mut members = MEMBERS.into_iter();
+    members.try_for_each(|member| match server.get_mut(member) {
+        Some(value) => within(value, each),
+        None => Ok(()),
+    })
 }
 
 impl Values {
     /// Puts the values in the place of the names in what is said of a server.
     pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
         let mut left = MOST;
-        for member in MEMBERS {
-            if let Some(value) = server.get_mut(member) {
-                self.fill_all(value, &mut left)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn fill_all(&self, value: &mut Value, left: &mut usize) -> Result<(), Missing> {
-        match value {
-            Value::String(text) => *text = self.filled(text, left)?,
-            Value::Array(values) => {
-                for value in values {
-                    self.fill_all(value, left)?;
-                }
-            }
-            Value::Object(members) => {
-                for value in members.values_mut() {
-                    self.fill_all(value, left)?;
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-        Ok(())
+        walk(server, &mut |text| {
+            *text = self.filled(text, &mut left)?;
+            Ok(())
+        })
     }
 
     /// A text with values in the place of its names. A value is not looked at for further names.

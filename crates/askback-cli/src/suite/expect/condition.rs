@@ -76,13 +76,6 @@ impl From<Shape<Tests>> for Condition {
 impl Condition {
     /// Checks a value, or that there is none: says what was expected of it.
     pub(super) fn check(&self, found: Option<&Value>) -> Result<(), Words> {
-        if let Some(present) = self.0.present {
-            match (present, found) {
-                (true, None) => return Err("a value".into()),
-                (false, Some(_)) => return Err("nothing there".into()),
-                _ => {}
-            }
-        }
         if let Some(wanted) = &self.0.equals
             && !found.is_some_and(|found| equal(wanted, found))
         {
@@ -98,52 +91,50 @@ impl Condition {
                 _ => shown(wanted),
             });
         }
+        let mut parts = self.parts(found).into_iter();
+        match parts.find(|(fits, _)| !fits) {
+            Some((_, words)) => Err(words),
+            None => Ok(()),
+        }
+    }
+
+    /// Its parts but for `equals`: whether a value fits, and what is asked for.
+    fn parts(&self, found: Option<&Value>) -> Vec<(bool, Words)> {
+        let mut parts = Vec::new();
+        if let Some(present) = self.0.present {
+            let words = match present {
+                true => "a value",
+                false => "nothing there",
+            };
+            parts.push((found.is_some() == present, words.into()));
+        }
         for part in &self.0.contains {
-            if !found.is_some_and(|found| contains(found, part)) {
-                return Err(words!("something that contains {}", shown(part)));
-            }
+            let fits = found.is_some_and(|found| contains(found, part));
+            parts.push((fits, words!("something that contains {}", shown(part))));
         }
-        if let Some(Pattern(regex)) = &self.0.matches
-            && !found.is_some_and(|found| regex.is_match(&text(found)))
-        {
-            return Err(words!("something that matches {}", cut(regex.as_str())));
+        if let Some(Pattern(regex)) = &self.0.matches {
+            let fits = found.is_some_and(|found| regex.is_match(&text(found)));
+            let words = words!("something that matches {}", cut(regex.as_str()));
+            parts.push((fits, words));
         }
-        if let Some(length) = self.0.length
-            && found.and_then(self::length) != Some(length)
-        {
-            return Err(words!("something of length {}", length));
+        if let Some(length) = self.0.length {
+            let fits = found.and_then(self::length) == Some(length);
+            parts.push((fits, words!("something of length {}", length)));
         }
-        match &self.0.not {
-            Some(not) if not.check(found).is_ok() => Err(words!("not {}", not.in_words())),
-            _ => Ok(()),
+        if let Some(not) = &self.0.not {
+            parts.push((not.check(found).is_err(), words!("not {}", not.in_words())));
         }
+        parts
     }
 
     pub(super) fn check_text(&self, found: &str) -> Result<(), Words> {
         self.check(Some(&Value::String(found.to_owned())))
     }
 
+    /// Says what it asks for.
     pub(super) fn in_words(&self) -> Words {
-        let mut all = Vec::new();
-        if let Some(present) = self.0.present {
-            all.push(match present {
-                true => "a value".into(),
-                false => "nothing there".into(),
-            });
-        }
-        all.extend(self.0.equals.as_ref().map(shown));
-        for part in &self.0.contains {
-            all.push(words!("something that contains {}", shown(part)));
-        }
-        if let Some(Pattern(regex)) = &self.0.matches {
-            all.push(words!("something that matches {}", cut(regex.as_str())));
-        }
-        if let Some(length) = self.0.length {
-            all.push(words!("something of length {}", length));
-        }
-        if let Some(not) = &self.0.not {
-            all.push(words!("not {}", not.in_words()));
-        }
+        let parts = self.parts(None).into_iter().map(|(_, words)| words);
+        let all: Vec<_> = self.0.equals.iter().map(shown).chain(parts).collect();
         match all.is_empty() {
             true => "anything".into(),
             false => Words::join(all, " and "),
