@@ -7,8 +7,6 @@ mod away;
 mod calendar;
 mod checkpoint;
 mod choices;
-#[cfg(unix)]
-mod decode;
 mod editor;
 mod form;
 mod frame;
