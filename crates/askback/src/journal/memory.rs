@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use askback_core::limits::Limits;
 
 use super::{
-    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
-    Owner, ParkRequest, Parked, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
-    TakenCall,
+    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
+    Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
+    StoreFuture, TakenCall,
 };
 use crate::store::share::{self, GivesWay, Held, OVERHEAD};
 
@@ -172,12 +172,12 @@ impl Entries {
         Ok(())
     }
 
-    fn park(&mut self, request: &ParkRequest<'_>) -> Result<Parked, StoreError> {
+    fn park(&mut self, request: &ParkRequest<'_>) -> Result<ParkOutcome, StoreError> {
         let known = self.calls.get(&request.call);
         if known.map_or(request.epoch != 0, |call| {
             call.epoch != request.epoch || call.is_over
         }) {
-            return Ok(Parked::Lost);
+            return Ok(ParkOutcome::Lost);
         }
         let events: usize = request.events.iter().map(|event| event.message.len()).sum();
         let size = OVERHEAD + request.record.len() + events;
@@ -206,24 +206,24 @@ impl Entries {
             call.answers.insert(*ask, None);
         }
         if call.answers.values().any(Option::is_some) {
-            return Ok(Parked::Answered(call.taken(request.call)));
+            return Ok(ParkOutcome::Answered(call.taken(request.call)));
         }
         call.lease = None;
-        Ok(Parked::Waiting)
+        Ok(ParkOutcome::Waiting)
     }
 
-    fn answer(&mut self, answer: &AnswerRequest<'_>) -> Answered {
+    fn answer(&mut self, answer: &AnswerRequest<'_>) -> AnswerOutcome {
         let call = self.calls.get_mut(&answer.call);
         let Some(call) = call.filter(|call| call.session == answer.session) else {
-            return Answered::Unknown;
+            return AnswerOutcome::Unknown;
         };
         if call.is_over || call.answers.contains_key(&answer.ask) {
-            return Answered::Duplicate;
+            return AnswerOutcome::Duplicate;
         }
         call.answers.insert(answer.ask, Some(answer.reply.to_vec()));
         match call.lease {
-            Some(lease) if lease.until > answer.now => Answered::Kept,
-            _ => Answered::Taken(call.take(answer.call, answer.lease)),
+            Some(lease) if lease.until > answer.now => AnswerOutcome::Kept,
+            _ => AnswerOutcome::Taken(call.take(answer.call, answer.lease)),
         }
     }
 
@@ -266,11 +266,11 @@ impl Entries {
 }
 
 impl Journal for MemoryJournal {
-    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked> {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
         Box::pin(async move { self.entries().park(&call) })
     }
 
-    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, Answered> {
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
         Box::pin(async move { Ok(self.entries().answer(&answer)) })
     }
 

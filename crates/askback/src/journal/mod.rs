@@ -15,10 +15,10 @@
 //!
 //! - A call is in the journal from its first question on. Before that, a process that ends takes the call with it.
 //! - Each time a process takes a call, its **epoch** grows by one. Who parks or finishes with an older epoch has
-//!   [lost](Parked::Lost) it, and what it brings is not kept.
+//!   [lost](ParkOutcome::Lost) it, and what it brings is not kept.
 //! - A process that works on a call holds a **lease**, and renews it. When the lease is over,
 //!   [`due`](Journal::due) gives the call to another process.
-//! - **The first answer to a question counts.** Later ones are [duplicates](Answered::Duplicate).
+//! - **The first answer to a question counts.** Later ones are [duplicates](AnswerOutcome::Duplicate).
 //! - The messages for the client are a **log**. They are numbered without a gap, and the process that has the client's
 //!   stream reads them.
 //!
@@ -108,7 +108,7 @@ pub struct Event {
 
 /// The outcome of parking a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parked {
+pub enum ParkOutcome {
     /// It waits.
     Waiting,
     /// An answer came meanwhile: the same process goes on with it, in the same epoch.
@@ -153,7 +153,7 @@ pub struct AnswerRequest<'a> {
 
 /// The outcome of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
+pub enum AnswerOutcome {
     /// There is no such call in this session (any more).
     Unknown,
     /// The question was answered before.
@@ -216,10 +216,10 @@ pub struct LogEvent {
 /// dropped.
 pub trait Journal: Send + Sync {
     /// Parks a call, with the messages for its client.
-    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked>;
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
 
     /// Keeps the first answer to a question, and takes the call if no process works on it.
-    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, Answered>;
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome>;
 
     /// Ends a call. Says whether the process had it still; otherwise nothing was kept.
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool>;
@@ -260,11 +260,11 @@ pub trait Journal: Send + Sync {
 
 /// A journal that several servers of one process share.
 impl<J: Journal + ?Sized> Journal for Arc<J> {
-    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked> {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
         (**self).park(call)
     }
 
-    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, Answered> {
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
         (**self).answer(answer)
     }
 

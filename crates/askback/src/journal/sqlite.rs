@@ -3,9 +3,9 @@
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use super::{
-    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent, Millis,
-    Owner, ParkRequest, Parked, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
-    TakenCall,
+    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
+    Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
+    StoreFuture, TakenCall,
 };
 use crate::store::{
     SqliteStore,
@@ -45,7 +45,11 @@ impl OwnParkRequest {
         }
     }
 
-    fn park(&self, transaction: &Transaction<'_>, max_bytes: usize) -> Result<Parked, StoreError> {
+    fn park(
+        &self,
+        transaction: &Transaction<'_>,
+        max_bytes: usize,
+    ) -> Result<ParkOutcome, StoreError> {
         let known: Option<(u32, bool, i64)> = transaction
             .query_row(
                 "SELECT epoch, is_over, next_event FROM askback_calls WHERE id = ?1",
@@ -57,7 +61,7 @@ impl OwnParkRequest {
         let first_event = match known {
             Some((epoch, false, next_event)) if epoch == self.epoch => next_event,
             None if self.epoch == 0 => integer(self.first_event),
-            Some(_) | None => return Ok(Parked::Lost),
+            Some(_) | None => return Ok(ParkOutcome::Lost),
         };
         let events: usize = self.events.iter().map(|event| event.message.len()).sum();
         let size = OVERHEAD + self.record.len() + events;
@@ -100,13 +104,13 @@ impl OwnParkRequest {
         }
         let taken = taken(transaction, self.call)?;
         if !taken.answers.is_empty() {
-            return Ok(Parked::Answered(taken));
+            return Ok(ParkOutcome::Answered(taken));
         }
         transaction.execute(
             "UPDATE askback_calls SET node = NULL, lease = NULL WHERE id = ?1",
             [self.call.0],
         )?;
-        Ok(Parked::Waiting)
+        Ok(ParkOutcome::Waiting)
     }
 }
 
@@ -177,7 +181,7 @@ fn answer(
     reply: &[u8],
     lease: Lease,
     now: Millis,
-) -> Result<Answered, StoreError> {
+) -> Result<AnswerOutcome, StoreError> {
     let is_over: Option<bool> = transaction
         .query_row(
             "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
@@ -186,8 +190,8 @@ fn answer(
         )
         .optional()?;
     match is_over {
-        None => return Ok(Answered::Unknown),
-        Some(true) => return Ok(Answered::Duplicate),
+        None => return Ok(AnswerOutcome::Unknown),
+        Some(true) => return Ok(AnswerOutcome::Duplicate),
         Some(false) => {}
     }
     let kept = transaction.execute(
@@ -195,14 +199,14 @@ fn answer(
         params![call.0, ask, reply],
     )?;
     if kept == 0 {
-        return Ok(Answered::Duplicate);
+        return Ok(AnswerOutcome::Duplicate);
     }
     transaction.execute(
         "UPDATE askback_calls SET size = size + ?2 WHERE id = ?1",
         params![call.0, count(reply.len())],
     )?;
     let taken = take(transaction, call, lease, now)?;
-    Ok(taken.map_or(Answered::Kept, Answered::Taken))
+    Ok(taken.map_or(AnswerOutcome::Kept, AnswerOutcome::Taken))
 }
 
 fn finish(
@@ -293,12 +297,12 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
 }
 
 impl Journal for SqliteStore {
-    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, Parked> {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
         let (request, max_bytes) = (OwnParkRequest::of(&call), self.max_bytes());
         Box::pin(self.write(move |transaction| request.park(transaction, max_bytes)))
     }
 
-    fn answer<'a>(&'a self, request: AnswerRequest<'a>) -> StoreFuture<'a, Answered> {
+    fn answer<'a>(&'a self, request: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
         let AnswerRequest {
             call,
             session,

@@ -40,8 +40,8 @@ use crate::{
     error::{Error, Result},
     flow::BoxFuture,
     journal::{
-        AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, NodeId, ParkRequest,
-        Parked, SessionId, TakenCall,
+        AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, NodeId,
+        ParkOutcome, ParkRequest, SessionId, TakenCall,
     },
     store::{Owner, StoreError},
 };
@@ -97,7 +97,7 @@ pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     id: NodeId,
     /// The calls that it works on.
-    held: Mutex<Vec<HeldCall>>,
+    held: Mutex<Vec<LeasedCall>>,
     /// The calls whose logs this process has added to.
     hints: broadcast::Sender<CallId>,
 }
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<HeldCall>> {
+    fn held(&self) -> MutexGuard<'_, Vec<LeasedCall>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +147,7 @@ impl Node {
 }
 
 /// A call that this process works on.
-struct HeldCall {
+struct LeasedCall {
     taken: (CallId, u32),
     /// Which request of its session it answers.
     request: [u8; 16],
@@ -155,15 +155,15 @@ struct HeldCall {
 }
 
 /// Holds the lease on a call as long as this value lasts.
-struct Held {
+struct LeaseGuard {
     node: Arc<Node>,
     stop: Arc<Notify>,
 }
 
-impl Held {
+impl LeaseGuard {
     fn new(node: &Arc<Node>, taken: (CallId, u32), request: [u8; 16]) -> Self {
         let stop = Arc::new(Notify::new());
-        node.held().push(HeldCall {
+        node.held().push(LeasedCall {
             taken,
             request,
             stop: Arc::clone(&stop),
@@ -175,10 +175,10 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
         // A call that was answered while it was parked again is held twice for a moment, in one epoch.
-        let is_other = |held: &HeldCall| !Arc::ptr_eq(&held.stop, &self.stop);
+        let is_other = |held: &LeasedCall| !Arc::ptr_eq(&held.stop, &self.stop);
         self.node.held().retain(is_other);
     }
 }
@@ -514,9 +514,9 @@ pub(crate) async fn park(
     let parked = node.journal.park(request).await.map_err(cannot_ask)?;
     node.hint(standing.call);
     Ok(match parked {
-        Parked::Waiting => None,
-        Parked::Answered(taken) => Some(taken),
-        Parked::Lost => {
+        ParkOutcome::Waiting => None,
+        ParkOutcome::Answered(taken) => Some(taken),
+        ParkOutcome::Lost => {
             tracing::debug!("another process has taken a call over");
             None
         }
@@ -580,9 +580,9 @@ pub(crate) async fn answer(
         now,
     };
     match node.journal.answer(request).await {
-        Ok(Answered::Unknown) => Fate::Unknown,
-        Ok(Answered::Duplicate | Answered::Kept) => Fate::Accepted,
-        Ok(Answered::Taken(taken)) => {
+        Ok(AnswerOutcome::Unknown) => Fate::Unknown,
+        Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => Fate::Accepted,
+        Ok(AnswerOutcome::Taken(taken)) => {
             go_on(shared, node, taken, Some(cause));
             Fate::Accepted
         }
@@ -596,41 +596,41 @@ pub(crate) async fn answer(
 /// Continues a call that this process has taken, in a task.
 fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {
     let held = (taken.call, taken.epoch);
-    let mut resumed = Resumed::read(shared, taken);
-    if let (Some((principal, attachment)), Some(read)) = (cause, &mut resumed) {
+    let mut continuation = Continuation::read(shared, taken);
+    if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
         let is_theirs = read.call.origin.principal.as_ref() == principal;
         Arc::make_mut(&mut read.call.origin).attachment = attachment.cloned();
-        resumed = resumed.filter(|_| is_theirs);
+        continuation = continuation.filter(|_| is_theirs);
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
-    let Some(resumed) = resumed else {
+    let Some(continuation) = continuation else {
         // It would be taken again and again.
         tracing::error!("a call in the journal cannot be read, or is somebody else's: it ends");
         tokio::spawn(async move { finish(&shared, &node, held, &[]).await });
         return;
     };
-    let request = request_digest(resumed.standing.session, &resumed.standing.id);
-    let lease = Held::new(&node, held, request);
+    let request = request_digest(continuation.standing.session, &continuation.standing.id);
+    let lease = LeaseGuard::new(&node, held, request);
     let stop = Arc::clone(&lease.stop);
     tokio::spawn(async move {
         tokio::select! {
             () = stop.notified() => {}
-            () = run(shared, node, resumed, lease) => {}
+            () = run(shared, node, continuation, lease) => {}
         }
     });
 }
 
 /// Runs the handler of a call until it asks again or ends. The lease lasts as long.
-async fn run(shared: Arc<Shared>, node: Arc<Node>, resumed: Resumed, _lease: Held) {
-    let Resumed {
+async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation, _lease: LeaseGuard) {
+    let Continuation {
         call,
         standing,
         errors,
-    } = resumed;
+    } = continuation;
     let whose = (standing.session, standing.call);
     let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
     let request = call.id.clone();
-    let peer = Arc::new(Adopted {
+    let peer = Arc::new(JournalPeer {
         shared: Arc::clone(&shared),
         node: Arc::clone(&node),
         standing,
@@ -674,14 +674,14 @@ async fn finish(shared: &Shared, node: &Node, (call, epoch): (CallId, u32), even
 }
 
 /// A call, ready to go on.
-struct Resumed {
+struct Continuation {
     call: Call,
     standing: Standing,
     /// The questions that the client answered with an error.
     errors: BTreeMap<String, Reply>,
 }
 
-impl Resumed {
+impl Continuation {
     fn read(shared: &Shared, taken: TakenCall) -> Option<Self> {
         let whose = (taken.session, taken.call);
         let record: Record = opened(shared, RECORD, &place_in(whose, "record"), &taken.record)?;
@@ -797,13 +797,13 @@ impl PrincipalRecord {
 }
 
 /// The client of a call that another process may have begun. What only tells of the way is not written down.
-struct Adopted {
+struct JournalPeer {
     shared: Arc<Shared>,
     node: Arc<Node>,
     standing: Standing,
 }
 
-impl Peer for Adopted {
+impl Peer for JournalPeer {
     fn notify(&self, _: ServerNotification) {}
 
     fn wants_log(&self, _: LoggingLevel) -> bool {

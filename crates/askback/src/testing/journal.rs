@@ -6,8 +6,8 @@ use tokio::task::JoinSet;
 
 use super::contract::{BrokenContract, Checking, Kept, expect};
 use crate::journal::{
-    AnswerRequest, Answered, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId, Owner,
-    ParkRequest, Parked, SessionId, SessionRequest, StoreError, TakenCall,
+    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId,
+    Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError, TakenCall,
 };
 
 const NOW: Millis = 1_800_000_000_000;
@@ -154,7 +154,7 @@ fn of_session(session: SessionId, owner: Option<Owner>) -> SessionRequest {
     }
 }
 
-async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: Parked) -> Kept {
+async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: ParkOutcome) -> Kept {
     let got = journal.park(request).await.map_err(failed)?;
     expect("to park a call", got, want)
 }
@@ -164,7 +164,7 @@ async fn answer(
     ask: u32,
     node: u8,
     now: Millis,
-) -> Result<Answered, String> {
+) -> Result<AnswerOutcome, String> {
     let reply = format!("reply {ask}");
     let answer = AnswerRequest {
         call: CALL,
@@ -196,8 +196,8 @@ async fn taken_by_an_answer(Journals { journal, other }: Journals) -> Kept {
         first_event: 5,
         ..park(b"first", &events)
     };
-    parks(&*journal, request, Parked::Waiting).await?;
-    let want = Answered::Taken(taken("first", 1, &[1], 7));
+    parks(&*journal, request, ParkOutcome::Waiting).await?;
+    let want = AnswerOutcome::Taken(taken("first", 1, &[1], 7));
     expect("the answer", answer(&*other, 1, 7, NOW).await?, want)?;
     // It goes on where it was parked again.
     let again = ParkRequest {
@@ -205,8 +205,8 @@ async fn taken_by_an_answer(Journals { journal, other }: Journals) -> Kept {
         settled: &[1],
         ..park(b"second", &[])
     };
-    parks(&*other, again, Parked::Waiting).await?;
-    let want = Answered::Taken(taken("second", 2, &[0], 7));
+    parks(&*other, again, ParkOutcome::Waiting).await?;
+    let want = AnswerOutcome::Taken(taken("second", 2, &[0], 7));
     expect(
         "the other answer",
         answer(&*journal, 0, 7, NOW).await?,
@@ -218,33 +218,33 @@ async fn first_answer(Journals { journal, other }: Journals) -> Kept {
     parks(
         &*journal,
         park(b"r", &[event("Sure?", Some(0))]),
-        Parked::Waiting,
+        ParkOutcome::Waiting,
     )
     .await?;
-    let want = Answered::Taken(taken("r", 1, &[0], 2));
+    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 2));
     expect("the first", answer(&*journal, 0, 7, NOW).await?, want)?;
     expect(
         "the second",
         answer(&*other, 0, 8, NOW).await?,
-        Answered::Duplicate,
+        AnswerOutcome::Duplicate,
     )?;
     let again = ParkRequest {
         epoch: 1,
         settled: &[0],
         ..park(b"s", &[])
     };
-    parks(&*journal, again, Parked::Waiting).await?;
+    parks(&*journal, again, ParkOutcome::Waiting).await?;
     let late = answer(&*other, 0, 8, NOW).await?;
     expect(
         "one after it is part of the record",
         late,
-        Answered::Duplicate,
+        AnswerOutcome::Duplicate,
     )
 }
 
 async fn one_takes(Journals { journal, other }: Journals) -> Kept {
     const NODES: u8 = 8;
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let mut answering = JoinSet::new();
     for node in 0..NODES {
         let journal = Arc::clone(if node % 2 == 0 { &journal } else { &other });
@@ -254,8 +254,8 @@ async fn one_takes(Journals { journal, other }: Journals) -> Kept {
     let mut kept = 0;
     while let Some(answered) = answering.join_next().await {
         match answered.map_err(|error| error.to_string())?? {
-            Answered::Taken(_) => takers += 1,
-            Answered::Kept => kept += 1,
+            AnswerOutcome::Taken(_) => takers += 1,
+            AnswerOutcome::Kept => kept += 1,
             other => return Err(format!("an answer: {other:?}")),
         }
     }
@@ -264,24 +264,29 @@ async fn one_takes(Journals { journal, other }: Journals) -> Kept {
 }
 
 async fn answered_at_work(Journals { journal, other }: Journals) -> Kept {
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
     expect(
         "an answer meanwhile",
         answer(&*other, 1, 8, NOW).await?,
-        Answered::Kept,
+        AnswerOutcome::Kept,
     )?;
     let again = ParkRequest {
         epoch: 1,
         settled: &[0],
         ..park(b"s", &[])
     };
-    parks(&*journal, again, Parked::Answered(taken("s", 1, &[1], 1))).await?;
+    parks(
+        &*journal,
+        again,
+        ParkOutcome::Answered(taken("s", 1, &[1], 1)),
+    )
+    .await?;
     let again = ParkRequest {
         settled: &[1],
         ..again
     };
-    parks(&*journal, again, Parked::Waiting).await
+    parks(&*journal, again, ParkOutcome::Waiting).await
 }
 
 async fn lost(Journals { journal, other }: Journals) -> Kept {
@@ -289,8 +294,8 @@ async fn lost(Journals { journal, other }: Journals) -> Kept {
         epoch: 1,
         ..park(b"r", &[])
     };
-    parks(&*journal, second, Parked::Lost).await?;
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, second, ParkOutcome::Lost).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
     // Its process is silent, and another goes on.
     let later = NOW + 10_000;
@@ -301,7 +306,7 @@ async fn lost(Journals { journal, other }: Journals) -> Kept {
         epoch: 1,
         ..park(b"late", &late)
     };
-    parks(&*journal, request, Parked::Lost).await?;
+    parks(&*journal, request, ParkOutcome::Lost).await?;
     let end = FinishRequest {
         call: CALL,
         epoch: 1,
@@ -323,7 +328,7 @@ async fn goes_on(Journals { journal, other }: Journals) -> Kept {
         wake: Some(NOW + 5),
         ..park(b"r", &[])
     };
-    parks(&*journal, request, Parked::Waiting).await?;
+    parks(&*journal, request, ParkOutcome::Waiting).await?;
     for (now, want) in [
         (NOW + 4, Vec::new()),
         (NOW + 5, vec![taken("r", 1, &[], 1)]),
@@ -358,7 +363,7 @@ async fn logged(Journals { journal, other }: Journals) -> Kept {
         first_event: 4,
         ..park(b"r", &events)
     };
-    parks(&*journal, request, Parked::Waiting).await?;
+    parks(&*journal, request, ParkOutcome::Waiting).await?;
     let read = async |after, most| {
         let log = other
             .read(CALL, SESSION, after, most)
@@ -407,7 +412,7 @@ async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
-        Parked::Waiting,
+        ParkOutcome::Waiting,
     )
     .await?;
     let other = SessionId([9; 16]);
@@ -420,7 +425,11 @@ async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
         now: NOW,
     };
     let answered = journal.answer(stolen).await.map_err(failed)?;
-    expect("an answer in another session", answered, Answered::Unknown)?;
+    expect(
+        "an answer in another session",
+        answered,
+        AnswerOutcome::Unknown,
+    )?;
     let read = journal.read(CALL, other, 0, 9).await.map_err(failed)?;
     expect("its log in another session", read, None)?;
     let cancelled = journal.cancel(other, REQUEST).await.map_err(failed)?;
@@ -431,13 +440,17 @@ async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
         ..stolen
     };
     let answered = journal.answer(unknown).await.map_err(failed)?;
-    expect("an answer to another call", answered, Answered::Unknown)?;
-    let want = Answered::Taken(taken("r", 1, &[0], 2));
+    expect(
+        "an answer to another call",
+        answered,
+        AnswerOutcome::Unknown,
+    )?;
+    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 2));
     expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)
 }
 
 async fn ended(Journals { journal, other }: Journals) -> Kept {
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let cancelled = other.cancel(SESSION, [9; 16]).await.map_err(failed)?;
     expect("to cancel another request", cancelled, false)?;
     let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
@@ -445,9 +458,9 @@ async fn ended(Journals { journal, other }: Journals) -> Kept {
     expect(
         "an answer",
         answer(&*journal, 0, 7, NOW).await?,
-        Answered::Unknown,
+        AnswerOutcome::Unknown,
     )?;
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
     let end = FinishRequest {
         call: CALL,
@@ -459,7 +472,7 @@ async fn ended(Journals { journal, other }: Journals) -> Kept {
     expect(
         "a late answer",
         answer(&*journal, 1, 7, NOW).await?,
-        Answered::Duplicate,
+        AnswerOutcome::Duplicate,
     )?;
     let due = journal
         .due(lease(7, EXPIRES), EXPIRES, 9)
@@ -488,7 +501,7 @@ async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
     let session = other.session(SESSION).await.map_err(failed)?;
     let noted = (false, Some(b"watched".to_vec()));
     expect("what was noted", (session.is_ended, session.note), noted)?;
-    parks(&*journal, park(b"r", &[]), Parked::Waiting).await?;
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     journal
         .end_session(of_session(SESSION, None))
         .await
@@ -498,7 +511,7 @@ async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
     expect(
         "an answer",
         answer(&*other, 0, 7, NOW).await?,
-        Answered::Unknown,
+        AnswerOutcome::Unknown,
     )?;
     let since = other.ended_since(NOW).await.map_err(failed)?;
     expect("those that ended since", since, vec![SESSION])?;
@@ -510,7 +523,7 @@ async fn purged(Journals { journal, other }: Journals) -> Kept {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
-        Parked::Waiting,
+        ParkOutcome::Waiting,
     )
     .await?;
     journal
@@ -526,7 +539,7 @@ async fn purged(Journals { journal, other }: Journals) -> Kept {
     expect(
         "an answer",
         answer(&*journal, 0, 7, NOW).await?,
-        Answered::Unknown,
+        AnswerOutcome::Unknown,
     )?;
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect("what was noted", session.note, None)
@@ -557,7 +570,7 @@ async fn shared_out(Journals { journal, .. }: Journals) -> Kept {
         owner: Some(Owner([2; 16])),
         ..park(&record, &[])
     };
-    parks(&*journal, request, Parked::Waiting).await?;
+    parks(&*journal, request, ParkOutcome::Waiting).await?;
     // What is kept of sessions gives way to newer sessions of the same owner.
     let kept = SessionId([254; 16]);
     let of_other = of_session(kept, Some(Owner([2; 16])));
