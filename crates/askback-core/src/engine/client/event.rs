@@ -3,10 +3,13 @@
 use alloc::{boxed::Box, string::String};
 use core::time::Duration;
 
+use serde_json::value::RawValue;
+
 use super::{CallId, CallTarget, ServerEnd};
 use crate::{
     jsonrpc::ErrorObject,
-    protocol::{LoggingLevel, RawJson, TaskStatus},
+    protocol::{Implementation, LoggingLevel, RawJson, ServerCapabilities, TaskStatus},
+    revision::Revision,
 };
 
 /// Something a host may want to show or act on.
@@ -102,4 +105,19 @@ pub struct RefusedQuestion {
     pub params: Option<RawJson>,
     /// The answer to the server. Over HTTP in 2026-07-28 none can be sent.
     pub error: ErrorObject,
+}
+
+/// A server's description of itself, from the opening of the connection.
+#[derive(Debug, Clone)]
+pub struct Greeting {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// The server's own name and version, unverified.
+    pub server: Option<Implementation>,
+    /// The capabilities.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for a model.
+    pub instructions: Option<String>,
+    /// The result of `server/discover` or `initialize`, as it was received.
+    pub result: Box<RawValue>,
 }

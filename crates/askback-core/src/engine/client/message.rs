@@ -1,12 +1,15 @@
 //! Messages as transports carry them: written once on the way out, read once on the way in.
 
-use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
+use alloc::{borrow::ToOwned, boxed::Box, string::String, sync::Arc, vec::Vec};
 
-use super::introduction::SentMeta;
+use super::Profile;
 use crate::{
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
     limits::WireLimits,
-    protocol::{ClientNotification, ClientRequest},
+    protocol::{
+        ClientNotification, ClientRequest, HasMeta, InputResponse, LoggingLevel, Meta, RawJson,
+        RequestParams,
+    },
     quote::excerpt,
     revision::Revision,
     wire,
@@ -180,4 +183,159 @@ fn beginning(bytes: &[u8]) -> String {
     /// Enough for the longest excerpt, whatever its characters are.
     const MOST: usize = 1024;
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]))
+}
+
+/// The description of a client as it stands in the `_meta` of its requests.
+#[derive(Debug)]
+pub(super) struct Introduction {
+    revision: Revision,
+    log_level: Option<LoggingLevel>,
+    members: String,
+}
+
+/// The `_meta` of a request that stands alone, as it is written.
+#[derive(Debug, Clone)]
+pub struct SentMeta {
+    introduction: Arc<Introduction>,
+    /// The name to tell of progress under.
+    progress_token: Option<RequestId>,
+    /// The members that the caller wrote there beside.
+    own: String,
+}
+
+/// The introduction that was written last.
+#[derive(Debug, Default)]
+pub(super) struct LastIntroduction(Option<Arc<Introduction>>);
+
+impl LastIntroduction {
+    /// Returns what to say; written anew only where it is something else than before.
+    pub(super) fn get(
+        &mut self,
+        profile: &Profile,
+        revision: Revision,
+        log_level: Option<LoggingLevel>,
+    ) -> Arc<Introduction> {
+        match &self.0 {
+            Some(last) if (last.revision, last.log_level) == (revision, log_level) => {
+                Arc::clone(last)
+            }
+            _ => {
+                let new = Introduction::new(profile, revision, log_level);
+                Arc::clone(self.0.insert(Arc::new(new)))
+            }
+        }
+    }
+}
+
+impl Introduction {
+    pub(super) fn new(
+        profile: &Profile,
+        revision: Revision,
+        log_level: Option<LoggingLevel>,
+    ) -> Self {
+        let meta = Meta {
+            protocol_version: Some(revision.as_str().to_owned()),
+            client_info: Some(profile.info.clone()),
+            client_capabilities: Some(profile.capabilities.clone()),
+            log_level,
+            ..Meta::default()
+        };
+        Self {
+            revision,
+            log_level,
+            members: members(meta, revision),
+        }
+    }
+}
+
+impl SentMeta {
+    /// The `_meta` of one request. Of what its caller wrote, nothing stands that the engine says itself.
+    pub(super) fn new(
+        introduction: Arc<Introduction>,
+        progress_token: Option<RequestId>,
+        own: Option<&Meta>,
+    ) -> Self {
+        let own = own.map(|own| Meta {
+            progress_token: None,
+            protocol_version: None,
+            client_info: None,
+            client_capabilities: None,
+            log_level: None,
+            ..own.clone()
+        });
+        let own = own.map(|own| members(own, introduction.revision));
+        Self {
+            introduction,
+            progress_token,
+            own: own.unwrap_or_default(),
+        }
+    }
+
+    /// The same, but that nobody wants to be told of progress.
+    pub(super) fn without_progress(&self) -> Self {
+        Self {
+            progress_token: None,
+            ..self.clone()
+        }
+    }
+
+    /// The revision it names.
+    pub(super) fn revision(&self) -> Revision {
+        self.introduction.revision
+    }
+
+    /// Its members, as text without the braces around them.
+    pub(super) fn members(&self) -> String {
+        // The name of the token, and a number.
+        let around = 48;
+        let known = &self.introduction.members;
+        let mut members = String::with_capacity(around + known.len() + self.own.len());
+        if let Some(token) = &self.progress_token {
+            for part in [r#""progressToken":"#, &token.to_json(), ","] {
+                members.push_str(part);
+            }
+        }
+        members.push_str(known);
+        if !self.own.is_empty() {
+            members.push(',');
+            members.push_str(&self.own);
+        }
+        members
+    }
+}
+
+/// The members of a `_meta` in the words of a revision, as text without the braces around them.
+fn members(meta: Meta, revision: Revision) -> String {
+    let mut params = RequestParams { meta: meta.boxed() };
+    wire::lower_in_place(&mut params, revision);
+    let Some(meta) = params.meta() else {
+        return String::new();
+    };
+    let json = RawJson::new(meta).expect("keys are texts");
+    let text = json.as_str();
+    text[1..text.len() - 1].to_owned()
+}
+
+/// An answer as a response of its own.
+pub(super) fn write_response(
+    revision: Revision,
+    id: &RequestId,
+    response: InputResponse,
+) -> Vec<u8> {
+    match wire::lower(response, revision) {
+        InputResponse::Elicit(result) => jsonrpc::write_result(id, &result),
+        InputResponse::Sample(result) => jsonrpc::write_result(id, &result),
+        InputResponse::Roots(result) => jsonrpc::write_result(id, &result),
+    }
+}
+
+/// An answer as it stands in `inputResponses`.
+pub(super) fn response_json(response: InputResponse, revision: Revision) -> RawJson {
+    let json = match wire::lower(response, revision) {
+        InputResponse::Elicit(result) => RawJson::new(&result),
+        InputResponse::Sample(result) => RawJson::new(&result),
+        InputResponse::Roots(result) => RawJson::new(&result),
+    };
+    // Writing fails only for maps whose keys are not strings, and no result has one.
+    json.unwrap_or_default()
 }

@@ -1,30 +1,18 @@
 //! The client's side of one connection, in every revision.
 
-mod asked;
-mod batch;
 mod cache;
 mod call;
-mod calls;
-mod carrier;
-mod end;
 mod error;
 mod event;
-mod greeting;
-mod held;
-mod introduction;
-mod legacy;
-mod listen;
 mod message;
+mod notification;
 mod opening;
-mod pace;
-mod patience;
 mod question;
 mod rounds;
-mod sending;
-mod taken;
-mod target;
+mod send;
+mod session;
 mod task;
-mod writing;
+mod timing;
 
 use alloc::{
     borrow::ToOwned,
@@ -38,25 +26,24 @@ use core::time::Duration;
 
 use serde_json::value::RawValue;
 
-pub use carrier::{Carrier, Lost};
-pub use end::ServerEnd;
+pub use call::{CallId, CallTarget};
 pub use error::ClientError;
+pub use error::ServerEnd;
+pub use event::Greeting;
 pub use event::{Event, RefusedQuestion};
-pub use greeting::Greeting;
-pub use introduction::SentMeta;
+pub use message::SentMeta;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
-pub use patience::Timeouts;
 pub use question::{HostQuestion, QuestionId};
-pub use target::{CallId, CallTarget};
+pub use send::{Carrier, Lost};
+pub use timing::Timeouts;
 
 use self::{
     cache::{Cache, Key},
-    call::Call,
-    calls::Calls,
-    introduction::LastIntroduction,
-    legacy::Session,
+    call::{Call, Calls},
+    message::LastIntroduction,
     opening::{Context, Next, Opening},
-    pace::Pace,
+    session::Session,
+    timing::Pace,
 };
 use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Payload, RequestId, Response},

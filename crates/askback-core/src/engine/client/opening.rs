@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Carrier, ClientError, ClientMessage, Greeting, Profile,
-    introduction::{Introduction, SentMeta},
+    message::{Introduction, SentMeta},
 };
 use crate::{
     jsonrpc::{ErrorObject, RequestId},

@@ -1,19 +1,21 @@
 //! Questions: what may be asked of the host, and what may be answered.
 
 use alloc::{
+    boxed::Box,
     format,
     string::{String, ToString},
 };
 
-use super::{CallId, CallTarget, Profile};
+use super::{CallId, CallTarget, Greeting, Profile};
 use crate::{
     ask::sampling::check_balance,
     forms::{FieldKind, FormSchema},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, Implementation,
-        InputRequest, InputResponse, ListRootsResult, RawJson, Root, ToolChoiceMode,
+        CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, ElicitUrlParams,
+        Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root,
+        ToolChoiceMode,
     },
     revision::Facts,
 };
@@ -215,4 +217,62 @@ fn check_elicit(
 fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
     answer.roots.iter().try_for_each(Root::check)?;
     Ok(answer)
+}
+
+/// A question of a round.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: QuestionId,
+    pub(super) key: Option<String>,
+    pub(super) request: InputRequest,
+    /// How much it takes.
+    pub(super) bytes: usize,
+    pub(super) answer: Option<InputResponse>,
+}
+
+impl Asked {
+    pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
+        let bytes = link_bytes(&link);
+        Self {
+            id,
+            key: None,
+            request: InputRequest::Elicit(ElicitParams::Url(link)),
+            bytes,
+            answer: None,
+        }
+    }
+
+    /// The question as the host is asked it.
+    pub(super) fn question(
+        &self,
+        greeting: &Greeting,
+        call: CallId,
+        target: Option<CallTarget>,
+        retried: bool,
+    ) -> Box<HostQuestion> {
+        Box::new(HostQuestion {
+            server: greeting.server.clone(),
+            call: Some(call),
+            target,
+            key: self.key.clone(),
+            request: self.request.clone(),
+            retried,
+        })
+    }
+
+    pub(super) fn check(
+        &self,
+        answer: InputResponse,
+        limits: &Limits,
+    ) -> Result<InputResponse, String> {
+        check_answer(&self.request, answer, limits).map_err(|why| match &self.key {
+            Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
+            None => format!("its answer cannot be sent: {why}"),
+        })
+    }
+}
+
+pub(super) fn link_bytes(link: &ElicitUrlParams) -> usize {
+    let id = link.elicitation_id.as_ref().map_or(0, String::len);
+    link.url.len() + link.message.len() + id
 }

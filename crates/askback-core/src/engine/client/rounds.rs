@@ -7,10 +7,9 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, ClientError, Connection, Output, QuestionId, State,
-    asked::{Asked, link_bytes},
     cache::{Key, Stale},
     call::{Answered, Asking, Refusal, Stage},
-    question::{admit, size},
+    question::{Asked, admit, link_bytes, size},
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},

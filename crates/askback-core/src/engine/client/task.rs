@@ -1,23 +1,27 @@
-//! Calls that became tasks on the server (SEP-2663): they are asked after until they end.
+//! Calls that became tasks on the server (SEP-2663, and 2025-11-25): they are polled until they end.
 
-use alloc::{borrow::ToOwned, boxed::Box, format, sync::Arc, vec::Vec};
+use alloc::{
+    borrow::ToOwned, boxed::Box, collections::BTreeSet, format, string::String, sync::Arc, vec::Vec,
+};
 use core::time::Duration;
 
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Event, Output, QuestionId, State,
-    call::Stage,
-    held::{Flight, Held, Kind, task_params},
-    introduction::SentMeta,
+    CallId, ClientError, ClientMessage, Connection, Event, Greeting, Output, Profile, QuestionId,
+    State,
+    call::{Call, Stage},
+    message::{SentMeta, response_json},
+    question::Asked,
     rounds::refusal,
-    writing::response_json,
+    timing::Timeouts,
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
+    limits::TaskLimits,
     protocol::{
-        ClientRequest, DetailedTask, InputRequests, InputResponse, Outcome, Task, TaskState,
-        TaskStatus,
+        CallToolParams, ClientRequest, DetailedTask, InputRequests, InputResponse, InputResponses,
+        Outcome, Task, TaskParams, TaskState, TaskStatus, UpdateTaskParams,
     },
     revision::Era,
     wire,
@@ -425,5 +429,248 @@ fn lost(error: ClientError) -> ClientError {
             ClientError::TaskLost(error.message)
         }
         error => error,
+    }
+}
+
+/// A task the server holds in place of a result.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) id: String,
+    /// Whether it is one of the core protocol (2025-11-25): the server asks on the session, and the
+    /// result is fetched by itself.
+    pub(super) is_core: bool,
+    /// Whether its result is to be fetched now.
+    pub(super) result_is_due: bool,
+    /// When to ask after it again.
+    pub(super) next: Duration,
+    /// When it is given up.
+    pub(super) until: Duration,
+    /// How often to ask.
+    pub(super) interval: Duration,
+    pub(super) flight: Option<Flight>,
+    /// Whether something is to be sent for which there was no transport.
+    pub(super) waits: bool,
+    /// The questions the host has.
+    pub(super) asked: Vec<Asked>,
+    /// The keys of all questions there have been: each is put to the host once.
+    pub(super) keys: BTreeSet<String>,
+    /// Answers that are to be sent.
+    pub(super) answers: InputResponses,
+    /// How it stood when it was told last.
+    pub(super) told: Option<(TaskStatus, Option<String>)>,
+}
+
+/// A request about a task that the server has.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) number: i64,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Get,
+    /// For the result of a task of the core protocol, which is the answer once there is one.
+    Result,
+    /// With these answers, in case they are lost on the way.
+    Update(InputResponses),
+}
+
+impl Held {
+    pub(super) fn new(
+        task: &DetailedTask,
+        longest: Duration,
+        limits: &TaskLimits,
+        now: Duration,
+    ) -> Self {
+        let mut held = Self::unseen(task.task_id.clone(), longest, limits, now);
+        held.pace(task, limits, now);
+        if task.status.is_terminal() {
+            held.next = now;
+        }
+        held
+    }
+
+    /// A task of which nothing is known but its id: it is asked after at once.
+    pub(super) fn unseen(
+        id: String,
+        longest: Duration,
+        limits: &TaskLimits,
+        now: Duration,
+    ) -> Self {
+        Self {
+            id,
+            is_core: false,
+            result_is_due: false,
+            next: now,
+            until: now.saturating_add(longest),
+            interval: limits.poll,
+            flight: None,
+            waits: false,
+            asked: Vec::new(),
+            keys: BTreeSet::new(),
+            answers: InputResponses::new(),
+            told: None,
+        }
+    }
+
+    /// When something must be done about it, where nothing is on its way.
+    pub(super) fn deadline(&self) -> Duration {
+        match self.flight {
+            Some(_) => self.until,
+            None => self.next.min(self.until),
+        }
+    }
+
+    /// The questions the host still has.
+    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
+        self.asked.iter().map(|asked| asked.id)
+    }
+
+    /// How much these take.
+    pub(super) fn question_bytes(&self) -> usize {
+        self.asked.iter().map(|asked| asked.bytes).sum()
+    }
+
+    /// The number of the request that is on its way.
+    pub(super) fn number(&self) -> Option<i64> {
+        self.flight.as_ref().map(|flight| flight.number)
+    }
+
+    /// The transport is gone, and with it what was on its way. Answers that may have arrived are
+    /// sent again: a server ignores those whose questions are settled.
+    pub(super) fn lose(&mut self) {
+        self.waits = true;
+        if let Some(Kind::Update(answers)) = self.flight.take().map(|flight| flight.kind) {
+            for (key, answer) in answers {
+                self.answers.insert(key, answer);
+            }
+        }
+    }
+
+    pub(super) fn pace(&mut self, task: &DetailedTask, limits: &TaskLimits, now: Duration) {
+        let wished = task.poll_interval_ms.map(Duration::from_millis);
+        let (least, most) = (limits.poll_least, limits.poll_most);
+        let wished = wished.unwrap_or(limits.poll);
+        self.interval = wished.min(most).max(least);
+        self.next = now.saturating_add(self.interval);
+    }
+
+    /// The next request about the task, if one is due.
+    pub(super) fn request(&mut self, now: Duration) -> Option<(Kind, ClientRequest)> {
+        let task_id = self.id.clone();
+        if !self.answers.is_empty() {
+            let answers = core::mem::take(&mut self.answers);
+            let params = UpdateTaskParams {
+                task_id,
+                input_responses: answers.clone(),
+                meta: None,
+            };
+            let request = ClientRequest::UpdateTask(params);
+            return Some((Kind::Update(answers), request));
+        }
+        if self.result_is_due {
+            let request = ClientRequest::GetTaskPayload(task_params(task_id));
+            return Some((Kind::Result, request));
+        }
+        let due = self.waits || self.next <= now;
+        due.then(|| (Kind::Get, ClientRequest::GetTask(task_params(task_id))))
+    }
+}
+
+pub(super) fn task_params(task_id: String) -> TaskParams {
+    TaskParams {
+        task_id,
+        meta: None,
+    }
+}
+
+impl Connection {
+    /// Follows a task that a call of this tool became, on this connection or one before. Nothing is
+    /// called: the server is asked how the task stands, and from then on all is as with a call that
+    /// became one. One that the server does not know ends with [`ClientError::TaskLost`].
+    ///
+    /// The id comes from [`Event::Task`](super::Event::Task). It is as good as a key to the task
+    /// where the server does not tell its callers apart.
+    pub fn resume_task(
+        &mut self,
+        id: CallId,
+        task_id: String,
+        tool: String,
+        timeouts: Timeouts,
+        now: Duration,
+    ) {
+        let most = self.profile.limits.wire.id_bytes;
+        if task_id.len() > most {
+            let why = format!("the id of the task is longer than the {most} bytes accepted here");
+            let outcome = Err(ClientError::Unsupported(why));
+            return self.out.push_back(Output::Done(id, outcome));
+        }
+        if self.refuses_more(id) {
+            return;
+        }
+        let request = ClientRequest::CallTool(CallToolParams::new(tool));
+        let mut call = Call::new(request, &self.profile.limits, timeouts);
+        call.taken = Some(task_id);
+        self.calls.insert(id, call);
+        self.send(id, now);
+    }
+
+    /// Begins to follow a task, now that it is known how the server speaks.
+    pub(super) fn take_up(&mut self, id: CallId, task_id: String, now: Duration) {
+        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
+            return;
+        };
+        if let Err(why) = follows_tasks(&self.profile, greeting) {
+            return self.finish(id, Err(ClientError::Unsupported(why)));
+        }
+        let limits = &self.profile.limits;
+        let longest = call.patience.task(limits);
+        let held = Held {
+            is_core: greeting.revision.facts().tasks,
+            ..Held::unseen(task_id, longest, &limits.tasks, now)
+        };
+        call.stage = Stage::Task(Box::new(held));
+        self.step_task(id, now);
+    }
+
+    /// Ends a call without [`Output::Done`] and leaves its task to whoever takes it up: its open
+    /// questions are withdrawn and wait for them. One that is no task is
+    /// [cancelled](Connection::cancel).
+    pub fn leave_task(&mut self, id: CallId, now: Duration) {
+        let is_waiting = |call: &Call| call.taken.is_some();
+        if self.held(id).is_none() && !self.calls.get(id).is_some_and(is_waiting) {
+            return self.cancel(id, now);
+        }
+        if let Some(call) = self.calls.remove(id) {
+            self.leave(&call);
+        }
+        self.leave_session_questions(id, now);
+    }
+}
+
+/// Whether both sides know of tasks in the revision that is spoken.
+///
+/// # Errors
+///
+/// Says which side does not.
+fn follows_tasks(profile: &Profile, greeting: &Greeting) -> Result<(), String> {
+    let Greeting {
+        revision,
+        capabilities,
+        ..
+    } = greeting;
+    let facts = revision.facts();
+    let has_tasks = match (facts.extensions, facts.tasks) {
+        (true, _) if !profile.capabilities.tasks_extension() => {
+            return Err("this client takes no tasks".into());
+        }
+        (true, _) => capabilities.tasks_extension(),
+        (false, true) => capabilities.calls_as_tasks(),
+        (false, false) => return Err(format!("there are no tasks in revision {revision}")),
+    };
+    match has_tasks {
+        true => Ok(()),
+        false => Err("the server has no tasks".into()),
     }
 }
