@@ -35,7 +35,7 @@ pub struct Entry {
 pub enum Settlement {
     /// A question was answered. The answer is bound to the exact question that was asked.
     #[serde(rename = "a")]
-    Answered(Answered),
+    Answered(RecordedAnswer),
     /// A step (`ctx.run`, `ctx.commit`) ended with this value.
     #[serde(rename = "s")]
     Done(RawJson),
@@ -46,7 +46,7 @@ pub enum Settlement {
 
 /// An answer and the question it belongs to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answered {
+pub struct RecordedAnswer {
     /// The digest of the question.
     #[serde(rename = "q")]
     pub question: QuestionDigest,

@@ -28,7 +28,7 @@ mod state;
 
 pub use error::{AskError, Capability};
 pub use flow::{Flow, OpenQuestion, Release, SlotId, Verdict};
-pub use journal::{Answered, Entry, QuestionDigest, Reply, Settlement};
+pub use journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement};
 pub use principal::Principal;
 pub use question::{Checked, CheckedRequest, Question, Unusable, check_form};
 pub use reading::mark_refusal;

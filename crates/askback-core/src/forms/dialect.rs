@@ -39,7 +39,7 @@ pub struct Dialect {
 pub struct Lowered {
     /// The form to send.
     pub schema: FormSchema,
-    flattened: Vec<Flattened>,
+    flattened: Vec<FlattenedChoice>,
     /// The number fields that are asked for as texts.
     numbers: Vec<Field>,
     /// The name of the field that sends the form, if it has one.
@@ -48,7 +48,7 @@ pub struct Lowered {
 
 /// A choice of several that is asked as one yes-or-no field for each option.
 #[derive(Debug, Clone, PartialEq)]
-struct Flattened {
+struct FlattenedChoice {
     name: String,
     required: bool,
     at_least_one: bool,
@@ -167,7 +167,7 @@ impl Lowered {
             });
             parts.push((name, option.value.clone()));
         }
-        self.flattened.push(Flattened {
+        self.flattened.push(FlattenedChoice {
             name: field.name.clone(),
             required: field.required,
             at_least_one: choices.min_items.is_some_and(|min| min > 0),
@@ -188,7 +188,7 @@ impl Lowered {
     }
 }
 
-impl Flattened {
+impl FlattenedChoice {
     /// Takes the yes-or-no fields out of the content and gives the options that were chosen, or
     /// nothing where the choice was not made.
     fn take_chosen(&self, content: &mut Content) -> Option<Value> {

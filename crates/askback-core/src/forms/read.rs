@@ -51,7 +51,7 @@ impl FormSchema {
                 crate::json::explain(&error)
             ))
         })?;
-        draft.into_schema(limits, Reading::Form)
+        draft.into_schema(limits, SchemaSource::Form)
     }
 
     /// Reads the schema of the arguments of a tool, in the same order. What a form cannot ask becomes a
@@ -75,7 +75,7 @@ impl FormSchema {
                 crate::json::explain(&error)
             ))
         })?;
-        let mut schema = draft.into_schema(limits, Reading::Arguments)?;
+        let mut schema = draft.into_schema(limits, SchemaSource::Arguments)?;
         if schema.undrawn().is_some() {
             let orders = Orders::read(json);
             for field in &mut schema.fields {
@@ -95,7 +95,7 @@ pub(super) fn order_by(field: &mut Field, orders: &Orders) {
 
 /// The purpose of reading a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum SchemaSource {
     /// A form of a server.
     Form,
     /// The same, where a person may answer what cannot be drawn.
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for FormSchema {
             return Err(D::Error::custom(error));
         }
         draft
-            .into_schema(&FormLimits::default(), Reading::Wire)
+            .into_schema(&FormLimits::default(), SchemaSource::Wire)
             .map_err(D::Error::custom)
     }
 }
@@ -124,7 +124,7 @@ impl Draft {
     fn into_schema(
         mut self,
         limits: &FormLimits,
-        reading: Reading,
+        reading: SchemaSource,
     ) -> Result<FormSchema, SchemaError> {
         match self.keywords.take("type").map_err(whole)? {
             Some(Value::String(root)) if root == "object" => {}
@@ -140,8 +140,8 @@ impl Draft {
             names.is_some_and(|names| names.iter().any(|required| required == name))
         };
         let mut definitions = match reading {
-            Reading::Arguments => Definitions::of(&self.keywords),
-            Reading::Form | Reading::Wire => Definitions::default(),
+            SchemaSource::Arguments => Definitions::of(&self.keywords),
+            SchemaSource::Form | SchemaSource::Wire => Definitions::default(),
         };
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, FieldDraft(keywords)) in properties {
@@ -150,12 +150,12 @@ impl Draft {
                 Err(String::from("is given twice"))
             } else {
                 match reading {
-                    Reading::Form => read_field(keywords, limits),
-                    Reading::Wire => {
+                    SchemaSource::Form => read_field(keywords, limits),
+                    SchemaSource::Wire => {
                         let keywords = keywords.unwrap_or_default();
                         Ok(read_or_json(keywords.clone(), keywords, limits))
                     }
-                    Reading::Arguments => {
+                    SchemaSource::Arguments => {
                         let mut keywords = keywords.unwrap_or_default();
                         definitions.put_into(&mut keywords);
                         Ok(read_argument(keywords, is_required(&name), limits))
@@ -179,7 +179,7 @@ impl Draft {
                 }
             }
         }
-        if reading == Reading::Arguments {
+        if reading == SchemaSource::Arguments {
             add_required(&mut fields, required.as_ref(), limits);
         }
         mark_required(&mut fields, required)?;
@@ -198,9 +198,9 @@ impl Draft {
 }
 
 /// A field without its name: title, description and kind.
-type Described = (Option<String>, Option<String>, FieldKind);
+type FieldParts = (Option<String>, Option<String>, FieldKind);
 
-fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<Described, String> {
+fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<FieldParts, String> {
     let mut keywords = keywords.ok_or("its schema must be an object")?;
     let title = keywords.text("title")?;
     let description = keywords.text("description")?;
@@ -209,7 +209,7 @@ fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<Describ
 }
 
 /// An argument of a tool: a field of a form, or else one that is written as JSON.
-fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits) -> Described {
+fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits) -> FieldParts {
     if !is_required {
         keywords.leave_out_null();
     }
@@ -222,7 +222,7 @@ fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits)
 }
 
 /// A field of a form by its plain keywords, or else one of all keywords that is written as JSON.
-fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> Described {
+fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> FieldParts {
     let reason = match read_field(Some(plain), limits) {
         Ok(described) => return described,
         Err(reason) => reason,

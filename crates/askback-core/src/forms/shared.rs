@@ -17,17 +17,17 @@ use crate::{
 ///
 /// That of a type is [written beforehand](SharedForm::written), once for all questions.
 #[derive(Clone)]
-pub struct SharedForm(Arc<Shared>);
+pub struct SharedForm(Arc<FormData>);
 
 #[derive(Clone)]
-struct Shared {
+struct FormData {
     schema: FormSchema,
-    written: Option<Written>,
+    written: Option<WrittenForm>,
 }
 
 /// A form as it is sent, and what each question has to know of it.
 #[derive(Clone)]
-struct Written {
+struct WrittenForm {
     json: Box<RawValue>,
     /// The beginning of the digest of every question that asks it.
     digest: Sha256,
@@ -53,13 +53,13 @@ impl SharedForm {
             .and_then(|json| {
                 let digest = begin(canonical::digest(&json).ok()?);
                 let secret = Secret::of(&schema);
-                Some(Written {
+                Some(WrittenForm {
                     json,
                     digest,
                     secret,
                 })
             });
-        Self(Arc::new(Shared { schema, written }))
+        Self(Arc::new(FormData { schema, written }))
     }
 
     /// Returns the form, to be changed: for this one alone, and written no longer.
@@ -85,9 +85,9 @@ impl SharedForm {
     /// ([`FormSchema::secret_fields`]).
     #[must_use]
     pub fn secret_field(&self, message: &str) -> Option<&str> {
-        let Shared { schema, written } = &*self.0;
+        let FormData { schema, written } = &*self.0;
         match written {
-            Some(Written {
+            Some(WrittenForm {
                 secret: Secret::Known(name),
                 ..
             }) => name.as_deref(),
@@ -101,7 +101,7 @@ impl SharedForm {
     ///
     /// The issues, for the author of the form.
     pub fn lint(&self, limits: &FormLimits) -> Result<(), Issues> {
-        let Shared { schema, written } = &*self.0;
+        let FormData { schema, written } = &*self.0;
         schema.lint_written(limits, || match written {
             Some(written) => written.json.get().len(),
             None => schema.to_json().len(),
@@ -142,7 +142,7 @@ impl Deref for SharedForm {
 impl From<FormSchema> for SharedForm {
     fn from(schema: FormSchema) -> Self {
         let written = None;
-        Self(Arc::new(Shared { schema, written }))
+        Self(Arc::new(FormData { schema, written }))
     }
 }
 

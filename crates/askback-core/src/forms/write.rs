@@ -35,7 +35,7 @@ impl Serialize for FormSchema {
         map.serialize_entry("type", "object")?;
         map.serialize_entry("properties", &Properties(&self.fields))?;
         if self.fields.iter().any(|field| field.required) {
-            map.serialize_entry("required", &Required(&self.fields))?;
+            map.serialize_entry("required", &RequiredNames(&self.fields))?;
         }
         map.end()
     }
@@ -49,9 +49,9 @@ impl Serialize for Properties<'_> {
     }
 }
 
-struct Required<'a>(&'a [Field]);
+struct RequiredNames<'a>(&'a [Field]);
 
-impl Serialize for Required<'_> {
+impl Serialize for RequiredNames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let required = self.0.iter().filter(|field| field.required);
         serializer.collect_seq(required.map(|field| &field.name))
@@ -127,7 +127,7 @@ fn write_choice<M: SerializeMap>(map: &mut M, choice: &ChoiceField) -> Result<()
         map.serialize_entry("enum", &Values(&choice.options))?;
         map.serialize_entry("enumNames", &Names(&choice.options))?;
     } else {
-        map.serialize_entry("oneOf", &Titled(&choice.options))?;
+        map.serialize_entry("oneOf", &TitledOptions(&choice.options))?;
     }
     entry(map, "default", choice.default.as_ref())
 }
@@ -160,7 +160,7 @@ impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if titled(self.0) {
-            map.serialize_entry("anyOf", &Titled(self.0))?;
+            map.serialize_entry("anyOf", &TitledOptions(self.0))?;
         } else {
             map.serialize_entry("type", "string")?;
             map.serialize_entry("enum", &Values(self.0))?;
@@ -185,9 +185,9 @@ impl Serialize for Names<'_> {
     }
 }
 
-struct Titled<'a>(&'a [Opt]);
+struct TitledOptions<'a>(&'a [Opt]);
 
-impl Serialize for Titled<'_> {
+impl Serialize for TitledOptions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(TitledOption))
     }

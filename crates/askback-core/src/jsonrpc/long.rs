@@ -10,7 +10,7 @@ pub const KEPT_ENDS: usize = 512;
 
 /// The members at the beginning of a message, up to the one that may be long.
 #[derive(Default)]
-struct Beginning {
+struct MessageHead {
     id: Option<RequestId>,
     has_version: bool,
     has_method: bool,
@@ -27,7 +27,7 @@ pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
 
 /// The error for a message that is not read, with what so many bytes at either end of it tell.
 pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> Malformed {
-    let beginning = Beginning::of(&bytes[..end]);
+    let beginning = MessageHead::of(&bytes[..end]);
     let id = beginning
         .id
         .or_else(|| last_id(&bytes[bytes.len() - end..]));
@@ -41,7 +41,7 @@ pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> Malformed {
     }
 }
 
-impl Beginning {
+impl MessageHead {
     fn of(bytes: &[u8]) -> Self {
         let mut beginning = Self::default();
         let mut walk = Walk::new(text(bytes));

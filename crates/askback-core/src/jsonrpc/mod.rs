@@ -150,7 +150,7 @@ impl RequestId {
         match self {
             Self::Number(number) => {
                 // Writing to memory does not fail.
-                let _ = write!(Appending(message), "{number}");
+                let _ = write!(ByteWriter(message), "{number}");
             }
             Self::String(_) => message.extend_from_slice(self.to_json().as_bytes()),
         }
@@ -232,9 +232,9 @@ impl Response {
 pub(crate) const VERSION: &str = "2.0";
 
 /// Formats values at the end of a message.
-struct Appending<'a>(&'a mut Vec<u8>);
+struct ByteWriter<'a>(&'a mut Vec<u8>);
 
-impl Write for Appending<'_> {
+impl Write for ByteWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())

@@ -278,7 +278,7 @@ impl Signature {
         let Some(meta) = meta else {
             return Cow::Borrowed(&self.member);
         };
-        let signed = RawJson::new(&Signed {
+        let signed = RawJson::new(&SignedMeta {
             meta,
             server: &self.server,
         });
@@ -288,7 +288,7 @@ impl Signature {
 }
 
 /// The `_meta` of a result with the server that gives it.
-struct Signed<'a> {
+struct SignedMeta<'a> {
     meta: &'a Meta,
     server: &'a RawJson,
 }
@@ -299,7 +299,7 @@ impl Serialize for Meta {
     }
 }
 
-impl Serialize for Signed<'_> {
+impl Serialize for SignedMeta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.meta.write(Some(self.server), serializer)
     }

@@ -89,7 +89,7 @@ messages! {
 }
 
 #[derive(Deserialize)]
-struct Messages<L> {
+struct PromptMembers<L> {
     #[serde(default, deserialize_with = "lenient::scalar")]
     description: Option<String>,
     messages: L,
@@ -97,8 +97,8 @@ struct Messages<L> {
     meta: Option<Box<Meta>>,
 }
 
-impl<L: Into<Entries<PromptMessage>>> From<Messages<L>> for GetPromptResult {
-    fn from(read: Messages<L>) -> Self {
+impl<L: Into<Entries<PromptMessage>>> From<PromptMembers<L>> for GetPromptResult {
+    fn from(read: PromptMembers<L>) -> Self {
         let messages = read.messages.into();
         Self {
             description: read.description,
@@ -109,7 +109,7 @@ impl<L: Into<Entries<PromptMessage>>> From<Messages<L>> for GetPromptResult {
     }
 }
 
-lenient::with_entries!(GetPromptResult, Messages<_>, PromptMessage, "message");
+lenient::with_entries!(GetPromptResult, PromptMembers<_>, PromptMessage, "message");
 
 impl Prompt {
     /// A prompt of which only the name is said.

@@ -101,7 +101,7 @@ messages! {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reading<L> {
+struct ResourceMembers<L> {
     contents: L,
     #[serde(default, deserialize_with = "lenient::scalar")]
     ttl_ms: Option<i64>,
@@ -111,8 +111,8 @@ struct Reading<L> {
     meta: Option<Box<Meta>>,
 }
 
-impl<L: Into<Entries<ResourceContents>>> From<Reading<L>> for ReadResourceResult {
-    fn from(reading: Reading<L>) -> Self {
+impl<L: Into<Entries<ResourceContents>>> From<ResourceMembers<L>> for ReadResourceResult {
+    fn from(reading: ResourceMembers<L>) -> Self {
         let contents = reading.contents.into();
         Self {
             contents: contents.items,
@@ -124,7 +124,12 @@ impl<L: Into<Entries<ResourceContents>>> From<Reading<L>> for ReadResourceResult
     }
 }
 
-lenient::with_entries!(ReadResourceResult, Reading<_>, ResourceContents, "content");
+lenient::with_entries!(
+    ReadResourceResult,
+    ResourceMembers<_>,
+    ResourceContents,
+    "content"
+);
 
 impl Resource {
     /// A resource of which only what is needed is said.

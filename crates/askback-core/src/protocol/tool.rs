@@ -176,7 +176,7 @@ messages! {
     rename_all = "camelCase",
     bound(deserialize = "B: Deserialize<'de>, 'de: 'a")
 )]
-struct Called<'a, B> {
+struct CallMembers<'a, B> {
     content: Option<B>,
     #[serde(default, deserialize_with = "raw::present")]
     structured_content: Option<RawJson>,
@@ -188,7 +188,7 @@ struct Called<'a, B> {
 
 impl<'de> Deserialize<'de> for CallToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let called = Called::<Blocks>::deserialize(deserializer)?;
+        let called = CallMembers::<Blocks>::deserialize(deserializer)?;
         Self::of(called, |blocks| blocks)
     }
 }
@@ -198,7 +198,7 @@ struct ForgivenResult(CallToolResult);
 
 impl<'de> Deserialize<'de> for ForgivenResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let called = Called::<ForgivenBlocks>::deserialize(deserializer)?;
+        let called = CallMembers::<ForgivenBlocks>::deserialize(deserializer)?;
         CallToolResult::of(called, |ForgivenBlocks(blocks)| blocks).map(Self)
     }
 }
@@ -217,7 +217,7 @@ impl CallToolResult {
         })
     }
 
-    fn of<B, E: de::Error>(called: Called<'_, B>, blocks: fn(B) -> Blocks) -> Result<Self, E> {
+    fn of<B, E: de::Error>(called: CallMembers<'_, B>, blocks: fn(B) -> Blocks) -> Result<Self, E> {
         let is_missing = called.content.is_none();
         let Blocks {
             content,

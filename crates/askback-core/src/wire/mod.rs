@@ -251,7 +251,7 @@ pub fn result_json<T: Lower + Serialize>(
     revision: Revision,
     result: T,
 ) -> Result<RawJson, serde_json::Error> {
-    RawJson::new(&Typed {
+    RawJson::new(&TypedResult {
         result_type: COMPLETE,
         result: &lower(result, revision),
     })
@@ -260,7 +260,7 @@ pub fn result_json<T: Lower + Serialize>(
 /// A result that says what it is.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Typed<'a, T> {
+struct TypedResult<'a, T> {
     result_type: &'static str,
     #[serde(flatten)]
     result: &'a T,

@@ -46,13 +46,13 @@ pub struct PendingCall<T> {
     /// A check that waits for the list of a server that was started again. The lock, which is never held, lets
     /// the call be shared between threads as it is without the feature.
     #[cfg(feature = "json-schema")]
-    checking: Option<Mutex<Checking<T>>>,
+    checking: Option<Mutex<OutputCheck<T>>>,
     result: PhantomData<fn() -> T>,
 }
 
 /// A check on its way.
 #[cfg(feature = "json-schema")]
-type Checking<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
+type OutputCheck<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
 /// The result type of a call.
 pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
@@ -93,13 +93,13 @@ impl CallResult for ReadResourceResult {
 
 enum Stage {
     Ready(Client, Box<ClientRequest>),
-    Sent(Calling, oneshot::Receiver<CallOutcome>, SentSpan),
+    Sent(CancelGuard, oneshot::Receiver<CallOutcome>, SentSpan),
     /// It ends with this, or has ended.
     Ended(Option<ClientError>),
 }
 
 /// Cancels a call that is dropped before it ended.
-pub(super) struct Calling {
+pub(super) struct CancelGuard {
     client: Client,
     id: CallId,
     ended: bool,
@@ -163,7 +163,7 @@ impl<T: CallResult> Future for PendingCall<T> {
 
 /// Checks a result by what the server lists, which was started again since it was called.
 #[cfg(feature = "json-schema")]
-fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> Checking<T> {
+fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> OutputCheck<T> {
     Box::pin(async move {
         if let Some(of_tool) = received.of_tool() {
             output.check_anew(of_tool).await?;
@@ -253,7 +253,7 @@ impl<T> fmt::Debug for PendingCall<T> {
     }
 }
 
-impl Calling {
+impl CancelGuard {
     pub(super) fn new(client: &Client, id: CallId) -> Self {
         Self {
             client: client.clone(),
@@ -269,7 +269,7 @@ impl Calling {
     }
 }
 
-impl Calling {
+impl CancelGuard {
     /// Ends the call without its task.
     fn leave(self) {
         let client = self.client.clone();
@@ -278,7 +278,7 @@ impl Calling {
     }
 }
 
-impl Drop for Calling {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         if !self.ended {
             // A client that is closed has cancelled it already.

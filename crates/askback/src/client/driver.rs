@@ -22,9 +22,9 @@ use super::{
     alarm::Alarm,
     command::{Command, Manner, Reply},
     host::Host,
-    questions::{Answered, Questions},
+    questions::{HostAnswer, Questions},
     trace::Propagate,
-    way::{Arrived, Open, Outbox, Way},
+    way::{Open, Outbox, Way, WayEvent},
 };
 use crate::transport::{Connect, Link, Pause, Report};
 
@@ -76,7 +76,7 @@ struct Driver {
     limits: Limits,
     way: Way,
     outbox: Outbox,
-    calls: HashMap<CallId, Waiting>,
+    calls: HashMap<CallId, PendingReply>,
     questions: Questions,
     /// When the transport waits for others than the server, and how long those before it did.
     pause: Pause,
@@ -89,7 +89,7 @@ struct Driver {
 }
 
 /// Somebody who waits for a call.
-struct Waiting {
+struct PendingReply {
     reply: Reply,
     /// For a subscription that has not begun: where it is told what was granted.
     granted: Option<oneshot::Sender<SubscriptionFilter>>,
@@ -99,10 +99,10 @@ struct Waiting {
 const TURN: usize = 64;
 
 /// The events that a driver waits for.
-enum Happened {
+enum DriverEvent {
     Command(Option<Command>),
-    Way(Arrived),
-    Answered(Result<(Id, Answered), JoinError>),
+    Way(WayEvent),
+    Answered(Result<(Id, HostAnswer), JoinError>),
     Timeout,
     /// The clock stands, or goes on.
     Paused,
@@ -137,7 +137,7 @@ impl Driver {
         &mut self,
         commands: &mut mpsc::UnboundedReceiver<Command>,
         alarm: &mut Alarm,
-    ) -> Happened {
+    ) -> DriverEvent {
         if let Some(due) = self.engine.next_timeout().filter(|_| !self.pause.is_on()) {
             alarm.set(due, || self.now());
         }
@@ -150,38 +150,38 @@ impl Driver {
             ..
         } = self;
         if way.is_ending() {
-            return Happened::Way(way.next(outbox, limits).await);
+            return DriverEvent::Way(way.next(outbox, limits).await);
         }
         tokio::select! {
             biased;
-            () = alarm.ring() => Happened::Timeout,
-            () = pause.changed() => Happened::Paused,
-            joined = questions.next() => Happened::Answered(joined),
+            () = alarm.ring() => DriverEvent::Timeout,
+            () = pause.changed() => DriverEvent::Paused,
+            joined = questions.next() => DriverEvent::Answered(joined),
             // What is to be sent is sent before there can be more of it.
-            arrived = way.next(outbox, limits) => Happened::Way(arrived),
-            command = commands.recv() => Happened::Command(command),
+            arrived = way.next(outbox, limits) => DriverEvent::Way(arrived),
+            command = commands.recv() => DriverEvent::Command(command),
         }
     }
 
     /// Handles what happened, and what else has happened already; breaks where the client is closed.
     fn turn(
         &mut self,
-        first: Happened,
+        first: DriverEvent,
         commands: &mut mpsc::UnboundedReceiver<Command>,
     ) -> ControlFlow<Option<oneshot::Sender<()>>> {
         let mut happened = first;
         for left in (0..TURN).rev() {
             self.authorize();
             match happened {
-                Happened::Command(None) => return ControlFlow::Break(None),
-                Happened::Command(Some(Command::Close(done))) => {
+                DriverEvent::Command(None) => return ControlFlow::Break(None),
+                DriverEvent::Command(Some(Command::Close(done))) => {
                     return ControlFlow::Break(Some(done));
                 }
-                Happened::Command(Some(command)) => self.command(command),
-                Happened::Way(arrived) => self.arrived(arrived),
-                Happened::Answered(joined) => self.answered(joined),
-                Happened::Timeout => self.engine.handle_timeout(self.now()),
-                Happened::Paused => {}
+                DriverEvent::Command(Some(command)) => self.command(command),
+                DriverEvent::Way(arrived) => self.arrived(arrived),
+                DriverEvent::Answered(joined) => self.answered(joined),
+                DriverEvent::Timeout => self.engine.handle_timeout(self.now()),
+                DriverEvent::Paused => {}
             }
             self.drain();
             let more = (left > 0).then(|| self.ready(commands)).flatten();
@@ -192,16 +192,16 @@ impl Driver {
     }
 
     /// Something that has happened already.
-    fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Happened> {
+    fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<DriverEvent> {
         if self.way.is_ending() {
             return None;
         }
         match commands.try_recv() {
-            Ok(command) => Some(Happened::Command(Some(command))),
+            Ok(command) => Some(DriverEvent::Command(Some(command))),
             Err(_) => self
                 .way
                 .ready(&self.outbox, &self.limits)
-                .map(Happened::Way),
+                .map(DriverEvent::Way),
         }
     }
 
@@ -231,7 +231,7 @@ impl Driver {
                 reply,
                 granted,
             } => {
-                self.calls.insert(id, Waiting { reply, granted });
+                self.calls.insert(id, PendingReply { reply, granted });
                 match (manner, *request) {
                     (
                         Manner::Task(task_id),
@@ -265,19 +265,19 @@ impl Driver {
         }
     }
 
-    fn arrived(&mut self, arrived: Arrived) {
+    fn arrived(&mut self, arrived: WayEvent) {
         match arrived {
-            Arrived::Message(Ok(Some(message))) => {
+            WayEvent::Message(Ok(Some(message))) => {
                 self.engine.handle_received(message, self.now());
             }
-            Arrived::Room(Ok(())) => {}
-            Arrived::Message(Ok(None) | Err(_)) | Arrived::Room(Err(_)) => self.end(true),
-            Arrived::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-            Arrived::Stderr(None) => self.way.forget_stderr(),
-            Arrived::Report(Some(report)) => self.report(report),
-            Arrived::Report(None) => self.way.forget_reports(),
-            Arrived::Opened(connector, link) => self.open(connector, link),
-            Arrived::Ended(connector, why) => self.ended(connector, &why),
+            WayEvent::Room(Ok(())) => {}
+            WayEvent::Message(Ok(None) | Err(_)) | WayEvent::Room(Err(_)) => self.end(true),
+            WayEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+            WayEvent::Stderr(None) => self.way.forget_stderr(),
+            WayEvent::Report(Some(report)) => self.report(report),
+            WayEvent::Report(None) => self.way.forget_reports(),
+            WayEvent::Opened(connector, link) => self.open(connector, link),
+            WayEvent::Ended(connector, why) => self.ended(connector, &why),
         }
     }
 
@@ -457,7 +457,7 @@ impl Driver {
         }
     }
 
-    fn answered(&mut self, joined: Result<(Id, Answered), JoinError>) {
+    fn answered(&mut self, joined: Result<(Id, HostAnswer), JoinError>) {
         let (task, answer) = match joined {
             Ok((task, answer)) => (task, answer),
             Err(error) => (error.id(), Err(ErrorObject::internal("the host panicked"))),
@@ -479,10 +479,10 @@ impl Driver {
                 Way::Opening(_) | Way::Ending { .. } => {}
             }
             match self.way.next(&mut self.outbox, &self.limits).await {
-                Arrived::Opened(connector, link) => self.open(connector, link),
-                Arrived::Ended(connector, why) => self.ended(connector, &why),
-                Arrived::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-                Arrived::Stderr(None) => self.way.forget_stderr(),
+                WayEvent::Opened(connector, link) => self.open(connector, link),
+                WayEvent::Ended(connector, why) => self.ended(connector, &why),
+                WayEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+                WayEvent::Stderr(None) => self.way.forget_stderr(),
                 _ => {}
             }
         }

@@ -95,7 +95,7 @@ pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFil
 pub use subscription::Subscription;
 
 use self::{
-    call::Calling,
+    call::CancelGuard,
     command::{Command, Manner, Reply},
     driver::Handles,
     received::read,
@@ -614,7 +614,7 @@ impl Client {
         mut request: Box<ClientRequest>,
         reply: Reply,
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
-    ) -> Result<Calling, ClientError> {
+    ) -> Result<CancelGuard, ClientError> {
         if let Some(meta) = &self.meta {
             request.meta_mut().extra.extend(meta.extra.clone());
         }
@@ -628,7 +628,7 @@ impl Client {
         };
         let sent = self.inner.commands.send(command);
         sent.map_err(|_| ClientError::Closed)?;
-        Ok(Calling::new(self, id))
+        Ok(CancelGuard::new(self, id))
     }
 }
 

@@ -17,10 +17,10 @@ use crate::schema::{CompiledSchema, SchemaError};
 
 /// The output schemas, as the lists of tools said last.
 #[derive(Debug, Default)]
-pub(super) struct Outputs(Mutex<Known>);
+pub(super) struct Outputs(Mutex<SchemaCache>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct SchemaCache {
     schemas: HashMap<String, Arc<OutputSchema>>,
     /// How long these are.
     bytes: usize,
@@ -117,7 +117,7 @@ impl Outputs {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, SchemaCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -200,7 +200,7 @@ impl ExpectedOutput {
     }
 }
 
-impl Known {
+impl SchemaCache {
     fn forget(&mut self) {
         self.forgotten = self.forgotten.wrapping_add(1);
         self.schemas.clear();

@@ -104,10 +104,10 @@ macro_rules! pages {
                 fn count(raw: &RawValue) -> Result<usize, ClientError> {
                     #[derive(Deserialize)]
                     #[serde(rename_all = "camelCase")]
-                    struct Counted {
+                    struct PageItems {
                         $field: Option<Vec<IgnoredAny>>,
                     }
-                    let counted = read::<Counted>(raw)?.$field;
+                    let counted = read::<PageItems>(raw)?.$field;
                     Ok(counted.map_or(0, |items| items.len()))
                 }
 
@@ -132,14 +132,14 @@ pages! {
 
 /// The pages of one list that were fetched so far.
 #[derive(Debug, Default)]
-struct Fetched {
+struct PageBudget {
     bytes: usize,
     items: usize,
     /// The cursors that led on.
     cursors: HashSet<String>,
 }
 
-impl Fetched {
+impl PageBudget {
     /// Counts a page that came.
     fn take<P: Page>(&mut self, raw: &RawValue, limits: &Limits) -> Result<(), ClientError> {
         self.bytes = self.bytes.saturating_add(raw.get().len());
@@ -173,14 +173,14 @@ fn too_long(most: usize, what: &str) -> ClientError {
 impl Client {
     /// One page of a list.
     pub(super) async fn page<P: Page>(&self, cursor: Option<String>) -> Result<P, ClientError> {
-        let mut fetched = Fetched::default();
+        let mut fetched = PageBudget::default();
         self.next_page(cursor, &mut fetched).await
     }
 
     async fn next_page<P: Page>(
         &self,
         cursor: Option<String>,
-        fetched: &mut Fetched,
+        fetched: &mut PageBudget,
     ) -> Result<P, ClientError> {
         let request = P::REQUEST(PaginatedParams { cursor, meta: None });
         let raw = self.request(request).await?;
@@ -198,7 +198,7 @@ impl Client {
     pub(super) async fn pages<P: Page>(&self) -> Result<List<P::Item>, ClientError> {
         let mut list = List::default();
         let is_declared = P::is_declared(&self.greeting().capabilities);
-        let mut fetched = Fetched::default();
+        let mut fetched = PageBudget::default();
         let mut cursor = None;
         let mut begun_again = false;
         for _ in 0..self.limits().client.pages {
@@ -210,7 +210,7 @@ impl Client {
                 {
                     begun_again = true;
                     list = List::default();
-                    fetched = Fetched::default();
+                    fetched = PageBudget::default();
                     cursor = None;
                     continue;
                 }

@@ -11,12 +11,12 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use super::host::Host;
 
-pub(super) type Answered = Result<InputResponse, ErrorObject>;
+pub(super) type HostAnswer = Result<InputResponse, ErrorObject>;
 
 /// The questions that are with the host, each a task of its own.
 #[derive(Default)]
 pub(super) struct Questions {
-    tasks: JoinSet<Answered>,
+    tasks: JoinSet<HostAnswer>,
     by_id: HashMap<QuestionId, AbortHandle>,
     by_task: HashMap<Id, QuestionId>,
 }
@@ -51,7 +51,7 @@ impl Questions {
     }
 
     /// The next answer, whenever that comes.
-    pub(super) async fn next(&mut self) -> Result<(Id, Answered), JoinError> {
+    pub(super) async fn next(&mut self) -> Result<(Id, HostAnswer), JoinError> {
         match self.tasks.join_next_with_id().await {
             Some(joined) => joined,
             None => pending().await,

@@ -54,7 +54,7 @@ pub(super) struct Outbox {
 }
 
 /// An event on the way.
-pub(super) enum Arrived {
+pub(super) enum WayEvent {
     Message(io::Result<Option<ServerMessage>>),
     /// There is room again for what answers bring about, or the server is gone.
     Room(io::Result<()>),
@@ -88,23 +88,23 @@ impl Way {
     }
 
     /// Waits for whatever happens on the way, and sends what can be sent.
-    pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
+    pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> WayEvent {
         match self {
             Self::Closed(_) | Self::Moving => pending().await,
             Self::Opening(opening) => {
                 let (connector, link) = opening.await;
-                Arrived::Opened(connector, link)
+                WayEvent::Opened(connector, link)
             }
             Self::Open(open) => open.next(outbox, limits).await,
             Self::Ending { end, stderr, .. } => tokio::select! {
-                (connector, why) = end => Arrived::Ended(connector, why),
-                line = hear(stderr) => Arrived::Stderr(line),
+                (connector, why) = end => WayEvent::Ended(connector, why),
+                line = hear(stderr) => WayEvent::Stderr(line),
             },
         }
     }
 
     /// Something that has happened already.
-    pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<Arrived> {
+    pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<WayEvent> {
         match self {
             Self::Open(open) => open.ready(outbox, limits),
             Self::Closed(_) | Self::Opening(_) | Self::Ending { .. } | Self::Moving => None,
@@ -114,7 +114,7 @@ impl Way {
 
 impl Open {
     /// Waits for whatever happens, and sends meanwhile.
-    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> Arrived {
+    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> WayEvent {
         loop {
             if self.deaf.is_some() {
                 outbox.clear();
@@ -131,13 +131,13 @@ impl Open {
             };
             let arrived = tokio::select! {
                 biased;
-                room = sending => Arrived::Room(room),
-                report = hear(&mut self.reports) => Arrived::Report(report),
-                message = self.receiver.receive(limits, &self.tap), if has_room => Arrived::Message(message),
-                line = hear(&mut self.stderr) => Arrived::Stderr(line),
+                room = sending => WayEvent::Room(room),
+                report = hear(&mut self.reports) => WayEvent::Report(report),
+                message = self.receiver.receive(limits, &self.tap), if has_room => WayEvent::Message(message),
+                line = hear(&mut self.stderr) => WayEvent::Stderr(line),
             };
             match arrived {
-                Arrived::Room(Err(_)) if self.deaf.is_none() => {
+                WayEvent::Room(Err(_)) if self.deaf.is_none() => {
                     self.deaf = Some(Box::pin(sleep(limits.client.exit)));
                 }
                 arrived => return arrived,
@@ -145,12 +145,12 @@ impl Open {
         }
     }
 
-    fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<Arrived> {
+    fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<WayEvent> {
         if !outbox.has_room() {
             return None;
         }
         let message = self.receiver.try_receive(limits, &self.tap)?;
-        Some(Arrived::Message(Ok(Some(message))))
+        Some(WayEvent::Message(Ok(Some(message))))
     }
 
     /// Sends the rest, closes this side and waits until the other is gone, reading over what it still

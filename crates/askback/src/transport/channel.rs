@@ -4,7 +4,7 @@ use std::{future::Future, io};
 
 use tokio::sync::mpsc;
 
-use super::{Channel, Sent, WAITING, inbox::Inbox};
+use super::{Channel, WAITING, WriterCommand, inbox::Inbox};
 
 /// The receiving half of a transport, for [`Channel::new`].
 pub trait ReadMessages: Send + 'static {
@@ -100,14 +100,17 @@ async fn read(mut reader: impl ReadMessages, received: Inbox<Vec<u8>>) {
     }
 }
 
-async fn write(mut writer: impl WriteMessages, mut sent: mpsc::Receiver<Sent>) -> io::Result<()> {
+async fn write(
+    mut writer: impl WriteMessages,
+    mut sent: mpsc::Receiver<WriterCommand>,
+) -> io::Result<()> {
     let mut flushed = Vec::new();
     while let Some(first) = sent.recv().await {
         let mut next = Some(first);
         while let Some(sent_next) = next {
             match sent_next {
-                Sent::Message(message) => writer.write(message).await?,
-                Sent::Flush(done) => flushed.push(done),
+                WriterCommand::Message(message) => writer.write(message).await?,
+                WriterCommand::Flush(done) => flushed.push(done),
             }
             next = sent.try_recv().ok();
         }

@@ -136,7 +136,7 @@ impl Child {
         })
     }
 
-    fn start(&mut self, limits: &Limits) -> io::Result<Started> {
+    fn start(&mut self, limits: &Limits) -> io::Result<ChildProcess> {
         let mut child = self.command.spawn().map_err(|error| {
             let kind = error.kind();
             let program = match &self.shown_as {
@@ -167,7 +167,7 @@ impl Child {
         let stderr = Output::new(stderr, exited.clone());
         let listening = tokio::spawn(listen(stderr, said, limits.client.stderr_line_bytes));
         let stdout = Output::new(stdout, exited.clone());
-        Ok(Started {
+        Ok(ChildProcess {
             stdin: LineWriter::new(stdin),
             stdout: LineReader::new(stdout, limits.wire.message_bytes),
             stderr: heard,
@@ -216,7 +216,7 @@ impl Connect for Child {
 }
 
 /// A process with the streams to it.
-struct Started {
+struct ChildProcess {
     stdin: LineWriter,
     stdout: LineReader,
     stderr: mpsc::Receiver<String>,

@@ -4,7 +4,7 @@ use std::io;
 
 use askback_core::{
     auth::AuthorizationContext,
-    engine::client::{Carrier, Lost, ServerEnd},
+    engine::client::{Carrier, RequestLoss, ServerEnd},
     future::BoxFuture,
     jsonrpc::RequestId,
     limits::Limits,
@@ -50,7 +50,7 @@ pub struct Link {
 #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
 pub(crate) enum Report {
     /// A request will have no response.
-    Lost(RequestId, Lost),
+    Lost(RequestId, RequestLoss),
     /// Something worth a line in a log.
     Note(String),
 }

@@ -5,7 +5,7 @@ use std::{mem, ops::Range};
 use memchr::{memchr, memchr2, memrchr};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Sent;
+use super::WriterCommand;
 
 /// How much is read at once, in bytes, where no message is longer.
 const READ_AT_ONCE: usize = 16 << 10;
@@ -154,14 +154,14 @@ impl UnwrittenLines {
     /// written.
     pub(super) fn gather(
         &mut self,
-        first: Sent,
-        sent: &mut mpsc::Receiver<Sent>,
+        first: WriterCommand,
+        sent: &mut mpsc::Receiver<WriterCommand>,
     ) -> Vec<oneshot::Sender<()>> {
         let (mut next, mut flushed) = (Some(first), Vec::new());
         while let Some(sent_next) = next {
             match sent_next {
-                Sent::Message(message) => self.add(message),
-                Sent::Flush(done) => flushed.push(done),
+                WriterCommand::Message(message) => self.add(message),
+                WriterCommand::Flush(done) => flushed.push(done),
             }
             let has_room = self.len() < WRITTEN_AT_ONCE;
             next = if has_room { sent.try_recv().ok() } else { None };

@@ -12,7 +12,7 @@ use super::WAITING;
 /// it is listened to can make it as long as a few messages, and not as long as all of them together.
 #[derive(Debug)]
 pub(super) struct Inbox<M> {
-    messages: mpsc::Sender<Waiting<M>>,
+    messages: mpsc::Sender<QueuedMessage<M>>,
     /// A message longer than this is large, in bytes.
     small: usize,
     /// The room for the large one.
@@ -21,7 +21,7 @@ pub(super) struct Inbox<M> {
 
 /// A message that waits.
 #[derive(Debug)]
-pub(crate) struct Waiting<M> {
+pub(crate) struct QueuedMessage<M> {
     pub(super) message: M,
     /// The room a large one takes until it is received.
     _room: Option<OwnedSemaphorePermit>,
@@ -33,7 +33,7 @@ pub(super) struct Gone;
 
 impl<M> Inbox<M> {
     /// A queue for messages of at most so many bytes.
-    pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<Waiting<M>>) {
+    pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<QueuedMessage<M>>) {
         let (messages, received) = mpsc::channel(WAITING);
         let inbox = Self {
             messages,
@@ -52,7 +52,7 @@ impl<M> Inbox<M> {
             room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| Gone)?,
             () = self.messages.closed() => return Err(Gone),
         };
-        let waiting = Waiting {
+        let waiting = QueuedMessage {
             message,
             _room: Some(room),
         };
@@ -83,7 +83,7 @@ impl<M> Inbox<M> {
     }
 }
 
-impl<M> From<M> for Waiting<M> {
+impl<M> From<M> for QueuedMessage<M> {
     fn from(message: M) -> Self {
         Self {
             message,

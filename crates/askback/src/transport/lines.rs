@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    Channel, Ends, Messages, Receiver, Sender, Sent, WAITING,
+    Channel, Ends, Messages, Receiver, Sender, WAITING, WriterCommand,
     framing::{ReadLines, UnwrittenLines},
     inbox::Inbox,
 };
@@ -218,7 +218,7 @@ async fn read(mut reader: LineReader, received: Inbox<Vec<u8>>) {
     }
 }
 
-async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<Sent>) {
+async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<WriterCommand>) {
     while let Some(first) = sent.recv().await {
         let flushed = writer.lines.gather(first, &mut sent);
         if poll_fn(|cx| writer.poll_flush(cx)).await.is_err() {

@@ -18,7 +18,7 @@ use super::{
     lines::{LineReader, LineWriter},
 };
 #[cfg(feature = "http-client")]
-use super::{inbox::Waiting, lost};
+use super::{inbox::QueuedMessage, lost};
 
 /// Receives the messages of a server.
 pub(crate) enum LinkReceiver {
@@ -28,7 +28,7 @@ pub(crate) enum LinkReceiver {
     Lines(LineReader),
     /// From a transport that has read them already.
     #[cfg(feature = "http-client")]
-    Exchanges(mpsc::Receiver<Waiting<ServerMessage>>),
+    Exchanges(mpsc::Receiver<QueuedMessage<ServerMessage>>),
 }
 
 /// Sends messages to a server.

@@ -3,7 +3,7 @@
 use askback_core::engine::server::Place;
 use tokio::sync::mpsc;
 
-use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::Waiting};
+use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::QueuedMessage};
 
 /// The two ends of a connection in memory: what is sent into one comes out of the other.
 #[must_use]
@@ -13,8 +13,8 @@ pub fn memory() -> (Channel, Channel) {
 }
 
 fn end(
-    sent: mpsc::Sender<Waiting<Vec<u8>>>,
-    received: mpsc::Receiver<Waiting<Vec<u8>>>,
+    sent: mpsc::Sender<QueuedMessage<Vec<u8>>>,
+    received: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
 ) -> Channel {
     let receiver = Receiver {
         messages: received,

@@ -63,7 +63,7 @@ pub(crate) use tap::{Observer, Tap};
 pub use tap::{WireEvent, WireHeader, WireRequest, WireResponse, WireValue};
 
 use self::{
-    inbox::Waiting,
+    inbox::QueuedMessage,
     lines::{LineReader, LineWriter},
 };
 
@@ -96,7 +96,7 @@ enum Ends {
 /// The receiving half of a [`Channel`].
 #[derive(Debug)]
 pub struct Receiver {
-    messages: mpsc::Receiver<Waiting<Vec<u8>>>,
+    messages: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
     /// Reads what is to be received; none in memory.
     reader: Option<AbortHandle>,
 }
@@ -116,19 +116,19 @@ pub struct Ready<'a>(Room<'a>);
 
 #[derive(Debug)]
 enum Messages {
-    Written(mpsc::Sender<Sent>),
-    Memory(mpsc::Sender<Waiting<Vec<u8>>>),
+    Written(mpsc::Sender<WriterCommand>),
+    Memory(mpsc::Sender<QueuedMessage<Vec<u8>>>),
 }
 
 #[derive(Debug)]
 enum Room<'a> {
-    Written(mpsc::Permit<'a, Sent>),
-    Memory(mpsc::Permit<'a, Waiting<Vec<u8>>>),
+    Written(mpsc::Permit<'a, WriterCommand>),
+    Memory(mpsc::Permit<'a, QueuedMessage<Vec<u8>>>),
 }
 
 /// A command to the writer.
 #[derive(Debug)]
-enum Sent {
+enum WriterCommand {
     Message(Vec<u8>),
     /// Tell when everything before is written.
     Flush(oneshot::Sender<()>),
@@ -138,9 +138,9 @@ impl Channel {
     /// A channel that may lead to another machine, whose messages are read and written by
     /// tasks.
     fn elsewhere(
-        incoming: mpsc::Receiver<Waiting<Vec<u8>>>,
+        incoming: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
         reader: Option<AbortHandle>,
-        outgoing: mpsc::Sender<Sent>,
+        outgoing: mpsc::Sender<WriterCommand>,
         writer: JoinHandle<()>,
     ) -> Self {
         let receiver = Receiver {
@@ -275,7 +275,10 @@ impl Sender {
     pub async fn flush(&mut self) -> io::Result<()> {
         if let Some(Messages::Written(messages)) = &self.messages {
             let (done, written) = oneshot::channel();
-            messages.send(Sent::Flush(done)).await.map_err(lost)?;
+            messages
+                .send(WriterCommand::Flush(done))
+                .await
+                .map_err(lost)?;
             written.await.map_err(lost)?;
         }
         Ok(())
@@ -301,7 +304,7 @@ impl Ready<'_> {
     /// Sends a message: JSON, without a newline at its end.
     pub fn send(self, message: Vec<u8>) {
         match self.0 {
-            Room::Written(room) => room.send(Sent::Message(message)),
+            Room::Written(room) => room.send(WriterCommand::Message(message)),
             Room::Memory(room) => room.send(message.into()),
         };
     }

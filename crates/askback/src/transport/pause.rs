@@ -29,18 +29,18 @@ struct State {
 
 /// Somebody waits, as long as this value lasts.
 #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
-pub(crate) struct Waiting(Pause);
+pub(crate) struct PauseGuard(Pause);
 
 impl Pause {
     /// Begins to wait.
     #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
-    pub(crate) fn begin(&self) -> Waiting {
+    pub(crate) fn begin(&self) -> PauseGuard {
         let mut state = self.lock();
         state.waiting += 1;
         state.since.get_or_insert_with(Instant::now);
         state.change();
         drop(state);
-        Waiting(self.clone())
+        PauseGuard(self.clone())
     }
 
     /// How long it was in all, up to now.
@@ -85,7 +85,7 @@ impl State {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PauseGuard {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.waiting -= 1;

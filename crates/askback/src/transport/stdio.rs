@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    Channel, Sent, WAITING,
+    Channel, WAITING, WriterCommand,
     framing::{ReadLines, UnwrittenLines},
     inbox::{Gone, Inbox},
 };
@@ -139,7 +139,7 @@ fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: 
     }
 }
 
-fn write(mut writer: impl Write, mut sent: mpsc::Receiver<Sent>) {
+fn write(mut writer: impl Write, mut sent: mpsc::Receiver<WriterCommand>) {
     let mut lines = UnwrittenLines::default();
     while let Some(first) = sent.blocking_recv() {
         let flushed = lines.gather(first, &mut sent);

@@ -89,10 +89,10 @@ pub(crate) type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 /// The place of an [`Observer`] at a way to a server. Where nobody observes, looking for one is all
 /// that is done.
 #[derive(Clone, Default)]
-pub(crate) struct Tap(Arc<Place>);
+pub(crate) struct Tap(Arc<TapState>);
 
 #[derive(Default)]
-struct Place {
+struct TapState {
     observer: OnceLock<Observer>,
     #[cfg(feature = "http-client")]
     exchanges: AtomicU64,

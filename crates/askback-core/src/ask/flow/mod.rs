@@ -18,10 +18,10 @@ use core::{
 };
 
 pub use self::held::Release;
-use self::slot::{Asked, Record, Slot, Wait};
+use self::slot::{QuestionSlot, Record, Slot, Wait};
 use super::{
     AskError, Millis,
-    journal::{Answered, Entry, QuestionDigest, Reply, Settlement},
+    journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement},
     question::{Checked, CheckedRequest, Question},
     state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
 };
@@ -54,7 +54,7 @@ pub struct Flow {
     next_slot: u64,
     /// The names of each [`Kind`] in use, with the last ordinal behind each.
     names: [BTreeMap<String, u32>; 3],
-    carried: Carried,
+    carried: CarriedSlots,
     resumed: bool,
     phase: Phase,
     running: usize,
@@ -94,7 +94,7 @@ pub struct OpenQuestion {
 
 /// The open slots that a sealed state carries.
 #[derive(Debug, Default)]
-struct Carried {
+struct CarriedSlots {
     open: Vec<OpenEntry>,
     timers: Vec<TimerEntry>,
 }
@@ -136,7 +136,7 @@ impl Flow {
             slots: BTreeMap::new(),
             next_slot: 0,
             names: Default::default(),
-            carried: Carried::default(),
+            carried: CarriedSlots::default(),
             resumed: false,
             phase: Phase::Going,
             running: 0,
@@ -160,7 +160,7 @@ impl Flow {
         flow.identity = Some(state.identity);
         flow.round = state.round;
         flow.link_rounds = state.link_rounds;
-        let left = Carried {
+        let left = CarriedSlots {
             open: state.open,
             timers: state.timers,
         };
@@ -168,7 +168,7 @@ impl Flow {
         for at in 0..flow.carried.open.len() {
             let OpenEntry { key, question, .. } = &flow.carried.open[at];
             if let Some(reply) = replies.remove(key) {
-                let answered = Answered {
+                let answered = RecordedAnswer {
                     question: *question,
                     reply,
                 };
@@ -269,7 +269,7 @@ impl Flow {
         if changed {
             self.skewed.push(key.clone());
         }
-        let asked = Asked {
+        let asked = QuestionSlot {
             attempts: fitting.map_or(0, |open| open.attempts),
             reason: fitting.and_then(|open| open.reason.clone()),
             question,
@@ -453,7 +453,7 @@ impl Flow {
             return;
         };
         if !self.is_recorded(slot) {
-            let answered = Answered { question, reply };
+            let answered = RecordedAnswer { question, reply };
             self.record(key.to_string(), now, Settlement::Answered(answered));
         }
     }
@@ -462,7 +462,7 @@ impl Flow {
     /// [identity](Flow::identity).
     #[must_use]
     pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> FlowState {
-        let Carried { open, timers } = self.left();
+        let CarriedSlots { open, timers } = self.left();
         FlowState {
             identity,
             token,
@@ -508,7 +508,7 @@ impl Flow {
 
     /// Goes back to the start of a handler that is to come, by a record, where it was: `left` is
     /// what was still waited for.
-    fn replay(&mut self, journal: Vec<Entry>, left: Carried, now: Millis) {
+    fn replay(&mut self, journal: Vec<Entry>, left: CarriedSlots, now: Millis) {
         self.resumed = true;
         self.phase = Phase::Replaying;
         self.recorded = journal.len();
@@ -521,7 +521,7 @@ impl Flow {
             .into_iter()
             .partition::<Vec<_>, _>(|timer| timer.deadline <= now);
         due.sort_by_key(|timer| timer.deadline);
-        self.carried = Carried {
+        self.carried = CarriedSlots {
             open: left.open,
             timers: running,
         };
@@ -538,8 +538,8 @@ impl Flow {
     }
 
     /// The slots that are open and would be open again.
-    fn left(&self) -> Carried {
-        let mut left = Carried::default();
+    fn left(&self) -> CarriedSlots {
+        let mut left = CarriedSlots::default();
         for slot in self.slots.values() {
             match &slot.wait {
                 Wait::Question(asked) | Wait::Held(asked, _) => left.open.push(OpenEntry {

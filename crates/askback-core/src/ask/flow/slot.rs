@@ -9,7 +9,7 @@ use core::task::Waker;
 use crate::{
     ask::{
         AskError, Millis,
-        journal::{Answered, Entry, Reply, Settlement},
+        journal::{Entry, RecordedAnswer, Reply, Settlement},
         question::{Checked, Question, Unusable},
         reading::unread,
     },
@@ -27,9 +27,9 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) enum Wait {
-    Question(Box<Asked>),
+    Question(Box<QuestionSlot>),
     /// The answer is there, and does not count before [`Flow::release`](super::Flow::release).
-    Held(Box<Asked>, Answered),
+    Held(Box<QuestionSlot>, RecordedAnswer),
     Answered(Result<Checked, AskError>),
     Step {
         running: bool,
@@ -42,7 +42,7 @@ pub(super) enum Wait {
 }
 
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct QuestionSlot {
     pub(super) question: Question,
     pub(super) attempts: u32,
     pub(super) reason: Option<String>,
@@ -92,10 +92,10 @@ impl Record {
     pub(super) fn kept(&self, limits: &Limits) -> Option<Entry> {
         let Entry { key, at, outcome } = &self.entry;
         let outcome = match outcome {
-            Settlement::Answered(Answered {
+            Settlement::Answered(RecordedAnswer {
                 question,
                 reply: Reply::Value(answer),
-            }) if !self.delivered => Settlement::Answered(Answered {
+            }) if !self.delivered => Settlement::Answered(RecordedAnswer {
                 question: *question,
                 reply: Reply::Value(unread(answer, &limits.asking)?),
             }),
@@ -109,7 +109,7 @@ impl Record {
     }
 }
 
-impl Asked {
+impl QuestionSlot {
     /// Reads a reply to this question; `None` where the question must be asked again. The members
     /// that were read replace the reply in the record; a refusal replaces the last unusable reply.
     pub(super) fn receive(

@@ -13,9 +13,9 @@ use core::time::Duration;
 use super::{
     QuestionId,
     message::response_json,
-    question::{Asked, link_bytes},
-    task::Held,
-    timing::{Patience, Timeouts},
+    question::{PendingQuestion, link_bytes},
+    task::RemoteTask,
+    timing::{CallTimer, Timeouts},
 };
 use crate::{
     jsonrpc::ErrorObject,
@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) stage: Stage,
     /// The task that is taken up in place of sending the request.
     pub(super) taken: Option<String>,
-    pub(super) patience: Patience,
+    pub(super) patience: CallTimer,
     /// How often the server asked for another round.
     pub(super) rounds: u32,
     /// How often in a row it did so without asking anything.
@@ -62,18 +62,18 @@ pub(super) enum Stage {
     /// Its next round can be sent.
     Ready,
     /// The server has it.
-    Sent(Sent),
+    Sent(SentRound),
     /// The host is asked; then it is sent again.
-    Asking(Asking),
+    Asking(RoundQuestions),
     /// The server wants it sent again without asking anything.
     Pausing(Duration),
     /// The server holds a task in place of its result.
-    Task(Box<Held>),
+    Task(Box<RemoteTask>),
 }
 
 /// A round the server has.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentRound {
     /// The id of the request, which also names its progress.
     pub(super) id: i64,
     pub(super) progress: f64,
@@ -85,22 +85,22 @@ pub(super) struct Sent {
 
 /// The questions between two rounds.
 #[derive(Debug)]
-pub(super) enum Asking {
+pub(super) enum RoundQuestions {
     /// Those of a result that asks: all at once.
     Questions {
         state: Option<String>,
-        asked: Vec<Asked>,
+        asked: Vec<PendingQuestion>,
     },
     /// The links of -32042: one by one.
     Links {
-        asked: Asked,
+        asked: PendingQuestion,
         rest: alloc::vec::IntoIter<ElicitUrlParams>,
     },
 }
 
 /// The step after an answer.
 #[derive(Debug)]
-pub(super) enum Answered {
+pub(super) enum AnswerStep {
     /// Others are still open.
     Wait,
     /// Ask this next.
@@ -116,7 +116,7 @@ impl Call {
             request: Arc::new(request),
             stage: Stage::Ready,
             taken: None,
-            patience: Patience::new(limits, timeouts),
+            patience: CallTimer::new(limits, timeouts),
             rounds: 0,
             pauses: 0,
             restarted: false,
@@ -138,7 +138,7 @@ impl Call {
         CallTarget::has(&self.request)
     }
 
-    pub(super) fn sent(&self) -> Option<&Sent> {
+    pub(super) fn sent(&self) -> Option<&SentRound> {
         match &self.stage {
             Stage::Sent(sent) => Some(sent),
             Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) | Stage::Task(_) => None,
@@ -229,27 +229,27 @@ impl Call {
         answer: InputResponse,
         revision: Revision,
         limits: &Limits,
-    ) -> Result<Answered, Refusal> {
+    ) -> Result<AnswerStep, Refusal> {
         let Stage::Asking(asking) = &mut self.stage else {
-            return Ok(Answered::Wait);
+            return Ok(AnswerStep::Wait);
         };
         match asking {
-            Asking::Links { asked, rest } => {
+            RoundQuestions::Links { asked, rest } => {
                 let answer = asked.check(answer, limits).map_err(Refusal::Host)?;
                 if let InputResponse::Elicit(answer) = answer
                     && answer.action != ElicitAction::Accept
                 {
                     return Err(Refusal::NotOpened);
                 }
-                Ok(rest.next().map_or(Answered::Send, Answered::Ask))
+                Ok(rest.next().map_or(AnswerStep::Send, AnswerStep::Ask))
             }
-            Asking::Questions { state, asked } => {
+            RoundQuestions::Questions { state, asked } => {
                 let Some(mine) = asked.iter_mut().find(|asked| asked.id == question) else {
-                    return Ok(Answered::Wait);
+                    return Ok(AnswerStep::Wait);
                 };
                 mine.answer = Some(mine.check(answer, limits).map_err(Refusal::Host)?);
                 if asked.iter().any(|asked| asked.answer.is_none()) {
-                    return Ok(Answered::Wait);
+                    return Ok(AnswerStep::Wait);
                 }
                 let responses = asked
                     .drain(..)
@@ -257,7 +257,7 @@ impl Call {
                     .collect();
                 let state = state.take();
                 self.set_round(Some(responses), state);
-                Ok(Answered::Send)
+                Ok(AnswerStep::Send)
             }
         }
     }
@@ -272,7 +272,7 @@ pub(super) enum Refusal {
     NotOpened,
 }
 
-impl Asking {
+impl RoundQuestions {
     /// How much the round takes until it is answered.
     pub(super) fn bytes(&self) -> usize {
         match self {
@@ -348,14 +348,14 @@ impl CallTarget {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// Boxed: a call is large, and neighbours move when one comes or goes.
-    held: BTreeMap<CallId, Box<HeldCall>>,
+    held: BTreeMap<CallId, Box<CallEntry>>,
     deadlines: BTreeSet<(Duration, CallId)>,
     /// Those that may have another deadline now.
     touched: Vec<CallId>,
 }
 
 #[derive(Debug)]
-struct HeldCall {
+struct CallEntry {
     call: Call,
     /// Its entry among the deadlines.
     deadline: Option<Duration>,
@@ -380,7 +380,7 @@ impl Calls {
 
     pub(super) fn insert(&mut self, id: CallId, call: Call) {
         let deadline = None;
-        let before = self.held.insert(id, Box::new(HeldCall { call, deadline }));
+        let before = self.held.insert(id, Box::new(CallEntry { call, deadline }));
         self.forget_deadline(id, before.as_deref());
         self.touched.push(id);
     }
@@ -392,7 +392,7 @@ impl Calls {
     }
 
     /// Takes out the entry of a call that is no longer held.
-    fn forget_deadline(&mut self, id: CallId, held: Option<&HeldCall>) {
+    fn forget_deadline(&mut self, id: CallId, held: Option<&CallEntry>) {
         if let Some(deadline) = held.and_then(|held| held.deadline) {
             self.deadlines.remove(&(deadline, id));
         }
@@ -445,7 +445,7 @@ mod tests {
     use alloc::vec::Vec;
     use core::time::Duration;
 
-    use super::{Call, CallId, Calls, Sent, Stage, Timeouts};
+    use super::{Call, CallId, Calls, SentRound, Stage, Timeouts};
     use crate::{
         limits::Limits,
         protocol::{ClientRequest, RequestParams},
@@ -458,7 +458,7 @@ mod tests {
             in_all: None,
         };
         let mut call = Call::new(request, &Limits::default(), timeouts);
-        call.stage = Stage::Sent(Sent {
+        call.stage = Stage::Sent(SentRound {
             id: 1,
             progress: 0.0,
             listening: None,

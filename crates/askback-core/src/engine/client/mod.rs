@@ -34,16 +34,16 @@ pub use event::{Event, RefusedQuestion};
 pub use message::SentMeta;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
 pub use question::{HostQuestion, QuestionId};
-pub use send::{Carrier, Lost};
+pub use send::{Carrier, RequestLoss};
 pub use timing::Timeouts;
 
 use self::{
     cache::{Cache, Key},
     call::{Call, Calls},
     message::LastIntroduction,
-    opening::{Context, Next, Opening},
+    opening::{Context, Opening, OpeningStep},
     session::Session,
-    timing::Pace,
+    timing::RateLimiter,
 };
 use crate::{
     jsonrpc::{self, ErrorObject, Malformed, Message, Payload, RequestId, Response},
@@ -127,8 +127,8 @@ pub struct Connection {
     cache: Cache,
     /// See [`Connection::set_authorization_context`].
     authorization_context: u64,
-    asks: Pace,
-    restarts: Pace,
+    asks: RateLimiter,
+    restarts: RateLimiter,
     log_level: Option<LoggingLevel>,
     introduction: LastIntroduction,
     /// The resources watched on a session, so that they are watched on the next one, too.
@@ -169,8 +169,8 @@ impl Connection {
             asked: BTreeMap::new(),
             cache: Cache::new(profile.principal.clone(), &limits.client),
             authorization_context: 0,
-            asks: Pace::new(limits.client.asks, limits.client.asks_window),
-            restarts: Pace::new(limits.client.restarts, limits.client.restarts_window),
+            asks: RateLimiter::new(limits.client.asks, limits.client.asks_window),
+            restarts: RateLimiter::new(limits.client.restarts, limits.client.restarts_window),
             log_level: None,
             introduction: LastIntroduction::default(),
             watched: BTreeSet::new(),
@@ -586,15 +586,15 @@ impl Connection {
     }
 
     /// Goes on with the opening.
-    fn follow(&mut self, next: Next, now: Duration) {
+    fn follow(&mut self, next: OpeningStep, now: Duration) {
         match next {
-            Next::Wait => {}
-            Next::Send(message) => self.out.push_back(Output::Send(message)),
-            Next::Open(greeting, first) => {
+            OpeningStep::Wait => {}
+            OpeningStep::Send(message) => self.out.push_back(Output::Send(message)),
+            OpeningStep::Open(greeting, first) => {
                 self.out.extend(first.map(Output::Send));
                 self.open(greeting, now);
             }
-            Next::Fail(error) => self.close(error),
+            OpeningStep::Fail(error) => self.close(error),
         }
     }
 

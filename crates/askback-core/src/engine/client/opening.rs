@@ -42,24 +42,24 @@ enum Step {
     /// `server/discover` was sent.
     Probe(Revision),
     /// `initialize` was sent.
-    Initialize(Revision, Before),
+    Initialize(Revision, HandshakeCause),
 }
 
 /// The attempt before `initialize`.
 #[derive(Debug)]
-enum Before {
+enum HandshakeCause {
     /// The server told, in some way, that it wants the handshake.
     Told,
     /// It is only remembered to want it.
     Remembered,
     /// A probe went unanswered.
-    Silence(Late),
+    Silence(SilentProbe),
 }
 
 /// A probe that was given up for its silence. A server that was only slow to start answers it yet,
 /// and may then refuse the handshake.
 #[derive(Debug)]
-struct Late {
+struct SilentProbe {
     id: i64,
     greeting: Option<Box<Greeting>>,
 }
@@ -75,7 +75,7 @@ pub(super) struct Context<'a> {
 
 /// The next step.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum OpeningStep {
     /// Wait on.
     Wait,
     /// Send this.
@@ -106,9 +106,9 @@ impl Opening {
         let message = match first.era() {
             Era::Modern => opening.probe(first, cx),
             Era::Legacy if cx.carrier == (Carrier::Exchanges { handshake: true }) => {
-                opening.initialize(first, Before::Remembered, cx)
+                opening.initialize(first, HandshakeCause::Remembered, cx)
             }
-            Era::Legacy => opening.initialize(first, Before::Told, cx),
+            Era::Legacy => opening.initialize(first, HandshakeCause::Told, cx),
         };
         (opening, message)
     }
@@ -133,7 +133,7 @@ impl Opening {
         id: Option<&RequestId>,
         outcome: Result<Box<RawValue>, ClientError>,
         cx: &mut Context<'_>,
-    ) -> Next {
+    ) -> OpeningStep {
         let mine = match id {
             Some(id) => *id == RequestId::Number(self.id),
             // An error without an id is about the only request the server has seen.
@@ -148,32 +148,32 @@ impl Opening {
                 Ok(result) => initialized(result, cx),
                 Err(error) => self.rejected(error, cx),
             },
-            Step::Initialize(_, Before::Silence(late))
+            Step::Initialize(_, HandshakeCause::Silence(late))
                 if id == Some(&RequestId::Number(late.id)) =>
             {
                 late.greeting = outcome
                     .ok()
                     .and_then(|result| modern_greeting(result, cx).ok());
-                Next::Wait
+                OpeningStep::Wait
             }
-            Step::Probe(_) | Step::Initialize(..) => Next::Wait,
+            Step::Probe(_) | Step::Initialize(..) => OpeningStep::Wait,
         }
     }
 
-    pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> Next {
+    pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> OpeningStep {
         if cx.now < self.deadline {
-            return Next::Wait;
+            return OpeningStep::Wait;
         }
         match &self.step {
             Step::Probe(_) => match cx.newest(Era::Legacy) {
                 Some(wish) if cx.carrier == Carrier::Stream => {
-                    let late = Late {
+                    let late = SilentProbe {
                         id: self.id,
                         greeting: None,
                     };
-                    Next::Send(self.initialize(wish, Before::Silence(late), cx))
+                    OpeningStep::Send(self.initialize(wish, HandshakeCause::Silence(late), cx))
                 }
-                _ => Next::Fail(ClientError::TimedOut(cx.profile.limits.wire.request)),
+                _ => OpeningStep::Fail(ClientError::TimedOut(cx.profile.limits.wire.request)),
             },
             Step::Initialize(..) => {
                 self.rejected(ClientError::TimedOut(cx.profile.limits.wire.request), cx)
@@ -187,9 +187,9 @@ impl Opening {
         revision: Revision,
         outcome: Result<Box<RawValue>, ClientError>,
         cx: &mut Context<'_>,
-    ) -> Next {
+    ) -> OpeningStep {
         let error = match outcome.map(|result| modern_greeting(result, cx)) {
-            Ok(Ok(greeting)) => return Next::Open(greeting, None),
+            Ok(Ok(greeting)) => return OpeningStep::Open(greeting, None),
             Ok(Err(Some(offered))) => return self.choose_again(&offered, cx),
             Ok(Err(None)) => {
                 ClientError::Protocol("the answer to `server/discover` cannot be read".to_owned())
@@ -212,35 +212,35 @@ impl Opening {
                     error.code,
                     codes::MISSING_CAPABILITY | codes::HEADER_MISMATCH
                 ) {
-                    return Next::Fail(ClientError::Server(error));
+                    return OpeningStep::Fail(ClientError::Server(error));
                 }
                 ClientError::Server(error)
             }
-            Err(error) if !tells_era(&error) => return Next::Fail(error),
+            Err(error) if !tells_era(&error) => return OpeningStep::Fail(error),
             Err(error) => error,
         };
         match cx.newest(Era::Legacy) {
-            Some(wish) => Next::Send(self.initialize(wish, Before::Told, cx)),
-            None => Next::Fail(error),
+            Some(wish) => OpeningStep::Send(self.initialize(wish, HandshakeCause::Told, cx)),
+            None => OpeningStep::Fail(error),
         }
     }
 
     /// The handshake came to nothing.
-    fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> Next {
+    fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> OpeningStep {
         if let Step::Initialize(wish, before) = &mut self.step {
-            match core::mem::replace(before, Before::Told) {
-                Before::Silence(Late {
+            match core::mem::replace(before, HandshakeCause::Told) {
+                HandshakeCause::Silence(SilentProbe {
                     greeting: Some(greeting),
                     ..
                 }) => {
-                    return Next::Open(greeting, None);
+                    return OpeningStep::Open(greeting, None);
                 }
-                Before::Remembered if tells_era(&error) => {
+                HandshakeCause::Remembered if tells_era(&error) => {
                     if let Some(revision) = cx.newest(Era::Modern) {
-                        return Next::Send(self.probe(revision, cx));
+                        return OpeningStep::Send(self.probe(revision, cx));
                     }
                 }
-                Before::Told | Before::Remembered | Before::Silence(_) => {}
+                HandshakeCause::Told | HandshakeCause::Remembered | HandshakeCause::Silence(_) => {}
             }
             self.refused.push(*wish);
         }
@@ -252,19 +252,19 @@ impl Opening {
         };
         let wish = offered.and_then(|offered| cx.choose(Era::Legacy, &offered, &self.refused));
         match wish {
-            Some(wish) => Next::Send(self.initialize(wish, Before::Told, cx)),
-            None => Next::Fail(error),
+            Some(wish) => OpeningStep::Send(self.initialize(wish, HandshakeCause::Told, cx)),
+            None => OpeningStep::Fail(error),
         }
     }
 
     /// Goes on with the best of what the server says it speaks.
-    fn choose_again(&mut self, offered: &[String], cx: &mut Context<'_>) -> Next {
+    fn choose_again(&mut self, offered: &[String], cx: &mut Context<'_>) -> OpeningStep {
         if let Some(revision) = cx.choose(Era::Modern, offered, &self.refused) {
-            Next::Send(self.probe(revision, cx))
+            OpeningStep::Send(self.probe(revision, cx))
         } else if let Some(revision) = cx.choose(Era::Legacy, offered, &self.refused) {
-            Next::Send(self.initialize(revision, Before::Told, cx))
+            OpeningStep::Send(self.initialize(revision, HandshakeCause::Told, cx))
         } else {
-            Next::Fail(cx.incompatible(offered))
+            OpeningStep::Fail(cx.incompatible(offered))
         }
     }
 
@@ -284,7 +284,7 @@ impl Opening {
     fn initialize(
         &mut self,
         wish: Revision,
-        before: Before,
+        before: HandshakeCause,
         cx: &mut Context<'_>,
     ) -> ClientMessage {
         self.expect(
@@ -359,11 +359,11 @@ fn modern_greeting(
 }
 
 /// Reads the result of `initialize`.
-fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
+fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> OpeningStep {
     let answer: InitializeResult = match serde_json::from_str(result.get()) {
         Ok(answer) => answer,
         Err(error) => {
-            return Next::Fail(ClientError::Unreadable {
+            return OpeningStep::Fail(ClientError::Unreadable {
                 why: reason(&error),
                 received: result.get().to_owned(),
             });
@@ -371,7 +371,7 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
     };
     let offered = [answer.protocol_version];
     let Some(revision) = cx.choose(Era::Legacy, &offered, &[]) else {
-        return Next::Fail(cx.incompatible(&offered));
+        return OpeningStep::Fail(cx.incompatible(&offered));
     };
     let greeting = Greeting {
         revision,
@@ -382,7 +382,7 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> Next {
     };
     let notification = ClientNotification::Initialized(NotificationParams::default());
     let message = ClientMessage::notification(revision, notification);
-    Next::Open(Box::new(greeting), Some(message))
+    OpeningStep::Open(Box::new(greeting), Some(message))
 }
 
 /// Whether a failed probe tells of a server that does not know it. One that is overloaded, hidden

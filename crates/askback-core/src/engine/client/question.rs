@@ -221,7 +221,7 @@ fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
 
 /// A question of a round.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,
     pub(super) key: Option<String>,
     pub(super) request: InputRequest,
@@ -230,7 +230,7 @@ pub(super) struct Asked {
     pub(super) answer: Option<InputResponse>,
 }
 
-impl Asked {
+impl PendingQuestion {
     pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
         let bytes = link_bytes(&link);
         Self {

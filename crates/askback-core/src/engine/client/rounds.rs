@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::{
     CallId, ClientError, Connection, Output, QuestionId, State,
     cache::{Key, Stale},
-    call::{Answered, Asking, Refusal, Stage},
-    question::{Asked, admit, link_bytes, size},
+    call::{AnswerStep, Refusal, RoundQuestions, Stage},
+    question::{PendingQuestion, admit, link_bytes, size},
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
@@ -165,7 +165,7 @@ impl Connection {
             bytes += question.bytes;
             asked.push(question);
         }
-        self.ask(id, Asking::Questions { state, asked });
+        self.ask(id, RoundQuestions::Questions { state, asked });
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Connection {
         mut request: InputRequest,
         beside: usize,
         now: Duration,
-    ) -> Result<Asked, ClientError> {
+    ) -> Result<PendingQuestion, ClientError> {
         self.check_question(key, &mut request)?;
         if !self.asks.admit(now) {
             return Err(ClientError::QuestionRefused(self.refuse_flood()));
@@ -184,7 +184,7 @@ impl Connection {
         let bytes = size(&request) + key.len();
         self.find_room(beside + bytes)
             .map_err(ClientError::QuestionRefused)?;
-        Ok(Asked {
+        Ok(PendingQuestion {
             id: self.next_question(),
             key: Some(key.to_owned()),
             request,
@@ -264,8 +264,8 @@ impl Connection {
             return Err(ClientError::QuestionRefused(self.refuse_flood()));
         }
         self.remember_link(&link);
-        let asked = Asked::link(self.next_question(), link);
-        self.ask(id, Asking::Links { asked, rest });
+        let asked = PendingQuestion::link(self.next_question(), link);
+        self.ask(id, RoundQuestions::Links { asked, rest });
         Ok(())
     }
 
@@ -320,13 +320,13 @@ impl Connection {
         Ok(())
     }
 
-    fn ask(&mut self, id: CallId, asking: Asking) {
+    fn ask(&mut self, id: CallId, asking: RoundQuestions) {
         let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
         };
         let asked = match &asking {
-            Asking::Questions { asked, .. } => asked.as_slice(),
-            Asking::Links { asked, .. } => core::slice::from_ref(asked),
+            RoundQuestions::Questions { asked, .. } => asked.as_slice(),
+            RoundQuestions::Links { asked, .. } => core::slice::from_ref(asked),
         };
         for asked in asked {
             self.asked.insert(asked.id, id);
@@ -356,9 +356,9 @@ impl Connection {
             Err(error) => return self.refuse(id, question, refusal(error)),
         };
         match answered {
-            Ok(Answered::Wait) => {}
-            Ok(Answered::Send) => self.send(id, now),
-            Ok(Answered::Ask(link)) => self.ask_next_link(id, link, now),
+            Ok(AnswerStep::Wait) => {}
+            Ok(AnswerStep::Send) => self.send(id, now),
+            Ok(AnswerStep::Ask(link)) => self.ask_next_link(id, link, now),
             Err(Refusal::Host(why)) => self.refuse(id, question, ClientError::Host(why)),
             Err(Refusal::NotOpened) => {
                 let why = "the person did not agree to open the link";
@@ -373,7 +373,7 @@ impl Connection {
             return;
         };
         let rest = match core::mem::replace(&mut call.stage, Stage::Ready) {
-            Stage::Asking(Asking::Links { rest, .. }) => rest,
+            Stage::Asking(RoundQuestions::Links { rest, .. }) => rest,
             _ => Vec::new().into_iter(),
         };
         if let Err(error) = self.ask_link(id, link, rest, now) {
@@ -384,7 +384,7 @@ impl Connection {
     /// Ends a call over one of its questions; the others are withdrawn.
     fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
         if let Some(call) = self.calls.get_mut(id)
-            && let Stage::Asking(Asking::Questions { asked, .. }) = &mut call.stage
+            && let Stage::Asking(RoundQuestions::Questions { asked, .. }) = &mut call.stage
         {
             asked.retain(|asked| asked.id != question);
         } else if let Some(call) = self.calls.get_mut(id) {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, ClientError, ClientMessage, Connection, Greeting, Output, ServerEnd, State,
-    call::{Call, Sent, Stage},
+    call::{Call, SentRound, Stage},
     message::SentMeta,
 };
 use crate::{
@@ -156,7 +156,7 @@ impl Connection {
             }
         };
         self.out.push_back(Output::Send(message));
-        call.stage = Stage::Sent(Sent {
+        call.stage = Stage::Sent(SentRound {
             id: number,
             progress: f64::NEG_INFINITY,
             listening: None,
@@ -282,7 +282,7 @@ pub enum Carrier {
 /// The fate of a request that will have no response, while others still may.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Lost {
+pub enum RequestLoss {
     /// The answer broke off, for the reason given, and nobody knows how far the server came.
     Broken(String),
     /// The server did not take it up, as it no longer knows the session.
@@ -305,12 +305,12 @@ impl Connection {
     /// carries all the server needs to know and no answers, or is a subscription, and at most once in a row. A subscription
     /// that had begun is opened again for as long as a server that is started again may take
     /// ([`WireLimits::request`](crate::limits::WireLimits::request)).
-    pub fn handle_lost(&mut self, id: &RequestId, lost: Lost, now: Duration) {
+    pub fn handle_lost(&mut self, id: &RequestId, lost: RequestLoss, now: Duration) {
         if matches!(self.state, State::Opening(_)) {
             let error = match lost {
-                Lost::Broken(why) => ClientError::Crashed(why.into()),
-                Lost::Returned => ClientError::Crashed(SESSION_OVER.into()),
-                Lost::Failed(error) => error,
+                RequestLoss::Broken(why) => ClientError::Crashed(why.into()),
+                RequestLoss::Returned => ClientError::Crashed(SESSION_OVER.into()),
+                RequestLoss::Failed(error) => error,
             };
             return self.handle_response(Some(id), Err(error), now);
         }
@@ -321,12 +321,12 @@ impl Connection {
             return;
         };
         match lost {
-            Lost::Broken(why) => self.lose_round(id, ClientError::Crashed(why.into()), now),
-            Lost::Returned => self.take_back(id, now),
-            Lost::Failed(error) if is_away(&error) && self.has_broken_off(id) => {
+            RequestLoss::Broken(why) => self.lose_round(id, ClientError::Crashed(why.into()), now),
+            RequestLoss::Returned => self.take_back(id, now),
+            RequestLoss::Failed(error) if is_away(&error) && self.has_broken_off(id) => {
                 self.lose_round(id, error, now);
             }
-            Lost::Failed(error) => self.handle_result(id, Err(error), now),
+            RequestLoss::Failed(error) => self.handle_result(id, Err(error), now),
         }
     }
 

@@ -32,7 +32,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Session {
     revision: Revision,
-    questions: BTreeMap<QuestionId, Waiting>,
+    questions: BTreeMap<QuestionId, SessionQuestion>,
     batches: Batches,
     /// The links the host was asked to open and whose end was not told, oldest first.
     links: VecDeque<String>,
@@ -40,7 +40,7 @@ pub(super) struct Session {
 
 /// A question whose server waits for a response.
 #[derive(Debug)]
-struct Waiting {
+struct SessionQuestion {
     id: RequestId,
     request: InputRequest,
     /// How much it takes.
@@ -259,7 +259,7 @@ impl Connection {
         if let State::Legacy(session) = &mut self.state {
             session.questions.insert(
                 question,
-                Waiting {
+                SessionQuestion {
                     id,
                     request,
                     bytes,
@@ -411,7 +411,7 @@ impl Connection {
         &mut self,
         question: QuestionId,
         now: Duration,
-    ) -> Option<(Waiting, Revision)> {
+    ) -> Option<(SessionQuestion, Revision)> {
         let State::Legacy(session) = &mut self.state else {
             return None;
         };

@@ -12,7 +12,7 @@ use super::{
     State,
     call::{Call, Stage},
     message::{SentMeta, response_json},
-    question::Asked,
+    question::PendingQuestion,
     rounds::refusal,
     timing::Timeouts,
 };
@@ -62,9 +62,9 @@ impl Connection {
         }
         call.restarted = false;
         let longest = call.patience.task(limits);
-        let held = Held {
+        let held = RemoteTask {
             is_core,
-            ..Held::new(task, longest, &limits.tasks, now)
+            ..RemoteTask::new(task, longest, &limits.tasks, now)
         };
         call.stage = Stage::Task(Box::new(held));
         self.tell_task(id, task);
@@ -100,8 +100,8 @@ impl Connection {
         self.last_id += 1;
         let number = self.last_id;
         // The result comes once the task has ended, and with it all that is asked of a person.
-        let is_bounded = !matches!(kind, Kind::Result);
-        held.flight = Some(Flight { number, kind });
+        let is_bounded = !matches!(kind, TaskRequestKind::Result);
+        held.flight = Some(TaskRequest { number, kind });
         call.patience.renew(now);
         if is_bounded {
             call.patience.run(now);
@@ -124,7 +124,7 @@ impl Connection {
             return;
         };
         let (flight, is_core) = (held.flight.take(), held.is_core);
-        if matches!(&flight, Some(flight) if matches!(flight.kind, Kind::Result)) {
+        if matches!(&flight, Some(flight) if matches!(flight.kind, TaskRequestKind::Result)) {
             return self.finish(id, outcome);
         }
         let result = match outcome {
@@ -132,7 +132,7 @@ impl Connection {
             Err(error) => return self.finish(id, Err(lost(error))),
         };
         call.restarted = false;
-        if flight.is_some_and(|flight| matches!(flight.kind, Kind::Update(_))) {
+        if flight.is_some_and(|flight| matches!(flight.kind, TaskRequestKind::Update(_))) {
             // What the answers led to can soon be seen.
             held.next = now.saturating_add(self.profile.limits.tasks.poll_least);
             return self.step_task(id, now);
@@ -375,7 +375,7 @@ impl Connection {
         });
     }
 
-    pub(super) fn held(&mut self, id: CallId) -> Option<&mut Held> {
+    pub(super) fn held(&mut self, id: CallId) -> Option<&mut RemoteTask> {
         match &mut self.calls.get_mut(id)?.stage {
             Stage::Task(held) => Some(held),
             _ => None,
@@ -434,7 +434,7 @@ fn lost(error: ClientError) -> ClientError {
 
 /// A task the server holds in place of a result.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct RemoteTask {
     pub(super) id: String,
     /// Whether it is one of the core protocol (2025-11-25): the server asks on the session, and the
     /// result is fetched by itself.
@@ -447,11 +447,11 @@ pub(super) struct Held {
     pub(super) until: Duration,
     /// How often to ask.
     pub(super) interval: Duration,
-    pub(super) flight: Option<Flight>,
+    pub(super) flight: Option<TaskRequest>,
     /// Whether something is to be sent for which there was no transport.
     pub(super) waits: bool,
     /// The questions the host has.
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<PendingQuestion>,
     /// The keys of all questions there have been: each is put to the host once.
     pub(super) keys: BTreeSet<String>,
     /// Answers that are to be sent.
@@ -462,13 +462,13 @@ pub(super) struct Held {
 
 /// A request about a task that the server has.
 #[derive(Debug)]
-pub(super) struct Flight {
+pub(super) struct TaskRequest {
     pub(super) number: i64,
-    pub(super) kind: Kind,
+    pub(super) kind: TaskRequestKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum TaskRequestKind {
     Get,
     /// For the result of a task of the core protocol, which is the answer once there is one.
     Result,
@@ -476,7 +476,7 @@ pub(super) enum Kind {
     Update(InputResponses),
 }
 
-impl Held {
+impl RemoteTask {
     pub(super) fn new(
         task: &DetailedTask,
         longest: Duration,
@@ -541,7 +541,8 @@ impl Held {
     /// sent again: a server ignores those whose questions are settled.
     pub(super) fn lose(&mut self) {
         self.waits = true;
-        if let Some(Kind::Update(answers)) = self.flight.take().map(|flight| flight.kind) {
+        if let Some(TaskRequestKind::Update(answers)) = self.flight.take().map(|flight| flight.kind)
+        {
             for (key, answer) in answers {
                 self.answers.insert(key, answer);
             }
@@ -557,7 +558,7 @@ impl Held {
     }
 
     /// The next request about the task, if one is due.
-    pub(super) fn request(&mut self, now: Duration) -> Option<(Kind, ClientRequest)> {
+    pub(super) fn request(&mut self, now: Duration) -> Option<(TaskRequestKind, ClientRequest)> {
         let task_id = self.id.clone();
         if !self.answers.is_empty() {
             let answers = core::mem::take(&mut self.answers);
@@ -567,14 +568,19 @@ impl Held {
                 meta: None,
             };
             let request = ClientRequest::UpdateTask(params);
-            return Some((Kind::Update(answers), request));
+            return Some((TaskRequestKind::Update(answers), request));
         }
         if self.result_is_due {
             let request = ClientRequest::GetTaskPayload(task_params(task_id));
-            return Some((Kind::Result, request));
+            return Some((TaskRequestKind::Result, request));
         }
         let due = self.waits || self.next <= now;
-        due.then(|| (Kind::Get, ClientRequest::GetTask(task_params(task_id))))
+        due.then(|| {
+            (
+                TaskRequestKind::Get,
+                ClientRequest::GetTask(task_params(task_id)),
+            )
+        })
     }
 }
 
@@ -626,9 +632,9 @@ impl Connection {
         }
         let limits = &self.profile.limits;
         let longest = call.patience.task(limits);
-        let held = Held {
+        let held = RemoteTask {
             is_core: greeting.revision.facts().tasks,
-            ..Held::unseen(task_id, longest, &limits.tasks, now)
+            ..RemoteTask::unseen(task_id, longest, &limits.tasks, now)
         };
         call.stage = Stage::Task(Box::new(held));
         self.step_task(id, now);

@@ -21,7 +21,7 @@ pub struct Timeouts {
 /// The time a server has left for a call: it runs while the server works and stands while a
 /// person is asked.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct CallTimer {
     /// The time that a start or a sign of progress grants.
     step: Duration,
     left: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Patience {
     running_since: Option<Duration>,
 }
 
-impl Patience {
+impl CallTimer {
     /// The patience with a new call; it does not run yet.
     pub(super) fn new(limits: &Limits, timeouts: Timeouts) -> Self {
         let Timeouts { request, in_all } = timeouts;
@@ -98,13 +98,13 @@ impl Patience {
 
 /// Admits at most so many events in any window of time.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct RateLimiter {
     most: usize,
     window: Duration,
     times: VecDeque<Duration>,
 }
 
-impl Pace {
+impl RateLimiter {
     pub(super) fn new(most: u32, window: Duration) -> Self {
         Self {
             most: usize::try_from(most).unwrap_or(usize::MAX),
@@ -132,7 +132,7 @@ impl Pace {
 mod tests {
     use core::time::Duration;
 
-    use super::{Pace, Patience, Timeouts};
+    use super::{CallTimer, RateLimiter, Timeouts};
     use crate::limits::Limits;
 
     const fn s(seconds: u64) -> Duration {
@@ -145,7 +145,7 @@ mod tests {
         let mut limits = Limits::default();
         limits.wire.request = s(10);
         limits.client.request_in_all = s(25);
-        let mut patience = Patience::new(&limits, Timeouts::default());
+        let mut patience = CallTimer::new(&limits, Timeouts::default());
         assert_eq!(patience.deadline(), None);
         patience.run(s(100));
         assert_eq!(patience.deadline(), Some(s(110)));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_window_moves_on_with_time() {
-        let mut pace = Pace::new(2, Duration::from_secs(10));
+        let mut pace = RateLimiter::new(2, Duration::from_secs(10));
         let mut admitted = [0, 1, 2, 9, 10, 10, 11, 12, 21].map(|second| {
             let now = Duration::from_secs(second);
             (second, pace.admit(now))

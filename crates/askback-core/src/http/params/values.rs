@@ -133,7 +133,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for At<'_, F> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         self.tell(Value::Unfit);
-        while let Some(property) = members.next_key_seed(Known(self.inside))? {
+        while let Some(property) = members.next_key_seed(PropertySeed(self.inside))? {
             match property {
                 Some(property) => members.next_value_seed(At {
                     header: property.header,
@@ -154,9 +154,9 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for At<'_, F> {
 const SAFE: i64 = (1 << 53) - 1;
 
 /// The property that a key names.
-struct Known<'p>(&'p [Property]);
+struct PropertySeed<'p>(&'p [Property]);
 
-impl<'de, 'p> DeserializeSeed<'de> for Known<'p> {
+impl<'de, 'p> DeserializeSeed<'de> for PropertySeed<'p> {
     type Value = Option<&'p Property>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -164,7 +164,7 @@ impl<'de, 'p> DeserializeSeed<'de> for Known<'p> {
     }
 }
 
-impl<'p> Visitor<'_> for Known<'p> {
+impl<'p> Visitor<'_> for PropertySeed<'p> {
     type Value = Option<&'p Property>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

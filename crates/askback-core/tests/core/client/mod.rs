@@ -22,7 +22,7 @@ use std::{fmt::Write as _, time::Duration};
 use askback_core::{
     engine::client::{
         CallId, CallTarget, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion,
-        Lost, MessageKind, Output, Profile, QuestionId, Timeouts,
+        MessageKind, Output, Profile, QuestionId, RequestLoss, Timeouts,
     },
     http::headers::name_member,
     jsonrpc::{ErrorObject, RequestId},
@@ -380,16 +380,16 @@ fn receive(line: &str) -> Vec<u8> {
     }
 }
 
-fn lost(text: &str) -> Lost {
+fn lost(text: &str) -> RequestLoss {
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
     match kind {
-        "broken" => Lost::Broken(rest.into()),
-        "returned" => Lost::Returned,
-        "status" => Lost::Failed(ClientError::Http {
+        "broken" => RequestLoss::Broken(rest.into()),
+        "returned" => RequestLoss::Returned,
+        "status" => RequestLoss::Failed(ClientError::Http {
             status: rest.parse().unwrap(),
             why: "no message".into(),
         }),
-        "unreachable" => Lost::Failed(ClientError::Unreachable(rest.into())),
+        "unreachable" => RequestLoss::Failed(ClientError::Unreachable(rest.into())),
         _ => panic!("how is {text:?} lost?"),
     }
 }

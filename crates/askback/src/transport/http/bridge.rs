@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::client::{ClientError, ClientMessage, Lost, MessageKind},
+    engine::client::{ClientError, ClientMessage, MessageKind, RequestLoss},
     future::BoxFuture,
     jsonrpc::RequestId,
 };
@@ -22,8 +22,7 @@ use futures_util::{
 use tokio::sync::mpsc;
 
 use super::{
-    ended::Ended,
-    eras::Known,
+    eras::ServerEra,
     exchange::{exchange, tell},
     message::PendingRequest,
     old,
@@ -37,7 +36,7 @@ use super::{
 pub(super) struct Bridge {
     way: Arc<Way>,
     shape: Shape,
-    ongoing: FuturesUnordered<Abortable<Ongoing>>,
+    ongoing: FuturesUnordered<Abortable<BridgeTask>>,
     /// Ends those that are requests.
     by_request: BTreeMap<RequestId, AbortHandle>,
     /// Whether the client listens to the server, or is about to.
@@ -52,15 +51,36 @@ pub(super) struct Bridge {
     parting: usize,
 }
 
+/// How something that the bridge carries ended.
+#[derive(Debug)]
+pub(super) enum BridgeOutcome {
+    /// As it should.
+    Done,
+    /// The server knows that the session is open: it may be listened to.
+    Initialized,
+    /// The response may come on the stream that the client listens on. Without that stream, the request ends with this
+    /// error.
+    Elsewhere(ClientError),
+    /// The client no longer listens: the server has no stream for that.
+    Deaf,
+    /// Nothing more can be said on this connection, for the reason given.
+    Over(String),
+    /// The server does not take `initialize`, but may speak the older transport.
+    TryOld {
+        request: Box<PendingRequest>,
+        error: ClientError,
+    },
+}
+
 /// Something that goes on: a request, or what is said beside.
-struct Ongoing {
+struct BridgeTask {
     /// The request, where it is one.
     id: Option<RequestId>,
     /// Whether the next message waits for its end.
     holds: bool,
     /// Whether it is one of those that are heard to their end.
     parts: bool,
-    work: BoxFuture<'static, Ended>,
+    work: BoxFuture<'static, BridgeOutcome>,
 }
 
 /// How something ended.
@@ -69,7 +89,7 @@ struct Outcome {
     holds: bool,
     parts: bool,
     /// Nothing where it panicked.
-    ended: Option<Ended>,
+    ended: Option<BridgeOutcome>,
 }
 
 /// Which transport is spoken.
@@ -130,7 +150,7 @@ impl Bridge {
                 },
                 Some(outcome) = self.ongoing.next() => self.ended(outcome).await,
             };
-            if let Ended::Over(why) = ended {
+            if let BridgeOutcome::Over(why) = ended {
                 return Some(why);
             }
         }
@@ -141,14 +161,14 @@ impl Bridge {
     async fn part(&mut self) -> Option<String> {
         while self.parting > 0 {
             let outcome = self.ongoing.next().await?;
-            if let Ended::Over(why) = self.ended(outcome).await {
+            if let BridgeOutcome::Over(why) = self.ended(outcome).await {
                 return Some(why);
             }
         }
         None
     }
 
-    async fn send(&mut self, message: ClientMessage) -> Ended {
+    async fn send(&mut self, message: ClientMessage) -> BridgeOutcome {
         let ClientMessage { bytes, kind } = message;
         let bytes = Bytes::from(bytes);
         match (&self.shape, kind) {
@@ -181,7 +201,7 @@ impl Bridge {
                 let way = Arc::clone(&self.way);
                 self.hold(async move {
                     match tell(way, bytes).await {
-                        Ended::Done => Ended::Initialized,
+                        BridgeOutcome::Done => BridgeOutcome::Initialized,
                         ended => ended,
                     }
                 });
@@ -202,14 +222,14 @@ impl Bridge {
                 self.tell(tell(Arc::clone(&self.way), bytes));
             }
         }
-        Ended::Done
+        BridgeOutcome::Done
     }
 
     fn ask(&mut self, request: PendingRequest) {
         let id = request.id().clone();
         let parts = request.cancels_task();
         let work = Box::pin(exchange(Arc::clone(&self.way), request));
-        let end = self.push(Ongoing {
+        let end = self.push(BridgeTask {
             id: Some(id.clone()),
             holds: false,
             parts,
@@ -221,10 +241,10 @@ impl Bridge {
     fn begin(
         &mut self,
         id: Option<RequestId>,
-        work: impl Future<Output = Ended> + Send + 'static,
+        work: impl Future<Output = BridgeOutcome> + Send + 'static,
     ) -> AbortHandle {
         let work = Box::pin(work);
-        self.push(Ongoing {
+        self.push(BridgeTask {
             id,
             holds: false,
             parts: false,
@@ -233,8 +253,8 @@ impl Bridge {
     }
 
     /// Begins with what is told to the server, and asks nothing.
-    fn tell(&mut self, work: impl Future<Output = Ended> + Send + 'static) {
-        self.push(Ongoing {
+    fn tell(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
+        self.push(BridgeTask {
             id: None,
             holds: false,
             parts: true,
@@ -244,9 +264,9 @@ impl Bridge {
 
     /// Begins with what the next message waits for: it must find the session open. The requests that are
     /// under way go on beside it.
-    fn hold(&mut self, work: impl Future<Output = Ended> + Send + 'static) {
+    fn hold(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
         self.is_held = true;
-        self.push(Ongoing {
+        self.push(BridgeTask {
             id: None,
             holds: true,
             parts: false,
@@ -254,16 +274,16 @@ impl Bridge {
         });
     }
 
-    fn push(&mut self, ongoing: Ongoing) -> AbortHandle {
+    fn push(&mut self, ongoing: BridgeTask) -> AbortHandle {
         self.parting += usize::from(ongoing.parts);
         let (end, registration) = AbortHandle::new_pair();
         self.ongoing.push(Abortable::new(ongoing, registration));
         end
     }
 
-    async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> Ended {
+    async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> BridgeOutcome {
         let Ok(outcome) = outcome else {
-            return Ended::Done;
+            return BridgeOutcome::Done;
         };
         let Outcome {
             id,
@@ -279,35 +299,35 @@ impl Bridge {
             self.by_request.remove(id);
         }
         match (ended, id) {
-            (Some(Ended::TryOld { request, error }), _) => {
+            (Some(BridgeOutcome::TryOld { request, error }), _) => {
                 self.open_old(*request, Some(error)).await
             }
-            (Some(Ended::Initialized), _) => {
+            (Some(BridgeOutcome::Initialized), _) => {
                 self.is_listening = true;
                 self.begin(None, listen(Arc::clone(&self.way)));
-                Ended::Done
+                BridgeOutcome::Done
             }
-            (Some(Ended::Elsewhere(error)), Some(id)) => {
+            (Some(BridgeOutcome::Elsewhere(error)), Some(id)) => {
                 // Which of them the stream has answered is not known here: the oldest most likely.
                 if self.elsewhere.len() >= self.most {
                     self.elsewhere.pop_first();
                 }
                 self.elsewhere.insert(id, error);
                 self.lose_elsewhere();
-                Ended::Done
+                BridgeOutcome::Done
             }
-            (Some(Ended::Deaf), _) => {
+            (Some(BridgeOutcome::Deaf), _) => {
                 self.is_listening = false;
                 self.lose_elsewhere();
-                Ended::Done
+                BridgeOutcome::Done
             }
             (Some(ended), _) => ended,
             (None, Some(id)) => {
                 let why = "the exchange of the request panicked".to_owned();
-                self.way.lose(id, Lost::Broken(why)).await;
-                Ended::Done
+                self.way.lose(id, RequestLoss::Broken(why)).await;
+                BridgeOutcome::Done
             }
-            (None, None) => Ended::Done,
+            (None, None) => BridgeOutcome::Done,
         }
     }
 
@@ -320,19 +340,23 @@ impl Bridge {
         let way = Arc::clone(&self.way);
         self.begin(None, async move {
             for (id, error) in lost {
-                way.lose(id, Lost::Failed(error)).await;
+                way.lose(id, RequestLoss::Failed(error)).await;
             }
-            Ended::Done
+            BridgeOutcome::Done
         });
     }
 
     /// Opens the older transport for a handshake that failed with `error`, or is known to want it.
-    async fn open_old(&mut self, request: PendingRequest, error: Option<ClientError>) -> Ended {
+    async fn open_old(
+        &mut self,
+        request: PendingRequest,
+        error: Option<ClientError>,
+    ) -> BridgeOutcome {
         match old::open(&self.way).await {
             Ok((endpoint, events)) => {
                 self.way
                     .eras
-                    .learn(&self.way.target.url, Known::EventsAndMessages);
+                    .learn(&self.way.target.url, ServerEra::EventsAndMessages);
                 self.begin(None, old::listen(Arc::clone(&self.way), events));
                 let id = Some(request.id().clone());
                 let (way, to) = (Arc::clone(&self.way), endpoint.clone());
@@ -344,18 +368,18 @@ impl Bridge {
                 self.shape = Shape::Streamable;
                 match error {
                     Some(error) => {
-                        let lost = Lost::Failed(with(error, &other));
+                        let lost = RequestLoss::Failed(with(error, &other));
                         self.way.lose(request.id().clone(), lost).await;
                     }
                     None => self.ask(request),
                 }
             }
         }
-        Ended::Done
+        BridgeOutcome::Done
     }
 }
 
-impl Future for Ongoing {
+impl Future for BridgeTask {
     type Output = Outcome;
 
     /// A panic ends only the work that panicked.

@@ -13,11 +13,11 @@ use url::Url;
 ///
 /// It is kept by origin and path: a gateway has servers of both eras behind one origin.
 #[derive(Debug, Clone, Default)]
-pub struct Eras(Arc<Mutex<HashMap<String, Known>>>);
+pub struct Eras(Arc<Mutex<HashMap<String, ServerEra>>>);
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum ServerEra {
     /// Every request stands alone.
     Modern,
     /// With a handshake, at one endpoint.
@@ -27,11 +27,11 @@ pub(super) enum Known {
 }
 
 impl Eras {
-    pub(super) fn get(&self, url: &Url) -> Option<Known> {
+    pub(super) fn get(&self, url: &Url) -> Option<ServerEra> {
         self.lock().get(&key(url)).copied()
     }
 
-    pub(super) fn learn(&self, url: &Url, known: Known) {
+    pub(super) fn learn(&self, url: &Url, known: ServerEra) {
         self.lock().insert(key(url), known);
     }
 
@@ -39,7 +39,7 @@ impl Eras {
         self.lock().remove(&key(url));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ServerEra>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    engine::client::{ClientError, Lost, ServerMessage},
+    engine::client::{ClientError, RequestLoss, ServerMessage},
     http::media::Media,
     jsonrpc::{self, Malformed, Message, Payload, RequestId},
     protocol::codes,
@@ -15,8 +15,8 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    ended::Ended,
-    eras::Known,
+    bridge::BridgeOutcome,
+    eras::ServerEra,
     events::{Events, NoEvent, Resumption, is_message},
     message::{PendingRequest, Reply},
     send::{self, Response, SHOWN_BODY_BYTES, Way, media, refusal, refusal_in_full, saying},
@@ -26,7 +26,7 @@ use super::{
 /// The answer.
 enum Answer {
     /// The response.
-    Response(Answered),
+    Response(ExchangeResponse),
     /// Something that holds the response.
     Whole(ServerMessage),
     /// Nothing: on a session, the response may come on the stream that the client listens on. Without that stream, the
@@ -35,7 +35,7 @@ enum Answer {
 }
 
 /// A response as it came.
-struct Answered {
+struct ExchangeResponse {
     response: jsonrpc::Response,
     /// How long it was.
     bytes: usize,
@@ -45,22 +45,22 @@ struct Answered {
 
 /// Why nothing came back.
 enum Failure {
-    Lost(Lost),
+    Lost(RequestLoss),
     SessionOver,
     TryOld(ClientError),
 }
 
 /// Sends a request and gives the engine what comes back.
-pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
+pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> BridgeOutcome {
     let failure = match ask_well(&way, &request).await {
-        Ok(Answer::Elsewhere(error)) => return Ended::Elsewhere(error),
+        Ok(Answer::Elsewhere(error)) => return BridgeOutcome::Elsewhere(error),
         Ok(Answer::Whole(message)) => {
             way.deliver(message).await;
-            return Ended::Done;
+            return BridgeOutcome::Done;
         }
         Ok(Answer::Response(answered)) => {
             give(&way, &request, answered).await;
-            return Ended::Done;
+            return BridgeOutcome::Done;
         }
         Err(failure) => failure,
     };
@@ -71,13 +71,13 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
                 way.eras.forget(&way.target.url);
             }
             way.lose(id, lost).await;
-            Ended::Done
+            BridgeOutcome::Done
         }
         Failure::SessionOver => {
-            way.lose(id, Lost::Returned).await;
-            Ended::Over(SESSION_OVER.to_owned())
+            way.lose(id, RequestLoss::Returned).await;
+            BridgeOutcome::Over(SESSION_OVER.to_owned())
         }
-        Failure::TryOld(error) => Ended::TryOld {
+        Failure::TryOld(error) => BridgeOutcome::TryOld {
             request: Box::new(request),
             error,
         },
@@ -85,25 +85,25 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> Ended {
 }
 
 /// Sends something that has no response.
-pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> Ended {
+pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
     let in_session = way.is_in_session();
     let posted = post_when_reachable(&way, message);
     let posted = timeout(way.limits.wire.request, posted).await;
     let error = match posted {
-        Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
+        Ok(Ok(response)) if response.status().is_success() => return BridgeOutcome::Done,
         Ok(Ok(response)) if is_over(&response, in_session) => {
-            return Ended::Over(SESSION_OVER.to_owned());
+            return BridgeOutcome::Over(SESSION_OVER.to_owned());
         }
         Ok(Ok(response)) => refusal_in_full(response, None, &way.limits)
             .await
             .to_string(),
-        Ok(Err(Lost::Failed(error))) => error.to_string(),
-        Ok(Err(Lost::Broken(why))) => why,
+        Ok(Err(RequestLoss::Failed(error))) => error.to_string(),
+        Ok(Err(RequestLoss::Broken(why))) => why,
         Ok(Err(_)) | Err(_) => "it took too long".to_owned(),
     };
     way.note(format!("the server did not take a message: {error}"))
         .await;
-    Ended::Done
+    BridgeOutcome::Done
 }
 
 /// Posts a message of a session. While nothing listens at the server's address, the message was not sent, and the server
@@ -234,7 +234,7 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
             let body = send::read(response, &way.limits).await?;
             match request.recognize(way.parse(&body)) {
                 Reply::Response(response, bytes) => {
-                    return Ok(Answer::Response(Answered {
+                    return Ok(Answer::Response(ExchangeResponse {
                         response,
                         bytes,
                         rest: None,
@@ -285,7 +285,7 @@ async fn refused(
         if let Reply::Response(response, bytes) = request.recognize(way.parse(&body))
             && response.outcome.is_err()
         {
-            return Ok(Answer::Response(Answered {
+            return Ok(Answer::Response(ExchangeResponse {
                 response,
                 bytes,
                 rest: None,
@@ -326,7 +326,7 @@ async fn stream_to(
                     attempts.begin_again();
                 }
                 let resumed = match request.stands_alone() || resumption.after.is_none() {
-                    true => Err(Lost::Broken(why)),
+                    true => Err(RequestLoss::Broken(why)),
                     false => stream::resume(way, &resumption, &mut attempts, why).await,
                 };
                 events = match resumed {
@@ -341,7 +341,7 @@ async fn stream_to(
         }
         match request.recognize(way.parse(&event.data)) {
             Reply::Response(response, bytes) => {
-                return Ok(Answer::Response(Answered {
+                return Ok(Answer::Response(ExchangeResponse {
                     response,
                     bytes,
                     rest: Some(Box::new(events)),
@@ -371,15 +371,15 @@ fn may_come_before(content: &Result<Payload, Malformed>) -> bool {
 }
 
 /// Gives the engine a response, having learned from it what it tells of the server.
-async fn give(way: &Way, request: &PendingRequest, answered: Answered) {
-    let Answered {
+async fn give(way: &Way, request: &PendingRequest, answered: ExchangeResponse) {
+    let ExchangeResponse {
         mut response,
         bytes,
         rest,
     } = answered;
     match &mut response.outcome {
-        Ok(_) if request.is_initialize() => way.eras.learn(&way.target.url, Known::Handshake),
-        Ok(_) if request.is_opening() => way.eras.learn(&way.target.url, Known::Modern),
+        Ok(_) if request.is_initialize() => way.eras.learn(&way.target.url, ServerEra::Handshake),
+        Ok(_) if request.is_opening() => way.eras.learn(&way.target.url, ServerEra::Modern),
         Err(_) if request.is_opening() => way.eras.forget(&way.target.url),
         Ok(result) if request.stands_alone() => {
             if let Some(is_first) = request.lists_tools() {
@@ -414,11 +414,11 @@ fn is_over(response: &Response, in_session: bool) -> bool {
 }
 
 fn failed(error: ClientError) -> Failure {
-    Failure::Lost(Lost::Failed(error))
+    Failure::Lost(RequestLoss::Failed(error))
 }
 
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
+impl From<RequestLoss> for Failure {
+    fn from(lost: RequestLoss) -> Self {
         Self::Lost(lost)
     }
 }

@@ -6,7 +6,6 @@
 //! request with all that follows from it.
 
 mod bridge;
-mod ended;
 mod eras;
 mod events;
 mod exchange;
@@ -34,7 +33,7 @@ use url::Url;
 
 use self::{
     bridge::Bridge,
-    eras::Known,
+    eras::ServerEra,
     permission::Permission,
     send::{Target, Way},
     tools::Tools,
@@ -222,9 +221,9 @@ impl Http {
             tap: tap.clone(),
         };
         let end = Arc::<Mutex<Option<String>>>::default();
-        let bridge = Bridge::new(way, known == Some(Known::EventsAndMessages));
+        let bridge = Bridge::new(way, known == Some(ServerEra::EventsAndMessages));
         let task = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
-        let handshake = known.is_some_and(|known| known != Known::Modern);
+        let handshake = known.is_some_and(|known| known != ServerEra::Modern);
         Ok(Link {
             receiver: LinkReceiver::Exchanges(incoming),
             sender: LinkSender::Exchanges(ExchangeSender::new(outgoing, task)),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    engine::client::{ClientError, Lost},
+    engine::client::{ClientError, RequestLoss},
     jsonrpc::RequestId,
 };
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use http::HeaderMap;
 use tokio::time::timeout;
 
 use super::{
-    ended::Ended,
+    bridge::BridgeOutcome,
     events::Events,
     send::{Target, Way, refusal_in_full},
     stream::{forward, is_stream},
@@ -22,8 +22,8 @@ use super::{
 pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
     let response = match way.get(None).await {
         Ok(response) => response,
-        Err(Lost::Failed(error)) => return Err(error),
-        Err(Lost::Broken(why)) => return Err(ClientError::Unreachable(why)),
+        Err(RequestLoss::Failed(error)) => return Err(error),
+        Err(RequestLoss::Broken(why)) => return Err(ClientError::Unreachable(why)),
         Err(_) => return Err(ClientError::Closed),
     };
     if !is_stream(&response) {
@@ -55,8 +55,8 @@ pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
 }
 
 /// Gives the engine what comes on the stream, on which the connection depends.
-pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> Ended {
-    Ended::Over(match forward(&way, &mut events).await {
+pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> BridgeOutcome {
+    BridgeOutcome::Over(match forward(&way, &mut events).await {
         Ok(_) => "its stream of events ended".to_owned(),
         Err(error) => error.to_string(),
     })
@@ -68,14 +68,14 @@ pub(super) async fn tell(
     endpoint: Target,
     id: Option<RequestId>,
     message: Bytes,
-) -> Ended {
+) -> BridgeOutcome {
     let set = |headers: &mut HeaderMap| way.set_session(headers);
     let posted = way.post(&endpoint, &set, message);
     let lost = match timeout(way.limits.wire.request, posted).await {
-        Ok(Ok(response)) if response.status().is_success() => return Ended::Done,
-        Ok(Ok(response)) => Lost::Failed(refusal_in_full(response, None, &way.limits).await),
+        Ok(Ok(response)) if response.status().is_success() => return BridgeOutcome::Done,
+        Ok(Ok(response)) => RequestLoss::Failed(refusal_in_full(response, None, &way.limits).await),
         Ok(Err(lost)) => lost,
-        Err(_) => Lost::Failed(ClientError::TimedOut(way.limits.wire.request)),
+        Err(_) => RequestLoss::Failed(ClientError::TimedOut(way.limits.wire.request)),
     };
     match id {
         Some(id) => way.lose(id, lost).await,
@@ -84,5 +84,5 @@ pub(super) async fn tell(
                 .await
         }
     }
-    Ended::Done
+    BridgeOutcome::Done
 }

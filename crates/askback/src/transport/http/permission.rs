@@ -6,7 +6,7 @@ mod with_tokens {
 
     use askback_core::{
         auth::{AuthorizationContext, AuthorizationError},
-        engine::client::{ClientError, Lost},
+        engine::client::{ClientError, RequestLoss},
     };
     use askback_oauth::{self as oauth, Authorization, Authorizer};
     use http::{HeaderMap, Method, Response};
@@ -72,7 +72,7 @@ mod with_tokens {
             pass: &Pass,
             method: &Method,
             url: &Url,
-        ) -> Result<HeaderMap, Lost> {
+        ) -> Result<HeaderMap, RequestLoss> {
             match (&self.0, pass) {
                 (Some(source), Some(pass)) => {
                     let headers = source.authorizer.headers(pass, method, url);
@@ -84,7 +84,7 @@ mod with_tokens {
     }
 
     impl Trial<'_> {
-        pub(in super::super) async fn pass(&self) -> Result<Pass, Lost> {
+        pub(in super::super) async fn pass(&self) -> Result<Pass, RequestLoss> {
             let Some(source) = self.source else {
                 return Ok(None);
             };
@@ -101,7 +101,7 @@ mod with_tokens {
             pass: Pass,
             url: &Url,
             response: &Response<Incoming>,
-        ) -> Result<bool, Lost> {
+        ) -> Result<bool, RequestLoss> {
             let Some(source) = self.source.filter(|_| self.is_patient) else {
                 return Ok(false);
             };
@@ -113,14 +113,14 @@ mod with_tokens {
         }
     }
 
-    fn failed(error: AuthorizationError) -> Lost {
-        Lost::Failed(ClientError::Authorization(error))
+    fn failed(error: AuthorizationError) -> RequestLoss {
+        RequestLoss::Failed(ClientError::Authorization(error))
     }
 }
 
 #[cfg(not(feature = "oauth-client"))]
 mod without_tokens {
-    use askback_core::{auth::AuthorizationContext, engine::client::Lost};
+    use askback_core::{auth::AuthorizationContext, engine::client::RequestLoss};
     use http::{HeaderMap, Method, Response};
     use hyper::body::Incoming;
     use url::Url;
@@ -148,13 +148,13 @@ mod without_tokens {
             _: &Pass,
             _: &Method,
             _: &Url,
-        ) -> Result<HeaderMap, Lost> {
+        ) -> Result<HeaderMap, RequestLoss> {
             Ok(HeaderMap::new())
         }
     }
 
     impl Trial {
-        pub(in super::super) async fn pass(&self) -> Result<Pass, Lost> {
+        pub(in super::super) async fn pass(&self) -> Result<Pass, RequestLoss> {
             Ok(Pass)
         }
 
@@ -163,7 +163,7 @@ mod without_tokens {
             _: Pass,
             _: &Url,
             _: &Response<Incoming>,
-        ) -> Result<bool, Lost> {
+        ) -> Result<bool, RequestLoss> {
             Ok(false)
         }
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::client::{ClientError, Lost, ServerMessage},
+    engine::client::{ClientError, RequestLoss, ServerMessage},
     http::{
         body::{BodyBuffer, BodyTooLong},
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
@@ -108,7 +108,7 @@ impl Way {
         target: &Target,
         set: &(dyn Fn(&mut HeaderMap) + Sync),
         message: Bytes,
-    ) -> Result<Response, Lost> {
+    ) -> Result<Response, RequestLoss> {
         let head = Head {
             method: Method::POST,
             accept: HeaderValue::from_static("application/json, text/event-stream"),
@@ -118,7 +118,7 @@ impl Way {
     }
 
     /// Opens a stream of events, after the event of this id if there is one.
-    pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, Lost> {
+    pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, RequestLoss> {
         // An id that cannot stand in a header cannot be sent back; the stream begins anew.
         let after = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok());
         let set = |headers: &mut HeaderMap| {
@@ -165,12 +165,12 @@ impl Way {
     }
 
     /// Begins a session, under the name the response gives it, if any.
-    pub(super) fn begin_session(&self, response: &Response) -> Result<(), Lost> {
+    pub(super) fn begin_session(&self, response: &Response) -> Result<(), RequestLoss> {
         let mut id = response.headers().get(SESSION_ID).cloned();
         let visible = |id: &HeaderValue| id.as_bytes().iter().all(u8::is_ascii_graphic);
         if id.as_ref().is_some_and(|id| id.is_empty() || !visible(id)) {
             let why = "the id of its session holds characters it must not";
-            return Err(Lost::Failed(ClientError::Protocol(why.to_owned())));
+            return Err(RequestLoss::Failed(ClientError::Protocol(why.to_owned())));
         }
         if let Some(id) = &mut id {
             id.set_sensitive(true);
@@ -196,7 +196,7 @@ impl Way {
         ServerMessage::parse(bytes, &self.limits.wire)
     }
 
-    pub(super) async fn lose(&self, id: RequestId, lost: Lost) {
+    pub(super) async fn lose(&self, id: RequestId, lost: RequestLoss) {
         // The same.
         let _ = self.reports.send(Report::Lost(id, lost)).await;
     }
@@ -206,7 +206,12 @@ impl Way {
     }
 
     /// Sends one request with permission, as often as it takes to have it.
-    async fn send(&self, head: &Head<'_>, target: &Target, body: Bytes) -> Result<Response, Lost> {
+    async fn send(
+        &self,
+        head: &Head<'_>,
+        target: &Target,
+        body: Bytes,
+    ) -> Result<Response, RequestLoss> {
         let mut trial = self.permission.trial(&head.method);
         loop {
             let pass = trial.pass().await?;
@@ -226,7 +231,7 @@ impl Way {
         head: &Head<'_>,
         target: &'a Target,
         body: Bytes,
-    ) -> Result<(Response, Cow<'a, Target>), Lost> {
+    ) -> Result<(Response, Cow<'a, Target>), RequestLoss> {
         let mut target = Cow::Borrowed(target);
         for _ in 0..=self.limits.http.redirects {
             let permitted = self.permission.headers(pass, &head.method, &target.url)?;
@@ -247,7 +252,7 @@ impl Way {
             if size > self.limits.http.header_bytes {
                 let most = self.limits.http.header_bytes;
                 let why = format!("its headers are longer than the {most} bytes accepted here");
-                return Err(Lost::Failed(ClientError::Protocol(why)));
+                return Err(RequestLoss::Failed(ClientError::Protocol(why)));
             }
             if !response.status().is_redirection() {
                 return Ok((response, target));
@@ -258,7 +263,7 @@ impl Way {
             "it redirects more than {} times",
             self.limits.http.redirects
         );
-        Err(Lost::Failed(ClientError::Protocol(why)))
+        Err(RequestLoss::Failed(ClientError::Protocol(why)))
     }
 
     /// All headers of a request, of which those of the permission stand above the others, and those of
@@ -280,7 +285,7 @@ impl Way {
 }
 
 /// Where a redirection leads that may be followed: to the same origin, with the same request.
-fn redirected(url: &Url, response: &Response) -> Result<Target, Lost> {
+fn redirected(url: &Url, response: &Response) -> Result<Target, RequestLoss> {
     let status = response.status();
     let location = response.headers().get(LOCATION);
     let target = location
@@ -292,7 +297,7 @@ fn redirected(url: &Url, response: &Response) -> Result<Target, Lost> {
     );
     let why = match target {
         Some(target) if target.origin() == url.origin() && keeps_request => {
-            return Target::new(target).map_err(Lost::Failed);
+            return Target::new(target).map_err(RequestLoss::Failed);
         }
         Some(target) => format!(
             "it redirects to {}, which is not followed; connect there if that is the server",
@@ -300,7 +305,7 @@ fn redirected(url: &Url, response: &Response) -> Result<Target, Lost> {
         ),
         None => "it redirects, but not to a URL".to_owned(),
     };
-    Err(Lost::Failed(ClientError::Http {
+    Err(RequestLoss::Failed(ClientError::Http {
         status: status.as_u16(),
         why,
     }))
@@ -315,7 +320,7 @@ pub(super) fn media(response: &Response) -> Option<Media> {
 }
 
 /// The whole body. One that comes in one piece is not copied.
-pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, Lost> {
+pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, RequestLoss> {
     let mut body = response.into_body();
     let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
     while let Some(piece) = next_piece(&mut body).await.map_err(broken_off)? {
@@ -327,12 +332,12 @@ pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, L
     Ok(gathered.into_bytes().into())
 }
 
-fn broken_off(error: hyper::Error) -> Lost {
-    Lost::Broken(format!("its answer broke off: {}", in_full(&error)))
+fn broken_off(error: hyper::Error) -> RequestLoss {
+    RequestLoss::Broken(format!("its answer broke off: {}", in_full(&error)))
 }
 
-fn too_long(too_long: BodyTooLong) -> Lost {
-    Lost::Failed(ClientError::TooLarge(too_long.0))
+fn too_long(too_long: BodyTooLong) -> RequestLoss {
+    RequestLoss::Failed(ClientError::TooLarge(too_long.0))
 }
 
 /// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
@@ -407,9 +412,9 @@ pub(super) fn saying(mut error: ClientError, said: &str) -> ClientError {
     error
 }
 
-fn unsent(why: Unanswered) -> Lost {
+fn unsent(why: Unanswered) -> RequestLoss {
     match why {
-        Unanswered::Unreachable(why) => Lost::Failed(ClientError::Unreachable(why)),
-        why => Lost::Broken(why.to_string()),
+        Unanswered::Unreachable(why) => RequestLoss::Failed(ClientError::Unreachable(why)),
+        why => RequestLoss::Broken(why.to_string()),
     }
 }

@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{
-    engine::client::{ClientError, Lost},
+    engine::client::{ClientError, RequestLoss},
     http::media::Media,
     limits::Limits,
 };
@@ -13,7 +13,7 @@ use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    ended::Ended,
+    bridge::BridgeOutcome,
     events::{Events, NoEvent, Resumption, is_message},
     send::{Response, Way, media},
 };
@@ -22,7 +22,7 @@ use super::{
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// Hears what the server says unasked, as long as the session lasts. Ends if the server has no such stream.
-pub(super) async fn listen(way: Arc<Way>) -> Ended {
+pub(super) async fn listen(way: Arc<Way>) -> BridgeOutcome {
     let mut resumption = Resumption::default();
     let mut attempts = 0;
     loop {
@@ -35,16 +35,17 @@ pub(super) async fn listen(way: Arc<Way>) -> Ended {
                     Err(error) => {
                         way.note(format!("the server is no longer listened to: {error}"))
                             .await;
-                        return Ended::Deaf;
+                        return BridgeOutcome::Deaf;
                     }
                 }
                 events.note_resumption(&mut resumption);
             }
             // 405 means that there is no such stream, and nothing else a server answers promises
             // that there will be one. That a session is over is seen when it is used.
-            Ok(response) if !response.status().is_server_error() => return Ended::Deaf,
-            Ok(_) | Err(Lost::Broken(_) | Lost::Failed(ClientError::Unreachable(_))) => {}
-            Err(_) => return Ended::Deaf,
+            Ok(response) if !response.status().is_server_error() => return BridgeOutcome::Deaf,
+            Ok(_)
+            | Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => {}
+            Err(_) => return BridgeOutcome::Deaf,
         }
         sleep(pause(&resumption, attempts, &way.limits)).await;
         attempts += 1;
@@ -110,7 +111,7 @@ pub(super) async fn resume(
     resumption: &Resumption,
     attempts: &mut Attempts,
     why: String,
-) -> Result<Events, Lost> {
+) -> Result<Events, RequestLoss> {
     let mut why = why;
     while attempts.count < way.limits.http.stream_resumptions {
         let pause = attempts.pause(resumption, &way.limits);
@@ -129,24 +130,24 @@ pub(super) async fn resume(
             Ok(response) if response.status().is_server_error() => {}
             Ok(response) => {
                 let status = response.status();
-                return Err(Lost::Broken(format!(
+                return Err(RequestLoss::Broken(format!(
                     "{why}, and it cannot be taken up again ({status})"
                 )));
             }
-            Err(Lost::Failed(ClientError::Unreachable(again))) => {
+            Err(RequestLoss::Failed(ClientError::Unreachable(again))) => {
                 let since = was_unreachable.unwrap_or_else(Instant::now);
                 if since.elapsed() >= way.limits.http.stream_unreachable {
-                    return Err(Lost::Broken(again));
+                    return Err(RequestLoss::Broken(again));
                 }
                 attempts.unreachable = Some(since);
                 why = again;
             }
-            Err(Lost::Broken(again)) => why = again,
+            Err(RequestLoss::Broken(again)) => why = again,
             Err(lost) => return Err(lost),
         }
         attempts.tell(way, &why).await;
     }
-    Err(Lost::Broken(why))
+    Err(RequestLoss::Broken(why))
 }
 
 /// Gives the engine what comes, to the end of the stream; says how many messages that were.

@@ -25,19 +25,19 @@ struct Lists {
 /// The tools that want arguments mirrored.
 #[derive(Debug, Default)]
 struct List {
-    tools: HashMap<String, Annotated>,
+    tools: HashMap<String, ToolHeaders>,
     /// How long these were, as they were listed.
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Annotated {
+struct ToolHeaders {
     annotations: Arc<HeaderAnnotations>,
     bytes: usize,
 }
 
 #[derive(Deserialize)]
-struct Listed<'a> {
+struct ToolList<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
 }
@@ -51,7 +51,7 @@ struct Tool {
 
 /// The result of reading a page of tools.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct ToolPage {
     /// The page without the tools whose annotations are forbidden, if it has any.
     pub(super) mended: Option<Box<RawValue>>,
     /// Why tools were left out.
@@ -69,9 +69,9 @@ impl Tools {
     /// Takes in a page. What cannot be read as one is for others to complain of; of what is too
     /// much ([`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes)), nothing is
     /// mirrored.
-    pub(super) fn read(&self, page: &RawValue, is_first: bool, limits: &Limits) -> Read {
-        let mut read = Read::default();
-        let Ok(listed) = serde_json::from_str::<Listed<'_>>(page.get()) else {
+    pub(super) fn read(&self, page: &RawValue, is_first: bool, limits: &Limits) -> ToolPage {
+        let mut read = ToolPage::default();
+        let Ok(listed) = serde_json::from_str::<ToolList<'_>>(page.get()) else {
             return read;
         };
         let mut lists = self.lock();
@@ -123,7 +123,7 @@ impl List {
     fn insert(&mut self, name: String, annotations: HeaderAnnotations, listed: &RawValue) {
         let bytes = listed.get().len();
         let annotations = Arc::new(annotations);
-        self.tools.insert(name, Annotated { annotations, bytes });
+        self.tools.insert(name, ToolHeaders { annotations, bytes });
         self.bytes += bytes;
     }
 
