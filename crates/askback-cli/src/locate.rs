@@ -54,22 +54,6 @@ pub struct TargetArgs {
     pub command: Vec<String>,
 }
 
-/// The servers that a command line means.
-#[derive(Debug, Default)]
-pub struct Meant {
-    /// Those that can be used.
-    pub targets: Vec<Target>,
-    /// Those of the file that cannot, and why.
-    pub unused: Vec<Unused>,
-}
-
-/// A server of a file that cannot be used.
-#[derive(Debug, Clone)]
-pub struct Unused {
-    pub name: String,
-    pub why: Error,
-}
-
 impl TargetArgs {
     pub fn is_named(&self) -> bool {
         self.url.is_some() || !self.server.is_empty() || !self.command.is_empty()
@@ -204,7 +188,7 @@ impl TargetArgs {
 
     /// The servers meant: those that are named, or with `all` those of the file that are not disabled,
     /// as far as they can be used. What is to be agreed to and typed for them is asked here.
-    pub fn targets(&self, all: bool) -> Result<Meant, Error> {
+    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
         if is_of_file && self.server.len() != 1 {
@@ -221,11 +205,7 @@ impl TargetArgs {
             return self.all();
         }
         if self.server.len() < 2 {
-            let targets = vec![self.target()?];
-            return Ok(Meant {
-                targets,
-                ..Meant::default()
-            });
+            return Ok(vec![self.target()?]);
         }
         if self.name.is_some() {
             return Err(Error::usage(
@@ -238,18 +218,16 @@ impl TargetArgs {
                 targets.push(self.listed(name)?);
             }
         }
-        Ok(Meant {
-            targets,
-            ..Meant::default()
-        })
+        Ok(targets)
     }
 
     /// The servers of the file that are not disabled. One that cannot be used is told of.
-    fn all(&self) -> Result<Meant, Error> {
-        let mut meant = Meant::default();
+    fn all(&self) -> Result<Vec<Target>, Error> {
+        let mut targets = Vec::new();
+        let mut first = None;
         for name in self.names()? {
             match self.listed(&name) {
-                Ok(target) => meant.targets.push(target),
+                Ok(target) => targets.push(target),
                 Err(why) => {
                     let mut page = out::stderr_page();
                     let told = Error {
@@ -258,15 +236,14 @@ impl TargetArgs {
                     };
                     told.put_below(&mut page);
                     out::tell(&mut page);
-                    meant.unused.push(Unused { name, why });
+                    first.get_or_insert(why);
                 }
             }
         }
-        if meant.targets.is_empty() {
-            let first = meant.unused.into_iter().next();
-            return Err(first.map_or_else(|| self.unnamed(), |unused| unused.why));
+        match targets.is_empty() {
+            true => Err(first.unwrap_or_else(|| self.unnamed())),
+            false => Ok(targets),
         }
-        Ok(meant)
     }
 
     /// The names of the servers of the file that are not disabled.
@@ -504,7 +481,7 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
         let found = found.saying(document.to_value().to_string());
         let folder = source.folder(folders, document.is_of_project(name));
         let listed = Listed::find(
-            document,
+            &document,
             name,
             &source.path,
             &folder,
@@ -574,7 +551,7 @@ fn from_file(
     let here = std::env::current_dir().ok();
     let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    Listed::find(document, name, file, folder, workspace)
+    Listed::find(&document, name, file, folder, workspace)
 }
 
 fn within(file: &Path, error: Error) -> Error {

@@ -39,7 +39,7 @@ use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},
     headers,
-    locate::{Meant, TargetArgs},
+    locate::TargetArgs,
     models::ModelArgs,
     older,
     opener::Opener,
@@ -179,15 +179,15 @@ impl SessionArgs {
     }
 
     /// The servers that are meant: those that are named, or `all` of the file.
-    pub fn targets(&self, all: bool) -> Result<Meant, Error> {
+    pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
-        let meant = self.target.targets(all)?;
+        let targets = self.target.targets(all)?;
         let is_file = matches!(self.trace, Some(Trace::File(_)));
-        if meant.targets.len() > 1 && is_file {
+        if targets.len() > 1 && is_file {
             let error = "--trace=FILE is for one server, and several are meant";
             return Err(Error::usage(error).hint("/wire save FILE writes the messages of each."));
         }
-        Ok(meant)
+        Ok(targets)
     }
 
     /// Names the server by the first of these words, if nothing else names it.

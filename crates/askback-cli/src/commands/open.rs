@@ -14,7 +14,6 @@ use crate::{
     app::commands,
     error::{Error, Outcome},
     files::WatchedFiles,
-    locate::Meant,
     misplaced,
     repl::Repl,
     session::{Answers, Session, SessionArgs},
@@ -89,12 +88,9 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
         }
     })?;
     args.session = named.asking_in_known();
-    let Meant {
-        mut targets,
-        unused,
-    } = args.session.targets(args.all)?;
+    let mut targets = args.session.targets(args.all)?;
     if targets.len() > 1 {
-        return several(args, Meant { targets, unused }, outcome).await;
+        return several(args, targets, outcome).await;
     }
     let Some(target) = targets.pop() else {
         return Err(Error::usage("no server is named"));
@@ -114,7 +110,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
     if let Some(recorder) = &mut recorder {
         recorder.attach(&mut session);
     }
-    let mut repl = Repl::new(&mut session).watching(files).without(unused);
+    let mut repl = Repl::new(&mut session).watching(files);
     repl.record(recorder.as_mut());
     let ran = repl.run().await;
     *outcome = repl.outcome();
@@ -127,22 +123,21 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
 }
 
 /// Runs the command with several servers.
-async fn several(args: OpenArgs, meant: Meant, outcome: &mut Outcome) -> Result<(), Error> {
+async fn several(
+    args: OpenArgs,
+    mut targets: Vec<Target>,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     if args.record.is_some() || args.watch || !args.watch_files.is_empty() {
         return Err(Error::usage(
             "--record and --watch are for one server, and several are meant",
         ));
     }
-    let Meant {
-        mut targets,
-        unused,
-    } = meant;
     let first = targets.remove(0);
     let session_args = args.session.keeping_wire();
     let (mut session, others, opening) =
         Session::open_several(first, targets, &session_args).await?;
-    let repl = Repl::new(&mut session).beside(others, opening);
-    let mut repl = repl.without(unused);
+    let mut repl = Repl::new(&mut session).beside(others, opening);
     repl.list_servers();
     let ran = repl.run().await;
     *outcome = repl.outcome();

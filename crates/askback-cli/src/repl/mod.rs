@@ -45,7 +45,6 @@ use self::{
 use crate::{
     error::{Error, Kind, Outcome},
     files::{Changed, WatchedFiles},
-    locate::Unused,
     session::{Opened, Opening, Session, failed},
     suite::record::Recorder,
 };
@@ -72,8 +71,6 @@ pub struct Repl<'a> {
     /// The latest reading of each of those that are being read, and the latest of all.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
-    /// The servers of the file that cannot be used.
-    unused: Vec<Unused>,
     /// The calls that go on while the person does something else.
     background: Background,
     /// The line that was typed last, until it is known whether it may be kept.
@@ -119,7 +116,6 @@ impl<'a> Repl<'a> {
             tool_error: false,
             known: Known::default(),
             others: Vec::new(),
-            unused: Vec::new(),
             files: None,
         }
     }

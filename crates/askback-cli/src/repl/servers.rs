@@ -29,9 +29,7 @@ use crate::{
     commands::check::{PATIENCE, TRIED, misnamed, named},
     error::{Error, Kind},
     files::{Changed, WatchedFiles},
-    locate::Unused,
     probe_args::ProbeArgs,
-    servers::heading,
     session::{Connection, Opened, Opening, Session, State, of_server},
 };
 
@@ -59,13 +57,6 @@ impl Repl<'_> {
         for server in self.servers().skip(1).collect::<Vec<_>>() {
             self.read_lists(server);
         }
-        self
-    }
-
-    /// Has the person know of these servers of the file, too, which cannot be used.
-    #[must_use]
-    pub fn without(mut self, unused: Vec<Unused>) -> Self {
-        self.unused = unused;
         self
     }
 
@@ -115,14 +106,6 @@ impl Repl<'_> {
             let page = host.page();
             page.item(mark, style, words!("{}: {}", name, state));
             if let Some(quoted) = quoted {
-                page.quote_line("    ", quoted);
-            }
-        }
-        for Unused { name, why } in &self.unused {
-            let page = host.page();
-            let words = words!("{}: {}", heading(name), why.message.clone());
-            page.item("  ", Style::Warning, words);
-            if let Some(quoted) = why.quoted.clone() {
                 page.quote_line("    ", quoted);
             }
         }
@@ -385,10 +368,6 @@ impl Repl<'_> {
         let is_meant = |other: &Other| host.asker(other.connection.server).name == name;
         match self.others.iter().position(is_meant) {
             Some(at) => Ok(Some(at)),
-            None if let Some(unused) = self.unused.iter().find(|unused| unused.name == name) => {
-                let why = of_server(given(name).short(), &unused.why);
-                Err(why.hint("It can be used in a conversation that is begun after that."))
-            }
             None => {
                 let error = words!("no server is called `{}`", given(name));
                 Err(Error::usage(error).hint("/servers lists them."))
