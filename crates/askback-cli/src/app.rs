@@ -109,7 +109,6 @@ fn plain_help(command: clap::Command) -> clap::Command {
         .mut_subcommands(plain_help)
 }
 
-/// Prints the help of a command, or of a group of options.
 fn print_help(topic: &[String]) -> Result<(), Error> {
     let options = |add: fn(clap::Command) -> clap::Command| {
         let group = clap::Command::new("askback").disable_help_flag(true);
@@ -138,7 +137,6 @@ fn print_help(topic: &[String]) -> Result<(), Error> {
     Ok(out::print_text(shown.render_help().to_string().into())?)
 }
 
-/// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let app = command_line()
         .try_get_matches()
@@ -187,7 +185,6 @@ pub fn commands() -> Vec<String> {
     shown.map(|command| command.get_name().to_owned()).collect()
 }
 
-/// Prints an error in place of the result, as JSON.
 fn print_as_json(error: &Error, exit: Exit) {
     if let Ok(json) = error.json(exit) {
         // Where it cannot be printed, the standard error still says what happened.
@@ -253,7 +250,6 @@ fn escape(error: &mut clap::Error) {
 }
 
 impl Command {
-    /// Whether the result, or the error, is printed as JSON.
     fn is_json(&self) -> bool {
         match self {
             Self::List(args) => args.json,
@@ -299,7 +295,6 @@ mod tests {
 
     use super::*;
 
-    /// The commands of a command line that have no others below them, each as it is typed.
     fn commands(command: &clap::Command, typed: &[String], found: &mut Vec<Vec<String>>) {
         let mut typed = typed.to_vec();
         typed.push(command.get_name().to_owned());

@@ -21,26 +21,22 @@ pub struct Argument {
     pub given: Given,
 }
 
-/// The value of an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
     /// `key=value`: a text, to be read as its type wants.
     Text(String),
-    /// `key:=json`.
     Json(Value),
 }
 
 /// The place where arguments are written, which says how one is sent as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A command line, of which a shell takes the quotes.
     Shell,
     Line,
     /// An answer to a form, to which no value of another type is sent.
     Form,
 }
 
-/// Reads the words of a command line.
 pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
     let mut arguments: Vec<Argument> = Vec::with_capacity(words.len());
     for word in words {

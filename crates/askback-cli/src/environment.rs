@@ -16,7 +16,6 @@ pub fn secret(name: &str) -> Option<Secret> {
     env::var(name).ok().map(Secret::new)
 }
 
-/// The variables of ours that are set.
 pub fn ours() -> impl Iterator<Item = OsString> {
     env::vars_os()
         .map(|(name, _)| name)

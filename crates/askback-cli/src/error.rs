@@ -12,41 +12,31 @@ use askback_host::{
 };
 use serde::Serialize;
 
-/// Why a run ended early.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// The party to blame, which decides the exit code.
     pub kind: Kind,
-    /// The message, in a sentence of ours without a full stop.
     pub message: Words,
     /// The words of a peer about it, or the part of a message that is at fault.
     pub quoted: Option<PeerText>,
     pub answer: Option<Box<ErrorObject>>,
     /// The result that came, where it is not what the server says that it is.
     pub result: Option<RawJson>,
-    /// The hints, each in a sentence of its own.
     pub hints: Vec<Words>,
 }
 
-/// The party to blame for an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The command line, or a file it names.
     Usage,
-    /// The server could not be started or reached, or went away.
     Connection,
     /// The server went away after its questions were answered: whether it has acted on them is unknown.
     OutcomeUnknown,
-    /// The server does not speak the protocol.
     Protocol,
-    /// The server understood and answered with an error.
     Server,
-    /// A question was refused, which ended the call.
     Refused,
     /// A sign-in was needed and not completed, or the server refused what it was shown.
     SignIn,
-    /// The person stopped the run.
     Interrupted,
 }
 
@@ -60,7 +50,6 @@ pub struct Outcome {
     pub broken: Option<Kind>,
     /// The server sent a result of which a part cannot be read. The rest of it was shown.
     pub malformed: bool,
-    /// The server has a fault, which the run was to find.
     pub faulty: bool,
     /// A question was put aside, and waits for an answer.
     pub parked: bool,
@@ -75,11 +64,9 @@ pub enum Exit {
     /// The tool reported an error, a case of a suite failed, or the server has a fault that was
     /// looked for.
     ToolError = 1,
-    /// The command line, or a file it names, is wrong.
     Usage = 2,
     /// A question was declined or cancelled unexpectedly, even if the tool then succeeded.
     Refused = 3,
-    /// The connection or the protocol failed.
     Failure = 4,
     /// A sign-in was needed and not completed, or the server refused what it was shown.
     SignIn = 5,
@@ -87,7 +74,6 @@ pub enum Exit {
     Unanswered = 6,
     /// The questions were not those that the answers file expects.
     Unexpected = 7,
-    /// A question waits for an answer.
     Parked = 8,
     /// The person stopped the run: what shells say of a program ended by Ctrl-C.
     Interrupted = 130,
@@ -132,7 +118,6 @@ impl From<Exit> for ExitCode {
 }
 
 impl Error {
-    /// An error to be laid to `kind`.
     pub fn new(kind: Kind, message: impl Into<Words>) -> Self {
         Self {
             kind,
@@ -144,7 +129,6 @@ impl Error {
         }
     }
 
-    /// An error of the command line, or of a file it names.
     pub fn usage(message: impl Into<Words>) -> Self {
         Self::new(Kind::Usage, message)
     }
@@ -170,7 +154,6 @@ impl Error {
         )
     }
 
-    /// Adds a sentence that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Words>) -> Self {
         self.hints.push(hint.into());

@@ -59,7 +59,6 @@ impl Error {
         })
     }
 
-    /// Puts the error on a page, as what ends the run.
     pub fn put(&self, page: &mut Page) {
         page.line(words!("askback: {}", self.message));
         self.put_rest(page, |page, hint| page.line(words!("  {}", hint)));
@@ -85,7 +84,6 @@ impl Error {
     }
 }
 
-/// Puts what a peer said on a page, as far as a person reads it.
 fn put_peer(page: &mut Page, said: &PeerText) {
     let (head, more) = said.cut(QUOTED);
     page.quote_at("  ", head);

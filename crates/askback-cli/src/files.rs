@@ -53,7 +53,6 @@ const PASSED_OVER: [&str; 6] = [
 #[derive(Debug)]
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
-    /// The files that have changed since the last report.
     changed: BTreeSet<PathBuf>,
     /// When the server was started again for the files of the last report, and how often on end for the same ones.
     started: Option<Instant>,
@@ -77,13 +76,11 @@ pub struct Changed {
 /// The files that are watched, and the globs of ignored ones.
 #[derive(Debug)]
 struct Scope {
-    /// The files and folders that were named, by their true paths.
     roots: Vec<PathBuf>,
     ignored: Vec<Pattern>,
 }
 
 impl WatchedFiles {
-    /// The files at these paths and in these folders, except those that a glob names.
     pub fn new(paths: &[PathBuf], ignored: &[String]) -> Result<Self, Error> {
         let ignored = ignored.iter().map(|glob| {
             Pattern::new(glob).map_err(|error| {
@@ -162,12 +159,10 @@ impl WatchedFiles {
         Ok(())
     }
 
-    /// Takes note that the server was started again, and has made the last call.
     pub fn started(&mut self) {
         self.started = Some(Instant::now());
     }
 
-    /// Watches all files again, also those that changed at each start.
     pub fn reset(&mut self) {
         (self.repeats, self.aside) = (0, BTreeSet::new());
     }
@@ -178,7 +173,6 @@ impl WatchedFiles {
         self.calls <= MAX_CALLS
     }
 
-    /// Takes note that the person has entered something.
     pub fn attended(&mut self) {
         self.calls = 0;
     }
@@ -252,13 +246,11 @@ impl Scope {
         self.covers(&folder.join("file"))
     }
 
-    /// Whether a file is watched.
     fn covers(&self, path: &Path) -> bool {
         let mut inside = self.roots.iter().flat_map(|root| path.strip_prefix(root));
         inside.any(|inside| self.takes(inside))
     }
 
-    /// Whether the file at a path within a root is watched.
     fn takes(&self, inside: &Path) -> bool {
         let folders = inside.ancestors().skip(1).filter_map(Path::file_name);
         let is_passed_over = folders

@@ -21,7 +21,6 @@ pub const HOW: &str = "A token that you have goes in --header 'Authorization: Be
 pub struct TypedHeader(Secret);
 
 impl TypedHeader {
-    /// Takes what `--header` is given.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(Self(Secret::new(text)))
     }

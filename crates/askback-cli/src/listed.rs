@@ -23,13 +23,11 @@ use crate::{
     target::{Address, Command, Reach, Target},
 };
 
-/// A server of a file, as the file describes it.
 #[derive(Debug)]
 pub struct Listed {
     name: String,
     file: PathBuf,
     folder: PathBuf,
-    /// The entry in the file.
     server: Value,
     names: Names,
     /// Variables that hold secrets of ours.
@@ -39,7 +37,6 @@ pub struct Listed {
     workspace: Option<PathBuf>,
 }
 
-/// The members of a server that only the command reads.
 #[derive(Debug, Default, Deserialize)]
 struct OwnMembers {
     #[serde(default, deserialize_with = "sign_in")]
@@ -113,7 +110,6 @@ impl Listed {
         })
     }
 
-    /// The names in what the file says of the server.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -174,7 +170,6 @@ impl Listed {
         })
     }
 
-    /// Tells what the file says of the server that changes nothing.
     pub fn remark(&self) {
         let mut page = out::stderr_page();
         self.remarks(&mut page);

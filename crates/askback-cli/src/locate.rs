@@ -75,7 +75,6 @@ impl TargetArgs {
         Ok(())
     }
 
-    /// The server that a word of the command line means, if it means one.
     fn meaning(&self, word: &str) -> Option<Meaning> {
         let is_url = word.starts_with("http://") || word.starts_with("https://");
         if is_url {
@@ -140,7 +139,6 @@ impl TargetArgs {
         nothing_more(&words)
     }
 
-    /// Another server of the same file.
     pub fn named(&self, name: &str) -> Self {
         Self {
             server: vec![name.to_owned()],
@@ -150,7 +148,6 @@ impl TargetArgs {
         }
     }
 
-    /// The server meant.
     pub fn target(&self) -> Result<Target, Error> {
         let mut target = if let Some(url) = &self.url {
             Target::address(url)?
@@ -174,13 +171,11 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// Adds the headers and variables of the command line to a server.
     pub fn add_to(&self, target: &mut Target) -> Result<(), Error> {
         headers::add(&self.headers, target)?;
         variables::add(&self.env, target)
     }
 
-    /// Checks that what is on the command line may be kept in a file with the rest of it.
     pub fn keep_out_of_files(&self) -> Result<(), Error> {
         headers::keep_out_of_files(&self.headers)?;
         variables::keep_out_of_files(&self.env)
@@ -246,7 +241,6 @@ impl TargetArgs {
         }
     }
 
-    /// The names of the servers of the file that are not disabled.
     fn names(&self) -> Result<Vec<String>, Error> {
         let folders = folders()?;
         let here = Some(&*folders.here);
@@ -284,7 +278,6 @@ impl TargetArgs {
         Ok(names)
     }
 
-    /// The error where no server is named.
     fn unnamed(&self) -> Error {
         match (&self.config, self.from) {
             (None, None) => unnamed(),
@@ -319,15 +312,12 @@ impl TargetArgs {
     }
 }
 
-/// A server, as a word of the command line names it.
 enum Meaning {
     Url(String),
-    /// The name of a server of the file.
     Listed(String),
     Command(Vec<String>),
 }
 
-/// The error if a word means no server.
 fn meaningless(word: &str) -> Error {
     let path = Path::new(word);
     if is_executable(path) && path.is_file() {
@@ -422,7 +412,6 @@ fn is_executable(_: &Path) -> bool {
     true
 }
 
-/// The text of a file that the person names.
 fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
     let text = match layout {
         Layout::Plain => settings_file::read_at(file),
@@ -457,7 +446,6 @@ fn unnamed() -> Error {
         .hint("command that starts it: -- my-server --its-option")
 }
 
-/// The folders in which files are looked for.
 pub fn folders() -> Result<Folders, Error> {
     Folders::of_user().map_err(|error| {
         Error::usage(words!(
@@ -467,7 +455,6 @@ pub fn folders() -> Result<Folders, Error> {
     })
 }
 
-/// A server of another client, once the person agrees.
 fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Target, Error> {
     let mut known = Vec::new();
     for source in client.sources(folders) {
@@ -515,7 +502,6 @@ fn used(listed: &Listed, file: &Path) -> Result<Target, Error> {
     listed.target().map_err(|error| within(file, error))
 }
 
-/// The first file of servers in `folder` or above it.
 pub fn find_upward(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
@@ -526,7 +512,6 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 /// The folders of clients within that of a project.
 const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
 
-/// The server `name` of a file of servers.
 fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed, Error> {
     // A program is looked for from the folder in which it is started.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());

@@ -49,7 +49,6 @@ pub fn hint(error: &clap::Error, line: &[String], commands: &[&str]) -> Option<S
     })
 }
 
-/// The command that a word nearly is.
 pub fn near<'a>(word: &str, commands: &[&'a str]) -> Option<&'a str> {
     let distance = |command: &&&str| strsim::osa_distance(word, command);
     let nearest = commands.iter().min_by_key(distance)?;

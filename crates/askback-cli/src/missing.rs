@@ -164,7 +164,6 @@ pub async fn for_uri(
     Some((template.expand(&filled), filled))
 }
 
-/// The end of a run in which the person cancelled the question for arguments.
 pub fn cancelled() -> Error {
     Error::new(
         Kind::Refused,
@@ -174,14 +173,12 @@ pub fn cancelled() -> Error {
 
 struct Asked {
     call: Call,
-    /// The description of what is called.
     about: Option<String>,
     reference: Reference,
     fields: Vec<Field>,
 }
 
 impl Asked {
-    /// Has the person fill in those texts that are not given.
     async fn fill(
         mut self,
         client: &Client,
@@ -222,7 +219,6 @@ impl Asked {
     }
 }
 
-/// The values that a server suggests.
 struct Suggested<'a> {
     client: &'a Client,
     reference: Reference,

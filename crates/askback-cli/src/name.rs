@@ -77,7 +77,6 @@ const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "se
 /// Folders whose names say nothing of the scripts in them.
 const FOLDERS: &[&str] = &["bin", "build", "dist", "lib", "out", "src"];
 
-/// The name of a server that a command starts.
 pub fn of_command(program: &str, args: &[String]) -> String {
     match launched(program, args) {
         // A launcher may start another one.
@@ -87,7 +86,6 @@ pub fn of_command(program: &str, args: &[String]) -> String {
     }
 }
 
-/// The name of a program, if it is a launcher.
 fn launcher(program: &str) -> Option<String> {
     let name = stem(program);
     // There is more than one python.
@@ -117,7 +115,6 @@ fn launched<'a>(program: &str, args: &'a [String]) -> Option<(&'a str, &'a [Stri
     None
 }
 
-/// The name of what a launcher starts: a script, a package or an image.
 fn of_word(word: &str) -> String {
     let extension = Path::new(word)
         .extension()

@@ -54,7 +54,6 @@ const REMEMBERED: u64 = 7 * 86_400;
 /// The servers that are known to ask in [`REVISION`] only, by the digests of their targets.
 type Servers = BTreeMap<String, OlderServer>;
 
-/// A server that is known to ask in [`REVISION`] only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct OlderServer {
     /// The name and version in its greeting, if it gave one.
@@ -73,7 +72,6 @@ pub fn claims(client: &Client) -> Option<String> {
     Some(clipped(&claims, CLAIMS_BYTES))
 }
 
-/// What is remembered of a server.
 #[derive(Debug, Clone)]
 pub struct AskingRevision {
     server: String,
@@ -81,7 +79,6 @@ pub struct AskingRevision {
 }
 
 impl AskingRevision {
-    /// What is remembered of this server.
     pub fn of(target: &Target) -> Self {
         let state = state_dir();
         Self {
@@ -96,7 +93,6 @@ impl AskingRevision {
         known.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Whether the server is known to ask in [`REVISION`] only.
     pub fn is_older(&self, now: u64) -> bool {
         let known = self.known();
         known
@@ -119,7 +115,6 @@ impl AskingRevision {
         }
     }
 
-    /// Remembers the server by the name and version in its greeting.
     pub fn keep(&self, claims: Option<String>, since: u64) {
         self.change(|all| {
             all.retain(|_, known| since < known.since.saturating_add(REMEMBERED));

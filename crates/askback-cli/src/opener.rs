@@ -21,25 +21,18 @@ use crate::{
 /// A function that keeps events from a front end: it returns those that are not its own.
 pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
 
-/// All that it takes to open a connection to a server, as often as that is wanted.
 pub struct Opener {
-    /// How the server is reached.
     pub reach: Reach,
-    /// The way to the front end.
     pub relay: Relay,
-    /// The sign-in, where the server may want one.
     pub authorization: Option<Authorization>,
-    /// The function that is shown what travels.
     pub observer: Option<Observer>,
     /// Keeps events from the front end.
     pub take: Take,
     /// What is remembered of the revision in which the server asks.
     pub older: AskingRevision,
-    /// The file to which the standard error of the server goes.
     pub stderr: Option<StderrFile>,
     pub limits: Limits,
     pub protocol: Protocol,
-    /// The client that is played.
     pub role: Role,
     /// The sentence that says which server is waited for.
     pub waiting: Words,
@@ -71,7 +64,6 @@ impl Opener {
         })
     }
 
-    /// Returns what opens a connection. Questions on the way go to the front end.
     pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
         let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());

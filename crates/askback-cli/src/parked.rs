@@ -30,7 +30,6 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most calls that are kept.
 const MOST: usize = 256;
 
-/// A call that waits.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Parked {
@@ -55,10 +54,8 @@ pub struct Parked {
     pub since: u64,
 }
 
-/// The folder of the calls that wait.
 pub struct Parking(PathBuf);
 
-/// A call that waits, for one program at a time.
 pub struct Turn {
     pub id: String,
     pub call: Parked,
@@ -88,7 +85,6 @@ impl Parked {
         Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
     }
 
-    /// The action of the answer to a question.
     pub fn answer(&self, key: &str) -> Option<&str> {
         self.answers.get(key)?["action"].as_str()
     }
@@ -224,18 +220,15 @@ impl Parking {
 }
 
 impl Turn {
-    /// Keeps the call as it is now.
     pub fn keep(&self) -> Result<(), Error> {
         write(&self.path, &self.call)
     }
 
-    /// Forgets the call: it waits no longer.
     pub fn end(self) -> Result<(), Error> {
         forget(&self.path)
     }
 }
 
-/// The time, in seconds since 1970.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs()

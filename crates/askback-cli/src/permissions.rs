@@ -7,7 +7,6 @@ use askback_host::model::Permission;
 
 use crate::{private_file, target::Target};
 
-/// The permissions of a user for one server, in a file that only they can read and write.
 #[derive(Debug, Clone)]
 pub struct Permissions {
     /// None where the user has no folder for it.
@@ -24,7 +23,6 @@ const ALWAYS: &str = "always";
 const NEVER: &str = "never";
 
 impl Permissions {
-    /// Those for a server.
     pub fn of_user(target: &Target) -> Self {
         let path = state_dir().map(|state| state.join("askback").join("sampling.json"));
         Self::at(path, target)
@@ -37,7 +35,6 @@ impl Permissions {
         }
     }
 
-    /// Returns the permission; [`Permission::Ask`] where the person said nothing.
     pub fn get(&self) -> io::Result<Permission> {
         let path = self.path.as_deref();
         let all: All = path

@@ -13,7 +13,6 @@ use zeroize::Zeroizing;
 
 use crate::{error::Error, own_files};
 
-/// Reads a file; none where there is none.
 pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -31,13 +30,11 @@ pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
     Ok(Some(Zeroizing::new(text)))
 }
 
-/// Reads the JSON in the text of a file.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
     serde_json::from_str(text)
         .map_err(|error| about(path, &io::Error::other(askback_core::json::explain(&error))))
 }
 
-/// Reads what a file holds as JSON; the default if there is no file.
 pub fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     match read(path)? {
         Some(text) => parse(path, &text),
@@ -105,7 +102,6 @@ fn draft(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Opens an empty file for a person who named it; what it held is gone.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = own_files::open(options().create(true).truncate(true), path)?;
     #[cfg(unix)]
@@ -120,7 +116,6 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file for a person who named it.
 pub fn create_new(path: &Path) -> io::Result<File> {
     own_files::open(options().create_new(true), path)
 }
@@ -137,7 +132,6 @@ pub fn unwritten(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Bytes as the name of a file, or in one.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);

@@ -47,12 +47,10 @@ pub struct ProbeArgs {
 }
 
 impl ProbeArgs {
-    /// Names the server by this word, if nothing else names it.
     pub fn name_by(&mut self, word: Option<String>) -> Result<(), Error> {
         self.target.name_by_all(word.into_iter().collect())
     }
 
-    /// The server that is meant.
     pub fn target(&self) -> Result<Target, Error> {
         self.target.target()
     }
@@ -139,7 +137,6 @@ pub fn way(
         .map_err(no_http)
 }
 
-/// The headers of each request to a server.
 fn headers(address: &target::Address) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in &address.headers {

@@ -9,25 +9,19 @@ use askback_core::{
 use askback_host::{relay, text::Words, words};
 use serde::Deserialize;
 
-/// The client that is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
-    /// The name of the known client, if a known one is played.
     pub client: Option<&'static str>,
     pub named: Option<Revision>,
     /// Whether it has each of [`Ability::ALL`].
     can: [bool; Ability::ALL.len()],
 }
 
-/// A client as it was seen. None of the known clients has tasks.
 #[derive(Debug, Deserialize)]
 pub struct KnownClient {
     pub name: &'static str,
-    /// The newest revision it speaks.
     pub revision: &'static str,
-    /// The kinds of questions that a server can ask it.
     pub asked: Vec<Ability>,
-    /// The fields that its forms do not have.
     #[serde(default)]
     pub undrawn: Vec<Ability>,
 }
@@ -36,19 +30,12 @@ pub struct KnownClient {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
-    /// It can be asked by a form.
     Forms,
-    /// It can be asked to open a link.
     Links,
-    /// Its model can be asked.
     Sampling,
-    /// It can be asked for folders.
     Roots,
-    /// Its forms have fields for numbers.
     Numbers,
-    /// Its forms have fields for lists of options.
     Lists,
-    /// A call may become a task.
     Tasks,
 }
 
@@ -85,7 +72,6 @@ impl Ability {
         }
     }
 
-    /// Returns its name in a sentence.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Links => "links",
@@ -112,7 +98,6 @@ impl Ability {
 }
 
 impl KnownClient {
-    /// The known clients.
     pub fn all() -> Vec<Self> {
         // A test reads them.
         serde_json::from_str(include_str!("known_clients.json")).unwrap_or_default()
@@ -178,7 +163,6 @@ impl Role {
             .collect()
     }
 
-    /// The same client without an ability.
     #[must_use]
     pub fn without(mut self, ability: Ability) -> Self {
         self.can[ability as usize] = false;
@@ -189,7 +173,6 @@ impl Role {
         self.can[ability as usize]
     }
 
-    /// The kinds of questions that a server can ask it.
     pub fn abilities(self) -> relay::Abilities {
         relay::Abilities {
             forms: self.can(Ability::Forms),
@@ -247,7 +230,6 @@ impl Role {
         }
     }
 
-    /// Whether a server can ask it nothing.
     pub fn is_never_asked(self) -> bool {
         !Ability::QUESTIONS.into_iter().any(|kind| self.can(kind))
     }

@@ -123,12 +123,10 @@ pub fn is_in(text: &str, is_name: fn(&str) -> bool) -> bool {
     has_token(text) || has_user(text) || has_named(text, is_name) || has_words(text, is_name)
 }
 
-/// Whether an argument of a call seems to be a secret, or to hold one.
 pub fn is_argument(name: &str, value: &Value) -> bool {
     is_name(name) || holds(value)
 }
 
-/// Whether a value holds what seems to be a secret, at any depth.
 pub fn holds(value: &Value) -> bool {
     match value {
         Value::String(text) => is_in(text, is_name),
@@ -205,7 +203,6 @@ fn escape(sign: char, after: &str) -> usize {
     }
 }
 
-/// Whether a part of a text is a token by itself.
 fn has_token(text: &str) -> bool {
     parts(text).any(|part| {
         let has = |is: fn(&char) -> bool| part.chars().any(|c| is(&c));
@@ -245,7 +242,6 @@ fn has_user(text: &str) -> bool {
     })
 }
 
-/// The authority of a URL, behind its scheme.
 fn authority(rest: &str) -> &str {
     let is_end = |c: char| ends_url(c) || "/?#".contains(c);
     rest.split(is_end).next().unwrap_or_default()
@@ -256,7 +252,6 @@ fn ends_url(c: char) -> bool {
     c.is_whitespace() || "\"'`".contains(c)
 }
 
-/// As much of a text as is looked at.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOOKED_AT)]
 }

@@ -117,11 +117,9 @@ pub struct SessionArgs {
     log: Option<WireLog>,
 }
 
-/// The revisions a client may speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Speaks(pub Protocol);
 
-/// The choice of a front end.
 pub enum Answers {
     Person,
     Script(Script),
@@ -134,10 +132,8 @@ pub enum Answers {
     Nobody,
 }
 
-/// A connection to a server.
 pub struct Session {
     pub client: Client,
-    /// The questions, before a front end.
     pub host: Host,
     /// The messages; none where nobody wants to see them.
     pub wire: Option<WireLog>,
@@ -152,7 +148,6 @@ impl Default for Speaks {
 }
 
 impl SessionArgs {
-    /// The options of a session with a server that is named elsewhere.
     pub fn new(sign_in: SignInArgs, timeout: Option<u64>) -> Self {
         Self {
             sign_in,
@@ -167,18 +162,15 @@ impl SessionArgs {
         self
     }
 
-    /// The server that is meant.
     pub fn target(&self) -> Result<Target, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         self.target.target()
     }
 
-    /// Checks that what is on the command line may be kept in a file with the rest of it.
     pub fn keep_secrets_out_of_files(&self) -> Result<(), Error> {
         self.target.keep_out_of_files()
     }
 
-    /// The servers that are meant: those that are named, or `all` of the file.
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         let targets = self.target.targets(all)?;
@@ -190,12 +182,10 @@ impl SessionArgs {
         Ok(targets)
     }
 
-    /// Names the server by the first of these words, if nothing else names it.
     pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
         self.target.name_by(words)
     }
 
-    /// The same options, with the server named by this word, if there is one.
     pub fn named(mut self, word: Option<String>) -> Result<Self, Error> {
         self.target.name_by_all(word.into_iter().collect())?;
         Ok(self)
@@ -208,7 +198,6 @@ impl SessionArgs {
         self
     }
 
-    /// Keeps the messages of the session, so that they can be shown later.
     #[must_use]
     pub fn keeping_wire(mut self) -> Self {
         self.keeps_wire = true;
@@ -223,7 +212,6 @@ impl SessionArgs {
         self
     }
 
-    /// Plays another client.
     #[must_use]
     pub fn as_client(mut self, role: Role) -> Self {
         self.role = Some(role);
@@ -271,7 +259,6 @@ impl SessionArgs {
         limits
     }
 
-    /// The folders named on the command line, if any are.
     fn shared(&self) -> Result<Option<Vec<Root>>, Error> {
         let roots = self.roots.iter().map(|path| folder::root(path));
         match roots.collect::<Result<Vec<_>, _>>() {
@@ -283,7 +270,6 @@ impl SessionArgs {
 }
 
 impl Session {
-    /// Opens a connection to a server, which is started for it or runs somewhere.
     pub async fn open(target: Target, args: &SessionArgs, answers: Answers) -> Result<Self, Error> {
         Self::open_taking(target, args, answers, Some).await
     }
@@ -324,12 +310,10 @@ impl Session {
         }
     }
 
-    /// Returns the client that is played.
     pub fn role(&self) -> Role {
         self.opener.role
     }
 
-    /// Plays this client from the next connection on.
     pub fn play(&mut self, role: Role) -> Result<(), Error> {
         one_revision(self.opener.protocol, role)?;
         self.opener.role = role;
@@ -370,7 +354,6 @@ impl Session {
         Some(older::REVISION)
     }
 
-    /// Ends the connection, and with it the server.
     pub async fn close(self) {
         let Self {
             client, mut host, ..
@@ -463,7 +446,6 @@ fn offer(target: &Target) -> Option<Root> {
     folders.last().or_else(|| folder::root(&here).ok())
 }
 
-/// The front end that was chosen.
 fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     let shown = limits.host.message_shown;
     match answers {
@@ -553,7 +535,6 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     }
 }
 
-/// Reads what `--protocol` is given.
 fn protocol(text: &str) -> Result<Speaks, String> {
     if text == "auto" {
         return Ok(Speaks(Protocol::Auto));
@@ -576,7 +557,6 @@ fn one_revision(protocol: Protocol, role: Role) -> Result<(), Error> {
     }
 }
 
-/// Reads the name of a revision.
 pub fn revision(text: &str) -> Result<Revision, String> {
     Revision::from_str(text).map_err(|_| {
         let known = Revision::ALL.map(Revision::as_str).join(", ");

@@ -30,10 +30,8 @@ pub struct Target {
     pub is_told: bool,
 }
 
-/// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// It is started as a child process.
     Start(Command),
     Address(Address),
 }
@@ -41,17 +39,14 @@ pub enum Reach {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
     pub url: String,
-    /// The headers of every request.
     pub headers: BTreeMap<String, String>,
     pub sign_in: SignInEntry,
 }
 
-/// A command that starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
     pub program: String,
     pub args: Vec<String>,
-    /// The additions to the environment.
     pub env: BTreeMap<String, String>,
     /// Variables of the environment that hold secrets of ours, beside those whose names say so.
     pub withheld: Vec<String>,
@@ -78,7 +73,6 @@ impl Target {
         }
     }
 
-    /// A server that runs somewhere, named after its host.
     pub fn address(url: &str) -> Result<Self, Error> {
         let address = Address {
             url: url.to_owned(),
@@ -231,7 +225,6 @@ impl Command {
     }
 }
 
-/// A word as a shell would want it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

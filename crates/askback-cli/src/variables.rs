@@ -18,7 +18,6 @@ use crate::{
 pub struct TypedVariable(Secret);
 
 impl TypedVariable {
-    /// Takes what `--env` is given.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(Self(Secret::new(text)))
     }

@@ -26,7 +26,6 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// Where `--trace` shows each message as it travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     Shown,
@@ -51,10 +50,8 @@ pub struct WireLog {
 /// A file of a trace that connections share; none where it has ended.
 type Traced = Arc<Mutex<Option<TraceFile>>>;
 
-/// A function that is shown what travels.
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
-/// Where each message goes as it travels.
 #[derive(Debug)]
 enum Sink {
     Relay(Relay),
@@ -72,7 +69,6 @@ struct TraceFile {
 }
 
 impl Trace {
-    /// Reads what `--trace` is given.
     pub fn read(text: &str) -> Result<Self, std::convert::Infallible> {
         Ok(match text {
             "" => Self::Shown,
@@ -146,7 +142,6 @@ impl WireLog {
         }))
     }
 
-    /// Shows something new where the trace goes.
     fn show(&self, news: Option<News>) {
         let began = self.lock().began();
         if let (Some(news), Some(sink)) = (news, &mut *lock(&self.sink)) {
@@ -174,7 +169,6 @@ impl WireLog {
         move |page, shown| wire::put(page, &lock(&shared), shown, SystemTime::now())
     }
 
-    /// The messages that are kept.
     pub fn lock(&self) -> MutexGuard<'_, Wire> {
         lock(&self.shared)
     }

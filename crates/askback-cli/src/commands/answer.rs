@@ -87,7 +87,6 @@ enum Said {
     Nothing,
     Key,
     Decline(Option<String>),
-    /// Neither yes nor no.
     Cancel,
     /// Yes, with these fields, which may be seen though they are secrets.
     Yes {
@@ -103,7 +102,6 @@ struct Line {
     args: CallArgs,
 }
 
-/// The calls that wait, as JSON.
 #[derive(Serialize)]
 struct List<'a> {
     parked: Vec<Shown<'a>>,
@@ -287,7 +285,6 @@ fn take_secrets<'a>(
 /// The most bytes of a secret.
 const LONGEST: u64 = 64 << 10;
 
-/// Reads a secret from the standard input, to its end, without a last line break.
 fn from_input() -> Result<String, Error> {
     let input = io::stdin().lock();
     if input.is_terminal() {
@@ -325,7 +322,6 @@ fn agree(url: &str) -> Result<ElicitResult, Error> {
     Ok(ElicitResult::agree())
 }
 
-/// Opens the server of a call once more, as it was opened before.
 async fn reopen(call: &Parked) -> Result<Session, Error> {
     env::set_current_dir(&call.folder).map_err(|error| {
         let folder = given(call.folder.display());
@@ -338,7 +334,6 @@ async fn reopen(call: &Parked) -> Result<Session, Error> {
     Session::open(session.target()?, &session, Answers::Nobody).await
 }
 
-/// Prints what waits.
 fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
     if is_json {
         let parked = all.iter().map(|(id, call)| Shown::of(id, call));

@@ -25,7 +25,6 @@ use crate::{
     suite::record::{Recorded, Recorder, Request},
 };
 
-/// The format of an answers file.
 pub const ANSWERS: &str = "\
 answers:               # the first rule that fits a question answers it
   - when: {tool: book_holiday, key: wishes}
@@ -44,7 +43,6 @@ tools (that a model is offered) and nth. It may wait (after), answer by turns (t
 (generate: true), say that a no is expected (expected: true), and how often it is asked (asked). The guide on \
 answers files has all of it.";
 
-/// The exit codes of the commands that call something.
 pub const EXIT_CODES: &str = "\
 0    done
 1    the tool reported an error, or the server answered with one

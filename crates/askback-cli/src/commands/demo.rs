@@ -44,7 +44,6 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     ran
 }
 
-/// The preset values.
 fn holiday() -> Content {
     let depart = Clock::of_this_machine().day("+1mo");
     let depart = depart.map(|day| ("depart", day.to_string()));

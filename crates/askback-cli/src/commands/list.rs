@@ -142,7 +142,6 @@ enum Offer {
 }
 
 impl Offer {
-    /// Reads the name of a kind.
     fn read(word: &str) -> Result<Self, Error> {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is no kind of list", given(word)));
@@ -153,7 +152,6 @@ impl Offer {
     }
 }
 
-/// The lists of a server, as far as they were wanted.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Offers {
@@ -168,7 +166,6 @@ struct Offers {
 }
 
 impl Offers {
-    /// Lists the offers of these kinds; all of them if `wanted` is empty.
     async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
         let Session { client, host, .. } = session;
         let can = client.capabilities();
@@ -226,7 +223,6 @@ async fn list<T>(
     }
 }
 
-/// The greeting and the offers of a server, as far as they were wanted.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Described {
@@ -281,7 +277,6 @@ impl Described {
     }
 }
 
-/// The suggestions, each on a line of its own.
 fn lines(completion: &Completion) -> PeerText {
     let values: Vec<_> = completion.values.iter().map(|value| line(value)).collect();
     values.join("\n").into()

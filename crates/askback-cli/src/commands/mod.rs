@@ -35,12 +35,10 @@ fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
     })
 }
 
-/// Prints a result that is put together here as JSON, on one line.
 fn print_as_json(result: &impl Serialize) -> Result<(), Error> {
     Ok(out::print_json(&as_json(result)?)?)
 }
 
-/// Writes a result that is put together here as JSON, on one line.
 fn as_json(result: &impl Serialize) -> Result<Box<RawValue>, Error> {
     serde_json::value::to_raw_value(result).map_err(|error| {
         // The result was read from JSON.

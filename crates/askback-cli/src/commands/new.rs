@@ -124,7 +124,6 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     own_files::create_new(path)?.write_all(text.as_bytes())
 }
 
-/// Reads the name of a project.
 fn name(text: &str) -> Result<String, &'static str> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let begins = text.starts_with(|c: char| c.is_ascii_lowercase());

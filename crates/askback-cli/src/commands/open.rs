@@ -50,7 +50,6 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// The files at whose change the server is started again.
     fn files(&self, target: &Target) -> Result<Option<WatchedFiles>, Error> {
         if !self.watch && self.watch_files.is_empty() {
             return match self.ignore.is_empty() {
@@ -122,7 +121,6 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
     ran
 }
 
-/// Runs the command with several servers.
 async fn several(
     args: OpenArgs,
     mut targets: Vec<Target>,
@@ -148,7 +146,6 @@ async fn several(
     ran
 }
 
-/// Puts on the page who is there.
 fn greet(host: &mut Host, client: &askback::client::Client) {
     let asker = host.desk().asker().clone();
     let page = host.page();

@@ -39,7 +39,6 @@ use crate::{
     session::{Session, failed},
 };
 
-/// A call that waits, as it is printed.
 #[derive(Serialize)]
 struct Waits<'a> {
     parked: Shown<'a>,
@@ -154,7 +153,6 @@ impl Asked {
     }
 }
 
-/// Makes the first round of a call, and keeps its questions.
 pub(super) async fn begin(
     session: &mut Session,
     tool: &Tool,
@@ -203,7 +201,6 @@ pub(super) async fn begin(
     }
 }
 
-/// Goes on with a call, in a session that was opened for it.
 pub(super) async fn go_on(
     session: &mut Session,
     turn: Turn,
@@ -321,7 +318,6 @@ fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
     Ok(next)
 }
 
-/// Prints a call that waits: for a person at a terminal, or as JSON.
 pub(super) fn print(
     id: &str,
     call: &Parked,
@@ -376,7 +372,6 @@ async fn round(
     }
 }
 
-/// Prints the result of a call.
 fn show(
     session: &mut Session,
     result: &Received<CallToolResult>,
@@ -411,7 +406,6 @@ fn marked(schema: &FormSchema, message: &str) -> serde_json::Result<RawJson> {
     RawJson::new(&root)
 }
 
-/// A warning of a link, as text for a program.
 fn warning(warning: &Warning) -> String {
     match warning.words() {
         (words, Some(of)) => format!("{words} {}", of.raw()),

@@ -119,7 +119,6 @@ fn log_to_stderr() {
     let _ = log.try_init();
 }
 
-/// Listens at an address of this machine itself.
 async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     // What is 127.0.0.1 is written like it, also in the URL that clients are given.
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
@@ -197,7 +196,6 @@ async fn serve_http(
         .map_err(broken)
 }
 
-/// Waits for Ctrl-C. Where that cannot be heard, it ends the program at once.
 async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;

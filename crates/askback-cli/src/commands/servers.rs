@@ -90,7 +90,6 @@ struct FoundFile {
     read: Result<Document, Unreadable>,
 }
 
-/// A server in the list, as JSON.
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,
@@ -120,7 +119,6 @@ pub async fn run(args: ServersArgs) -> Result<(), Error> {
 }
 
 impl FoundFile {
-    /// The files that are there: `mcp.json`, and those of clients.
     fn all(folders: &Folders) -> Vec<Self> {
         let own = find_upward(&folders.here).map(|path| {
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -373,7 +371,6 @@ fn import(
     }
 }
 
-/// Fails if an entry could not be used in this file.
 fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
     let text = json!({"mcpServers": {name: server}}).to_string();
     let document =
@@ -383,7 +380,6 @@ fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
     listed.and_then(|listed| listed.written()).map(drop)
 }
 
-/// Writes a file, and says so.
 fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
     let is_new = write(path, text).map_err(|error| {
         let path = given(path.display());

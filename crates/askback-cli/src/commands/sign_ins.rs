@@ -18,7 +18,6 @@ use crate::{
     sign_in::{Nobody, SignInArgs, SignInEntry},
 };
 
-/// Prints the servers that this user is signed in to.
 pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
     let all = vault.signed_in().map_err(unkept)?;
@@ -82,7 +81,6 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
     failed
 }
 
-/// Puts a server on the page, and the details below it. Issuer and scopes are what servers said.
 fn put(page: &mut Page, signed_in: &SignedIn, place: &'static str, now: u64) {
     let ends: Words = match signed_in.expires_at {
         _ if signed_in.renewable => "renewed by itself".into(),

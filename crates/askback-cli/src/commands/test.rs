@@ -25,7 +25,6 @@ use crate::{
     wire::Trace,
 };
 
-/// The format of a suite.
 pub const SUITE: &str = "\
 server:
   command: [my-server, --its-option]   # or url: …, or name: one of mcp.json
@@ -185,7 +184,6 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     Ok(())
 }
 
-/// The page of the lines for a person.
 enum Lines {
     Stdout(Page),
     Stderr(Page),

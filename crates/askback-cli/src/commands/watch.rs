@@ -53,20 +53,13 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest time between two answers of a silent server. Each time is twice the one before.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A change that a server tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "changed", rename_all = "lowercase")]
 enum Change {
-    /// The list of tools changed.
     Tools,
-    /// The list of prompts changed.
     Prompts,
-    /// The list of resources, or of their templates, changed.
     Resources,
-    Resource {
-        /// The URI that the server named.
-        uri: String,
-    },
+    Resource { uri: String },
 }
 
 pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
@@ -191,7 +184,6 @@ impl WatchArgs {
         self.lists || self.uris.is_empty()
     }
 
-    /// The changes that the person wants to be told of, with the URIs that they typed.
     fn wished(&self) -> impl Iterator<Item = Change> {
         let lists = [Change::Tools, Change::Prompts, Change::Resources];
         let uris = self.uris.iter().cloned();
@@ -221,7 +213,6 @@ impl Change {
         })
     }
 
-    /// Whether the server tells of such changes.
     fn is_among(&self, granted: &SubscriptionFilter) -> bool {
         match self {
             Self::Tools => granted.tools_list_changed == Some(true),
@@ -234,7 +225,6 @@ impl Change {
         }
     }
 
-    /// The noun for a change that the person asked for.
     fn noun(&self) -> Words {
         match self {
             Self::Tools => "tools".into(),

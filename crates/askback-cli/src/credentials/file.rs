@@ -12,7 +12,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::private_file;
 
-/// The records, by their keys.
 pub(super) type All = BTreeMap<String, Kept>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +70,6 @@ impl Records {
         }
     }
 
-    /// Reads the records.
     pub fn read(&self) -> io::Result<All> {
         match self {
             Self::At(path) => private_file::load(path),

@@ -11,7 +11,6 @@ const SERVICE: &str = "askback";
 /// Why secrets are kept elsewhere, for the person.
 pub(super) const ABSENT: &str = "There is no keyring here.";
 
-/// Returns the record under this key.
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
     match entry(key)?.get_password() {
         Ok(secret) => Ok(Some(Secret::new(secret))),
@@ -26,7 +25,6 @@ pub(super) fn save(key: &str, secret: &Secret) -> io::Result<()> {
         .map_err(|error| failed(&error))
 }
 
-/// Takes it away from there, if it is there.
 pub(super) fn remove(key: &str) -> io::Result<()> {
     match entry(key)?.delete_credential() {
         Ok(()) | Err(Error::NoEntry) => Ok(()),

@@ -45,7 +45,6 @@ pub enum Place {
 pub struct Vault {
     place: Place,
     records: Arc<Records>,
-    /// Says where something was kept for the first time.
     tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -66,7 +65,6 @@ impl Vault {
         Ok(Self::of(place, records, tell))
     }
 
-    /// The credentials in these records, wherever they are.
     pub fn of(place: Place, records: Records, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             place,
@@ -75,7 +73,6 @@ impl Vault {
         }
     }
 
-    /// The servers this user is signed in to, and in which place that is kept.
     pub fn signed_in(&self) -> io::Result<Vec<(SignedIn, &'static str)>> {
         let mut all = Vec::new();
         for (key, kept) in self.records.read()? {
@@ -94,14 +91,12 @@ impl Vault {
         Ok(all)
     }
 
-    /// The servers that tokens are kept for, whether or not they can be read.
     pub fn servers(&self) -> io::Result<Vec<String>> {
         let all = self.records.read()?;
         let servers = all.keys().filter_map(|key| key.strip_prefix(TOKENS));
         Ok(servers.map(str::to_owned).collect())
     }
 
-    /// Forgets all that authorization servers gave this client when it registered.
     pub fn forget_registrations(&self) -> io::Result<()> {
         let all = self.records.read()?;
         let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));
@@ -219,7 +214,6 @@ impl fmt::Debug for Vault {
     }
 }
 
-/// The file of this user.
 fn path() -> Option<PathBuf> {
     Some(state_dir()?.join("askback").join("credentials.json"))
 }

@@ -25,7 +25,6 @@ use crate::{
     suite::record::{Recorded, Recorder, Request},
 };
 
-/// A call that the person makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
     Tool(Box<Tool>, Map<String, Value>),
@@ -33,7 +32,6 @@ pub(super) enum Call {
     Read(Resource),
 }
 
-/// The last call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LastCall {
     call: Call,
@@ -233,7 +231,6 @@ impl Repl<'_> {
         self.present(received, before)
     }
 
-    /// Shows the result of the last call, and what differs from the one before.
     pub(super) fn present(
         &mut self,
         received: Received,
@@ -351,7 +348,6 @@ impl LastCall {
     }
 }
 
-/// A call without what seems to be secret.
 fn without_secrets(mut call: Call) -> Call {
     match &mut call {
         Call::Tool(_, arguments) => {
@@ -384,7 +380,6 @@ fn of_server(mut result: Value) -> Value {
     result
 }
 
-/// The result of a call of a tool, which is recorded where that is wanted.
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
@@ -421,7 +416,6 @@ fn received<T>(
 }
 
 impl Repl<'_> {
-    /// Gets a prompt; arguments that are not given are asked for.
     pub(super) async fn prompt(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
         let prompt = lookup::prompt(&prompts, name).map_err(|error| {

@@ -45,7 +45,6 @@ impl Repl<'_> {
         self.session.host.offer(offers);
     }
 
-    /// The lists that are known, with the server that each is of.
     fn listed(&self) -> Vec<(String, &Catalog)> {
         let talk = self.session.host.conversation();
         let servers = self.servers();
@@ -55,7 +54,6 @@ impl Repl<'_> {
         listed.collect()
     }
 
-    /// The lines that can be typed for what a server has.
     fn offers(&self, server: &str, lists: &Catalog) -> Vec<Offer> {
         let addresses = self.addresses();
         let offer = |write: fn(&str) -> Option<String>, name: &str, about: [Option<&String>; 2]| {
@@ -142,7 +140,6 @@ impl Repl<'_> {
         self.session.host.describe(Words::join(said, "  "));
     }
 
-    /// The names of the other servers in such a state.
     fn named(&self, is_such: impl Fn(&State) -> bool) -> String {
         let others = self.others.iter().map(|other| &other.connection);
         let such = others.filter(|connection| is_such(&connection.state));
@@ -243,7 +240,6 @@ impl Repl<'_> {
         of_server(name, &failed(error)).put_below(self.page());
     }
 
-    /// Says which servers are not in a list.
     fn tell_absent(&mut self) {
         let absent = self
             .servers()
@@ -278,7 +274,6 @@ impl Repl<'_> {
         lists
     }
 
-    /// Writes a list to the standard output.
     pub(super) fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {
         let mut page = out::stdout_page();
         put(&mut page);
@@ -346,7 +341,6 @@ fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
     }
 }
 
-/// The lists of a server that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     All,
@@ -358,7 +352,6 @@ pub(super) enum Wanted {
 /// The most names of one kind that are told.
 const NAMES: usize = 20;
 
-/// Lists what a server has of what is wanted; the other lists are empty.
 pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
     let mut catalog = Catalog::default();
     if matches!(wanted, Wanted::All | Wanted::Tools) {
@@ -378,7 +371,6 @@ pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, Cli
     Ok(catalog)
 }
 
-/// Puts on the page what is new, gone or another since.
 pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
     fn kind<T: Serialize>(
         page: &mut Page,

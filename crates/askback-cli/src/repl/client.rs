@@ -26,7 +26,6 @@ use crate::{error::Error, role::Role, session::Session};
 /// How often it is looked whether the shared folders are there.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Changes the choice: to these folders, or by an action.
 fn choose(
     folders: &mut Folders,
     set: &[String],
@@ -110,7 +109,6 @@ impl Repl<'_> {
         }
     }
 
-    /// Shows the folders the server may work in, or chooses others and tells the server.
     pub(super) fn roots(
         &mut self,
         set: &[String],
@@ -157,7 +155,6 @@ fn paths(roots: &[Root]) -> Vec<PathBuf> {
     roots.iter().filter_map(path_of).collect()
 }
 
-/// The words on how far a model may reply to the server.
 fn permitted(permission: Permission) -> &'static str {
     match permission {
         Permission::Ask => "Each of its requests to a model is shown to you first.",
@@ -175,7 +172,6 @@ fn permitted(permission: Permission) -> &'static str {
 pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
 
 impl Repl<'_> {
-    /// Chooses whether models may reply to the server without asking, and says what holds.
     pub(super) fn sampling(&mut self, permission: Option<Permission>) -> Result<(), Error> {
         if let Some(permission) = permission {
             self.session.host.permit(permission).map_err(Error::usage)?;
@@ -184,7 +180,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Asks for log lines from a level on, and says from which.
     pub(super) async fn log(&mut self, level: Option<LoggingLevel>) -> Result<(), Error> {
         if let Some(level) = level {
             let Session { client, host, .. } = &mut *self.session;
@@ -198,7 +193,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Says which client is played, and how questions are answered.
     fn tell_role(&mut self) {
         self.tell_played();
         let answered = self.session.host.desk().stance().words();
@@ -212,7 +206,6 @@ impl Repl<'_> {
         self.page().note(Style::Dim, words);
     }
 
-    /// Says which client is played, in which revision, and what a server can ask it for.
     fn tell_played(&mut self) {
         let role = self.session.role();
         let revision = self.session.client.revision();
@@ -230,7 +223,6 @@ impl Repl<'_> {
         page.note(Style::Plain, words);
     }
 
-    /// Says which questions do not come, since the client that is played does not declare them.
     fn tell_undeclared(&mut self) {
         let role = self.session.role();
         let Some(undeclared) = role.undeclared() else {

@@ -30,7 +30,6 @@ use super::{
 };
 use crate::{role::Role, secret};
 
-/// The servers of a conversation, from which lines are completed.
 pub(super) struct Source {
     pub(super) addresses: Addresses,
     /// Those that are there, by their names.
@@ -167,7 +166,6 @@ impl Source {
         (!found.is_empty()).then(|| words(found, last))
     }
 
-    /// The methods of these kinds in the revision of the current server.
     fn methods(&self, kinds: &[Kind]) -> Vec<String> {
         let Some((_, client)) = self.clients.get(&self.addresses.home) else {
             return Vec::new();
@@ -177,7 +175,6 @@ impl Source {
         methods.map(str::to_owned).collect()
     }
 
-    /// The names of all prompts, as they are typed.
     fn prompts(&self, talk: &Conversation) -> Vec<String> {
         let servers = self.clients.iter();
         let catalogs =
@@ -273,7 +270,6 @@ impl Source {
 }
 
 impl Asked {
-    /// Asks the server. Returns the words that the last one may become.
     async fn ask(&self) -> (Vec<String>, bool) {
         let (name, text) = &self.about;
         let about = (name.as_str(), text.as_str());
@@ -338,7 +334,6 @@ fn is_given(words: &[String], name: &str) -> bool {
     })
 }
 
-/// The names of a tool's arguments, the required ones first.
 fn properties(tool: &Tool) -> Vec<String> {
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let required = schema["required"].as_array().into_iter().flatten();

@@ -305,7 +305,6 @@ impl Command {
     }
 }
 
-/// Reads a line; none if it is empty.
 pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
     let words = line::words(line);
     let Some((first, rest)) = words.split_first() else {
@@ -343,7 +342,6 @@ fn behind_word(text: &str) -> &str {
     behind.map_or("", |(_, rest)| rest.trim())
 }
 
-/// Finds a command by its name or alias.
 pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
     GRAMMAR.find_subcommand(name)
 }
@@ -354,7 +352,6 @@ pub(super) fn names() -> impl Iterator<Item = String> {
         .map(|command| command.get_name().to_owned())
 }
 
-/// The commands: how each is written, and what it does.
 pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     let all = GRAMMAR.get_subcommands();
     all.map(|command| (format!("/{}", usage(command)), about(command)))
@@ -384,7 +381,6 @@ pub(super) fn near(name: &str) -> Option<Words> {
     is_near.then(|| words!("Did you mean /{}?", given(near)))
 }
 
-/// How a command is written.
 fn usage(command: &clap::Command) -> String {
     let value = |arg: &Arg| {
         let name = arg.get_value_names().unwrap_or_default().join(" ");
@@ -410,7 +406,6 @@ fn usage(command: &clap::Command) -> String {
     )
 }
 
-/// The one line that explains a command.
 fn about(command: &clap::Command) -> String {
     command
         .get_about()

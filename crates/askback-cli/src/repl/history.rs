@@ -16,7 +16,6 @@ const KEPT: usize = 1000;
 /// The longest line that is kept, in bytes.
 const LONGEST: usize = 4096;
 
-/// The lines of a user, in a file that only they can read and write.
 #[derive(Debug)]
 pub(super) struct History(Option<PathBuf>);
 
@@ -26,7 +25,6 @@ impl History {
         Self(state_dir().map(|state| state.join("askback").join("history")))
     }
 
-    /// The lines that are kept, oldest first.
     pub(super) fn read(&self) -> io::Result<Vec<String>> {
         let Some(path) = &self.0 else {
             return Ok(Vec::new());

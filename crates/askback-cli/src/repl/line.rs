@@ -55,12 +55,10 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The line that calls a tool, if its name can be typed.
 pub(super) fn tool(name: &str) -> Option<String> {
     named("/call", name)
 }
 
-/// The line that gets a prompt, if its name can be typed.
 pub(super) fn prompt(name: &str) -> Option<String> {
     let is_free = !name.is_empty() && grammar::find(name).is_none();
     let line = is_free.then(|| format!("/{name}"));
@@ -68,7 +66,6 @@ pub(super) fn prompt(name: &str) -> Option<String> {
         .or_else(|| named("/prompt", name))
 }
 
-/// The line that reads a resource, if its URI can be typed.
 pub(super) fn resource(uri: &str) -> Option<String> {
     named("/read", uri)
 }

@@ -34,11 +34,9 @@ use crate::{
     wire::WireLog,
 };
 
-/// The hint where there is no such message.
 pub(super) const LISTED: &str = "/wire lists those that are kept.";
 
 impl Repl<'_> {
-    /// Shows the messages that travelled, writes them to a file, or sends one of them again.
     pub(super) async fn wire(
         &mut self,
         text: &[String],
@@ -104,7 +102,6 @@ impl Repl<'_> {
         Ok(message)
     }
 
-    /// The messages that travelled.
     pub(super) fn wire_log(&self) -> Result<&WireLog, Error> {
         let unkept = || Error::usage("the messages of this session are not kept");
         self.session.wire.as_ref().ok_or_else(unkept)
@@ -148,7 +145,6 @@ impl Repl<'_> {
         Ok(text.filter(is_request).map(indented))
     }
 
-    /// Has the person edit a request until it is an object of JSON; none if they cancel.
     async fn edit(&mut self, mut text: String) -> Option<String> {
         loop {
             let mut field = Field::new(FIELD, TextField::default());
@@ -195,7 +191,6 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// The kind of a message with this method.
     fn of(method: &str) -> Self {
         match method.starts_with("notifications/") {
             true => Self::Notification,
@@ -205,7 +200,6 @@ impl Message {
 }
 
 impl Repl<'_> {
-    /// Sends a message with this method and these parameters, and shows what came back.
     pub(super) async fn send(&mut self, method: &str, params: Option<&str>) -> Result<(), Error> {
         let kind = Message::of(method);
         let revision = self.session.client.revision();
@@ -227,7 +221,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Measures how long the server takes to answer a ping.
     pub(super) async fn ping(&mut self) -> Result<(), Error> {
         let revision = self.session.client.revision();
         if revision.era() == Era::Modern {
@@ -338,7 +331,6 @@ fn opens(message: &Members) -> bool {
     method.is_some_and(|method| method.is_ok_and(|method| method == "initialize"))
 }
 
-/// Returns a message with this method and these parameters.
 fn message(method: &str, params: Option<&str>) -> String {
     let method = Value::from(method);
     match params {

@@ -77,11 +77,9 @@ pub struct Repl<'a> {
     typed: Option<String>,
     /// Whether the front end knows all that can be typed now.
     is_offered: bool,
-    /// The files at whose change the server is started again.
     files: Option<WatchedFiles>,
 }
 
-/// Something that comes while a line is wanted.
 enum News {
     Opened(Opened),
     Changed(BTreeSet<ServerId>),
@@ -98,7 +96,6 @@ enum News {
 struct FilesChanged(Changed);
 
 impl<'a> Repl<'a> {
-    /// A conversation at a terminal.
     pub fn new(session: &'a mut Session) -> Self {
         session.host.converse();
         Self {
@@ -120,12 +117,10 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Records the requests from now on.
     pub fn record(&mut self, recorder: Option<&'a mut Recorder>) {
         self.recorder = recorder;
     }
 
-    /// Starts the server again when one of these files changes.
     #[must_use]
     pub fn watching(mut self, files: Option<WatchedFiles>) -> Self {
         self.files = files;
@@ -146,7 +141,6 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Goes on until the person leaves.
     pub async fn run(&mut self) -> Result<(), Error> {
         let ran = self.converse().await;
         self.end_tasks(None);
@@ -220,7 +214,6 @@ impl<'a> Repl<'a> {
         before == Some(self.session.host.answering())
     }
 
-    /// Asks for a line. What comes of the other servers meanwhile is told.
     async fn next_line(&mut self) -> Result<Input, FilesChanged> {
         loop {
             if !mem::replace(&mut self.is_offered, true) {
@@ -360,7 +353,6 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Shows the commands, or one of them and the words behind it.
     fn help(&mut self, name: Option<&str>) -> Result<(), Error> {
         let page = self.page();
         let Some(name) = name.map(|name| name.trim_start_matches('/')) else {
@@ -401,7 +393,6 @@ impl<'a> Repl<'a> {
         self.session.host.page()
     }
 
-    /// The name of the current server.
     fn name(&self) -> Given {
         self.name_of(self.session.server())
     }
@@ -410,7 +401,6 @@ impl<'a> Repl<'a> {
         given(&self.session.host.asker(server).name).short()
     }
 
-    /// Puts a line of ours on the page.
     pub fn tell(&mut self, words: impl Into<Words>) {
         let page = self.page();
         page.blank();

@@ -58,7 +58,6 @@ impl Resource {
 }
 
 impl Repl<'_> {
-    /// Reads a resource; the variables of a template are asked for.
     pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
         let Some(resource) = self.resource(&written).await? else {
             return Ok(());
@@ -90,7 +89,6 @@ impl Repl<'_> {
         Ok(!resource.secrets.is_empty())
     }
 
-    /// The resource of a URI that the person wrote.
     async fn written(&mut self, uri: String) -> Result<Resource, Error> {
         let Session { client, host, .. } = &mut *self.session;
         let is_kept = host.is_person() || self.recorder.is_some();
@@ -110,7 +108,6 @@ impl Repl<'_> {
     }
 }
 
-/// The end of a subscription.
 pub(super) struct Silent {
     /// The resource; without one, the lists.
     uri: Option<String>,
@@ -140,7 +137,6 @@ pub(super) async fn silent(
 }
 
 impl Repl<'_> {
-    /// Has the server tell of changes of a resource.
     pub(super) async fn subscribe(&mut self, uri: String) -> Result<(), Error> {
         let can = self.session.client.capabilities().resources;
         if can.and_then(|resources| resources.subscribe) != Some(true) {
@@ -161,7 +157,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Has the server no longer tell of changes of a resource, or of any.
     pub(super) async fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
         match uri {
             None => self.known.watched.clear(),
@@ -211,7 +206,6 @@ impl Repl<'_> {
         }
     }
 
-    /// Subscribes again, for the server was started again.
     pub(super) async fn subscribe_again(&mut self) -> Result<(), Error> {
         for uri in std::mem::take(&mut self.known.watched).into_keys() {
             self.subscribe(uri).await?;

@@ -88,7 +88,6 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
-    /// Shows the last result whole on a screen of its own, or where there is none, its next rows.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("there is no result of which there is more"));

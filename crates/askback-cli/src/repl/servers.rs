@@ -66,7 +66,6 @@ impl Repl<'_> {
         others.map(|other| other.connection).collect()
     }
 
-    /// Puts every server on the page, and whether it is there.
     pub fn list_servers(&mut self) {
         let chosen = self.session.server();
         let revision = self.session.client.revision();
@@ -115,7 +114,6 @@ impl Repl<'_> {
         }
     }
 
-    /// Has the person talk to the server of this name.
     pub(super) async fn talk_to(&mut self, name: &str) -> Result<(), Error> {
         if let Some(at) = self.find_server(name)? {
             self.wait_for(at).await?;
@@ -166,7 +164,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Takes in that a server has answered or failed, and says so.
     pub(super) fn opened(&mut self, (server, opened): Opened) {
         let is_it = |other: &Other| other.connection.server == server;
         let Some(at) = self.others.iter().position(is_it) else {
@@ -187,7 +184,6 @@ impl Repl<'_> {
         self.read_lists(server);
     }
 
-    /// All servers, the current one first.
     pub(super) fn servers(&self) -> impl Iterator<Item = ServerId> {
         let others = self.others.iter().map(|other| other.connection.server);
         iter::once(self.session.server()).chain(others)
@@ -249,7 +245,6 @@ impl Repl<'_> {
         }
     }
 
-    /// Waits until another server has answered or failed.
     async fn wait_for(&mut self, at: usize) -> Result<(), Error> {
         while let Some(other) = self.others.get(at)
             && matches!(other.connection.state, State::Connecting)
@@ -281,7 +276,6 @@ impl Repl<'_> {
         (!self.others.is_empty()).then(|| self.name())
     }
 
-    /// The servers from which lines are completed: those that are there.
     pub(super) fn completion(&self) -> Source {
         let clients = self.servers().filter_map(|server| {
             let name = self.session.host.asker(server).name.clone();
@@ -345,7 +339,6 @@ impl Repl<'_> {
         done
     }
 
-    /// Does what a line says, at a server that may have gone away.
     async fn do_there(&mut self, command: Command) -> Result<(), Error> {
         let server = self.session.server();
         let was_gone = self.session.host.presence(server) == Presence::Gone;
@@ -515,7 +508,6 @@ impl Repl<'_> {
     }
 }
 
-/// Waits until files have changed, where any are watched.
 pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> Changed {
     match files {
         Some(files) => files.changed().await,

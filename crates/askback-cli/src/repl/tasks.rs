@@ -53,7 +53,6 @@ impl Background {
 }
 
 impl Repl<'_> {
-    /// Begins a call of a tool, which goes on while the person does something else.
     pub(super) async fn begin(&mut self, name: &str, words: &[String]) -> Result<(), Error> {
         if self.recorder.is_some() {
             let error = Error::usage("a recording has one call at a time");
@@ -99,7 +98,6 @@ impl Repl<'_> {
         self.background.0.insert(number, begun);
     }
 
-    /// Takes in that a task has ended, and says so.
     pub(super) fn ended(&mut self, (number, end): Ended) {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
@@ -149,7 +147,6 @@ impl Repl<'_> {
         }
     }
 
-    /// The name of the server of this task.
     pub(super) fn server_of(&self, number: u32) -> Option<String> {
         let task = self.session.tasks().get(number)?;
         Some(self.session.host.asker(task.server).name.clone())
@@ -231,7 +228,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Shows how a task stands, or its result.
     fn show_task(&mut self, number: u32) -> Result<(), Error> {
         let task = self.find_task(number)?;
         let begun = self.background.0.get(&number);

@@ -36,12 +36,10 @@ pub enum KnownClient {
     VsCode,
 }
 
-/// A folder in which files of clients are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     /// The folder of a project: this one, or the next above that has the file.
     Project,
-    /// The folder of the user.
     Home,
     /// The folder in which applications keep their settings.
     Settings,
@@ -49,7 +47,6 @@ enum Base {
     Config,
 }
 
-/// A file of a client.
 struct Place {
     client: KnownClient,
     base: Base,
@@ -154,11 +151,9 @@ const PLACES: [Place; 12] = [
     ),
 ];
 
-/// The folders below which files of clients are.
 #[derive(Debug, Clone, Default)]
 pub struct Folders {
     pub here: PathBuf,
-    /// The folder of the user, if they have one.
     pub home: Option<PathBuf>,
     /// The folder in which applications keep their settings.
     pub settings: Option<PathBuf>,
@@ -169,14 +164,12 @@ pub struct Folders {
 pub struct Source {
     pub client: KnownClient,
     pub path: PathBuf,
-    /// How it is laid out.
     pub layout: Layout,
     /// The folder of the project that it belongs to; none where it is the user's for all projects.
     pub project: Option<PathBuf>,
 }
 
 impl Folders {
-    /// Those of this process.
     pub fn of_user() -> io::Result<Self> {
         let home = env::home_dir().filter(|home| home.is_absolute());
         let variable = |name: &str| {
@@ -241,7 +234,6 @@ impl Layout {
 }
 
 impl KnownClient {
-    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -295,7 +287,6 @@ impl KnownClient {
     }
 }
 
-/// Reads a file of a client that is open.
 pub fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MOST.saturating_add(1))
@@ -307,7 +298,6 @@ pub fn read(file: File) -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
-/// Reads the file of a client at a path.
 pub fn read_at(path: &Path) -> io::Result<String> {
     read(File::open(path)?)
 }

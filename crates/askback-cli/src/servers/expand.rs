@@ -11,7 +11,6 @@ use serde_json::Value;
 /// The members of a server in which variables are replaced.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
-/// The names in the texts of a server that stand for something else.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names {
     /// The variables of the environment, without those that have a default.
@@ -24,22 +23,17 @@ pub struct Names {
     pub unknown: BTreeSet<String>,
 }
 
-/// The values that take the place of names.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     pub variables: BTreeMap<String, String>,
     /// The answers of a person, by the id of the input.
     pub inputs: BTreeMap<String, String>,
-    /// The folder of the project, if the file belongs to one.
     pub workspace: Option<PathBuf>,
-    /// The folder of the user.
     pub home: Option<PathBuf>,
 }
 
-/// A name without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// The variable of the environment is not set.
     Variable(String),
     Input(String),
     /// The file belongs to no project, or the user has no folder.
@@ -68,7 +62,6 @@ const HOME: &str = "userHome";
 const SEPARATOR: &str = "pathSeparator";
 
 impl Names {
-    /// The names in what is said of a server.
     pub fn of(server: &Value) -> Self {
         let mut names = Self::default();
         // Nothing is replaced.
@@ -129,7 +122,6 @@ fn walk(
 }
 
 impl Values {
-    /// Puts the values in the place of the names in what is said of a server.
     pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
         let mut left = MOST;
         walk(server, &mut |text| {

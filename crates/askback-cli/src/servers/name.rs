@@ -26,7 +26,6 @@ fn is_unseen(name: &str, sign: char) -> bool {
     acts_or_hides(sign) && line(name).contains(words!("{}", sign).as_str())
 }
 
-/// A name as it stands at the head of a line.
 pub fn heading(name: &str) -> Words {
     match name.trim() {
         "" => words!("`{}`", given(name)),

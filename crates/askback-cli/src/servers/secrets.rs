@@ -70,7 +70,6 @@ pub fn conceal_args(name: &str, args: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The secrets of a server on their way out of its entry.
 struct Concealing<'a> {
     server: &'a str,
     concealed: Vec<Concealed>,
@@ -320,7 +319,6 @@ fn replace(value: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// The variable for a secret of a server.
 fn joined(server: &str, key: &str) -> String {
     let variable = [upper(server), upper(key)].join("_");
     match variable.starts_with(|c: char| c.is_ascii_digit()) {

@@ -40,7 +40,6 @@ pub enum State {
     /// The server was started, or its address called, and it has not answered yet.
     Connecting,
     Open(Client),
-    /// It could not be reached so far.
     Failed(Error),
 }
 
@@ -48,7 +47,6 @@ pub enum State {
 #[derive(Default)]
 pub struct Opening(JoinSet<(ServerId, Result<Client, Error>)>);
 
-/// The end of an attempt to connect to a server.
 pub type Opened = (ServerId, Result<Client, Error>);
 
 /// The things that the connections of a session have in common.
@@ -257,7 +255,6 @@ pub fn of_server(name: Given, error: &Error) -> Error {
 }
 
 impl Opening {
-    /// Begins to connect to a server.
     pub fn begin(&mut self, connection: &mut Connection) {
         let server = connection.server;
         connection.state = match connection.opener.connect() {
@@ -362,7 +359,6 @@ impl Session {
         }
     }
 
-    /// The number of the server that the person talks to.
     pub fn server(&self) -> ServerId {
         self.server
     }
@@ -386,7 +382,6 @@ impl Session {
         true
     }
 
-    /// Connects to a server that could not be reached so far.
     pub async fn connect(&mut self, other: &mut Connection) -> Result<(), Error> {
         let opened = open(&other.opener, &mut self.host).await;
         let failed = opened.as_ref().err().cloned();
@@ -396,7 +391,6 @@ impl Session {
 }
 
 impl Connection {
-    /// Takes in how the attempt to connect to it ended.
     pub fn settle(&mut self, host: &mut Host, opened: Result<Client, Error>) {
         host.note_presence(
             self.server,
@@ -411,7 +405,6 @@ impl Connection {
         self.state = opened.map_or_else(State::Failed, State::Open);
     }
 
-    /// Ends the connection, and with it the server.
     pub async fn close(self, host: &mut Host) {
         if let State::Open(client) = self.state {
             // The run is over; a server that does not end well is ended.

@@ -47,16 +47,13 @@ pub struct SignInArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInEntry {
-    /// The id of a client that was registered by hand.
     client_id: Option<String>,
     /// The authorization server it is registered with, as that names itself.
     issuer: Option<String>,
     /// The variable that holds its secret. The secret itself does not belong into such a file.
     client_secret_env: Option<String>,
-    /// Scopes to ask for beside those the server wants.
     #[serde(default, deserialize_with = "json::texts")]
     scopes: Vec<String>,
-    /// The port the browser comes back to.
     callback_port: Option<u16>,
 }
 
@@ -132,12 +129,10 @@ impl SignInArgs {
 }
 
 impl SignInEntry {
-    /// The authorization server that the client is registered with.
     pub fn issuer(&self) -> Option<&str> {
         self.issuer.as_deref()
     }
 
-    /// The variable that holds the client's secret.
     pub fn client_secret_env(&self) -> Option<&str> {
         self.client_secret_env.as_deref()
     }

@@ -19,7 +19,6 @@ use url::Url;
 /// The longest head of a request that is read, in bytes. An answer holds a code, which may be long.
 const HEAD: u64 = 16 << 10;
 
-/// How long a browser has to send a request and read the response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most connections at once: browsers open some beforehand.
@@ -78,7 +77,6 @@ pub(super) async fn returned(
     }
 }
 
-/// The request that is waited for.
 struct Wanted {
     /// `http://127.0.0.1:…`.
     origin: String,

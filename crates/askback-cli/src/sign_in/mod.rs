@@ -19,7 +19,6 @@ use tokio::net::TcpListener;
 
 pub use args::{SignInArgs, SignInEntry};
 
-/// The path the browser comes back to.
 const PATH: &str = "/callback";
 
 /// Signs in with the browser of whoever is before the front end.

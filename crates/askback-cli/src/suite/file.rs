@@ -26,7 +26,6 @@ use crate::session;
 
 #[derive(Debug, Clone)]
 pub struct Suite {
-    /// The server, where the file names one.
     pub server: Option<Server>,
     /// The requests that are made first on each server that is started, in their order.
     pub before: Vec<Case>,
@@ -34,11 +33,9 @@ pub struct Suite {
     pub folder: PathBuf,
 }
 
-/// A case: one request, and what is expected of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "CaseText")]
 pub struct Case {
-    /// The name, which no other case of the suite has.
     pub name: String,
     pub action: Action,
     pub revisions: Revisions,
@@ -52,7 +49,6 @@ pub struct Case {
     pub expect: Expect,
 }
 
-/// The request of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     Call(String, Map<String, Value>),
@@ -72,11 +68,9 @@ pub struct Complete {
     pub start: String,
 }
 
-/// Something whose arguments a server completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completed {
     Prompt(String),
-    /// The resource template with this URI.
     Template(String),
 }
 
@@ -100,7 +94,6 @@ pub enum Revisions {
 }
 
 impl Suite {
-    /// Reads the file of a suite.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let whole = std::path::absolute(file);
@@ -111,7 +104,6 @@ impl Suite {
         Self::parse(&text, folder).map_err(|why| words!("{}: {}", shown, why))
     }
 
-    /// Reads the text of a suite that lies in `folder`.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, Words> {
         let SuiteText {
             server,
@@ -163,7 +155,6 @@ impl Suite {
 }
 
 impl Case {
-    /// Whether it has a server of its own.
     pub fn is_fresh(&self) -> bool {
         self.fresh == Some(true)
     }

@@ -24,7 +24,6 @@ const MOST: usize = 1_000;
 /// The most bytes of them.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     pub ended: Ended,
@@ -35,7 +34,6 @@ pub struct Observed {
     /// The words of progress, empty where there were none.
     pub progress: Vec<String>,
     pub log: Vec<LogLine>,
-    /// The time from the request to its end.
     pub took: Duration,
 }
 
@@ -44,7 +42,6 @@ pub enum Ended {
     Result {
         json: Value,
         text: PeerText,
-        /// Whether the tool reported an error.
         failed: bool,
         /// The parts of the result that break the protocol.
         broken: Vec<String>,
@@ -55,14 +52,12 @@ pub enum Ended {
     Late(Duration),
 }
 
-/// A question that was asked, and the reply.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Asked {
     pub mode: AskedMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     pub message: String,
-    /// The names of the fields of a form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
     pub reply: Replied,
@@ -70,7 +65,6 @@ pub struct Asked {
     pub is_expected_no: bool,
 }
 
-/// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedMode {
@@ -92,7 +86,6 @@ pub enum Replied {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
-    /// How much it matters.
     pub level: LoggingLevel,
     pub text: String,
 }
@@ -115,7 +108,6 @@ pub(super) struct Kept<T> {
 }
 
 impl Heard {
-    /// Takes in what the server said.
     pub fn hear(&self, event: &Event) {
         match event {
             Event::Progress { message, .. } | Event::Task { message, .. } => {
@@ -135,7 +127,6 @@ impl Heard {
         }
     }
 
-    /// Returns the words of progress and the log lines since the last time.
     pub fn take(&self) -> (Vec<String>, Vec<LogLine>) {
         let words = std::mem::take(&mut *self.lock());
         (words.progress.all, words.log.all)
@@ -156,7 +147,6 @@ impl<T> Kept<T> {
         }
     }
 
-    /// Returns what was kept since the last time.
     pub(super) fn take(&mut self) -> Vec<T> {
         std::mem::take(self).all
     }

@@ -65,13 +65,11 @@ impl Player {
 }
 
 impl PlayerHandle {
-    /// Plays another case from now on.
     pub(super) fn play(&self, case: &Case) {
         let mut playing = self.0.borrow_mut();
         playing.leaf = leaf(case, &playing.limits);
     }
 
-    /// Returns the report on the rules of the script.
     pub(super) fn report(&self) -> Report {
         self.0.borrow().leaf.report()
     }
@@ -91,7 +89,6 @@ fn leaf(case: &Case, limits: &Limits) -> Unattended {
 }
 
 impl Playing {
-    /// Keeps rows, as long as there is room.
     fn keep(&mut self, rows: Rows) {
         if self.pages.len() < PAGES && rows != Rows::default() {
             self.pages.push(rows);

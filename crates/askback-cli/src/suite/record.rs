@@ -54,14 +54,12 @@ const MAX_QUESTIONS: usize = 1_000;
 /// The most characters of a message by which a rule knows its question.
 const MAX_MESSAGE_CHARS: usize = 80;
 
-/// A recording of a session.
 pub struct Recorder {
     file: PathBuf,
     is_made: bool,
     server: Option<Value>,
     /// The revision of the first case, in which all are run that name no other.
     revision: &'static str,
-    /// The revision that is spoken now.
     spoken: &'static str,
     /// The client that is played, but for its revision.
     played: Option<Words>,
@@ -79,11 +77,9 @@ pub enum Request<'a> {
     Read(&'a str, &'a BTreeMap<String, String>),
 }
 
-/// The result of a recorded request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     pub text: PeerText,
-    /// Whether the tool reported an error.
     pub failed: bool,
     pub structured: Option<Value>,
 }
@@ -130,7 +126,6 @@ struct RecordedCase {
     expect: RecordedExpect,
 }
 
-/// A rule: how it knows its question, and what it does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct RecordedRule {
     when: Map<String, Value>,
@@ -169,7 +164,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Recorder {
-    /// A recording of a session with this server, in a new file.
     pub fn new(file: &Path, target: &Target) -> Result<Self, Error> {
         if file.symlink_metadata().is_ok() {
             return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
@@ -188,7 +182,6 @@ impl Recorder {
         })
     }
 
-    /// Takes note of what is asked from now on.
     pub fn attach(&mut self, session: &mut Session) {
         let mut role = session.role();
         role.named = None;
@@ -400,7 +393,6 @@ impl Recorder {
         }
     }
 
-    /// The text of the file, without the secrets that are known by now.
     fn text(&mut self) -> String {
         let cases = self.cases.iter();
         let cases = cases.filter_map(|case| case.redacted(&mut self.secrets));
@@ -555,7 +547,6 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Value> 
     }
 }
 
-/// Takes note of a question, as long as there is room.
 fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) {
     if noted.len() < MAX_QUESTIONS {
         noted.push((question.clone(), reply.clone()));
@@ -656,7 +647,6 @@ mod tests {
 
     use super::*;
 
-    /// A folder for one test, removed with its value.
     struct Folder(PathBuf);
 
     impl Folder {

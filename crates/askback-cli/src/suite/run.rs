@@ -33,28 +33,23 @@ use crate::{
 
 pub struct Runner<'a> {
     target: Target,
-    /// The requests that are made first on each server.
     before: &'a [Case],
     args: SessionArgs,
     bail: bool,
 }
 
-/// A case in one revision.
 #[derive(Debug, Clone, Copy)]
 pub struct Planned<'a> {
     pub case: &'a Case,
     pub revision: Option<Revision>,
 }
 
-/// A case that was run, or left out.
 #[derive(Debug, Clone)]
 pub struct CaseRun<'a> {
     pub planned: Planned<'a>,
     pub verdict: Verdict,
-    /// The time from the request to its end.
     pub took: Duration,
     pub asked: Vec<Asked>,
-    /// The pages that a person would have been shown.
     pub shown: Vec<Rows>,
 }
 
@@ -62,9 +57,7 @@ pub struct CaseRun<'a> {
 pub enum Verdict {
     Passed,
     Failed(Vec<Mismatch>),
-    /// The server could not be reached, or went away.
     Broken(Error),
-    /// It was not run, after another that failed.
     LeftOut,
 }
 
@@ -104,14 +97,12 @@ impl Planned<'_> {
     }
 }
 
-/// A connection for the cases of one revision.
 struct Stage {
     session: Session,
     playing: PlayerHandle,
     heard: Heard,
     asked: Rc<RefCell<Kept<Asked>>>,
     revision: Option<Revision>,
-    /// Whether the server was asked for its log.
     logs: bool,
 }
 
@@ -143,7 +134,6 @@ impl<'b> Runner<'b> {
         }
     }
 
-    /// Runs cases, and tells of each when it has ended.
     pub async fn run<'a>(
         &self,
         planned: &[Planned<'a>],
@@ -400,7 +390,6 @@ fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
         .collect()
 }
 
-/// Makes the request of a case.
 async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
     Ok(match action {
         Action::Call(tool, arguments) => {

@@ -14,7 +14,6 @@ use crate::{
     target::{Command, Reach, Target},
 };
 
-/// The server of a suite, where its file names one.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "ServerText")]
 pub struct Server {
@@ -33,7 +32,6 @@ enum Source {
     Listed(Option<PathBuf>),
 }
 
-/// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 struct CommandLine {

@@ -16,7 +16,6 @@ use askback_host::{
 use super::Shown;
 use crate::{error::Error, parked::Parked};
 
-/// Puts a call that waits on a page: its questions, and the command that answers one.
 pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, request) in questions {

@@ -124,7 +124,6 @@ impl Secrets {
         kept
     }
 
-    /// Whether a text repeats one of the secrets.
     pub(super) fn are_in(&self, text: &str) -> bool {
         self.values.iter().any(|value| text.contains(&**value))
     }

@@ -81,7 +81,6 @@ fn broken(page: &mut Page, error: &Error) {
     }
 }
 
-/// Puts the counts of a run on the page.
 pub fn summary(page: &mut Page, report: &Report<'_>) {
     let counts = report.counts();
     let mut parts = vec![words!("{} passed", counts.passed)];

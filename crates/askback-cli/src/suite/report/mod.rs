@@ -50,12 +50,10 @@ impl Report<'_> {
     }
 }
 
-/// How many cases there are of each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub passed: usize,
     pub failed: usize,
-    /// Those in which the connection broke.
     pub broken: usize,
     pub left_out: usize,
 }
@@ -83,7 +81,6 @@ fn details(case: &CaseRun<'_>) -> Vec<String> {
     }
 }
 
-/// The pages that a person would have been shown, as text.
 fn shown(case: &CaseRun<'_>) -> String {
     case.shown.iter().map(ToString::to_string).collect()
 }
