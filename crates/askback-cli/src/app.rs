@@ -137,6 +137,7 @@ fn print_help(topic: &[String]) -> Result<(), Error> {
     Ok(out::print_text(shown.render_help().to_string().into())?)
 }
 
+/// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let app = command_line()
         .try_get_matches()

@@ -10,13 +10,12 @@ use askback_host::{page::out, settings_file, text::given, words};
 use crate::{
     args,
     error::Error,
-    headers::{self, TypedHeader},
     listed::Listed,
     misplaced,
     servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
-    variables::{self, TypedVariable},
+    typed::{self, TypedText},
 };
 
 /// The names under which a file of servers is looked for, from the working directory upward.
@@ -32,11 +31,11 @@ pub struct TargetArgs {
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
     /// Send this header; may be given again. Others can read a command line: write a secret as '${VAR}'
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedHeader::read)]
-    pub headers: Vec<TypedHeader>,
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedText::read)]
+    pub headers: Vec<TypedText>,
     /// Set this variable of a server that is started here; may be given again. NAME alone keeps its value
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = TypedVariable::read)]
-    pub env: Vec<TypedVariable>,
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = TypedText::read)]
+    pub env: Vec<TypedText>,
     /// A server of mcp.json; a conversation takes several
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub server: Vec<String>,
@@ -172,13 +171,11 @@ impl TargetArgs {
     }
 
     pub fn add_to(&self, target: &mut Target) -> Result<(), Error> {
-        headers::add(&self.headers, target)?;
-        variables::add(&self.env, target)
+        typed::add(&self.headers, &self.env, target)
     }
 
     pub fn keep_out_of_files(&self) -> Result<(), Error> {
-        headers::keep_out_of_files(&self.headers)?;
-        variables::keep_out_of_files(&self.env)
+        typed::keep_out_of_files(&self.headers, &self.env)
     }
 
     /// The servers meant: those that are named, or with `all` those of the file that are not disabled,

@@ -38,7 +38,6 @@ pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
     error::{Error, Kind},
-    headers,
     locate::TargetArgs,
     models::ModelArgs,
     older,
@@ -53,7 +52,7 @@ use crate::{
     stderr::StderrTo,
     target::{Reach, Target},
     told::told,
-    unreached,
+    typed, unreached,
     wire::{Trace, WireLog},
 };
 
@@ -508,10 +507,10 @@ pub fn failed(error: ClientError) -> Error {
             failed.hint("--max-message SIZE, such as 128MiB, allows larger ones.")
         }
         ClientError::Authorization(error) => hinted(failed, &error),
-        ClientError::Unauthorized { .. } => failed.hint(headers::HOW),
+        ClientError::Unauthorized { .. } => failed.hint(typed::HOW),
         ClientError::Http {
             status: 401 | 403, ..
-        } => failed.hint(headers::HOW),
+        } => failed.hint(typed::HOW),
         _ => failed,
     }
 }
@@ -522,7 +521,7 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
         AuthorizationError::SignIn(SignInError::Unattended) => failed
             .hint("Run askback list --url with its address at a terminal, and sign in there:")
             .hint("what that gives is kept for the runs after it, such as this one.")
-            .hint(headers::HOW),
+            .hint(typed::HOW),
         AuthorizationError::NoRegistration(_) => {
             failed.hint("Name the client with --client-id ID, and its secret, if it has one, in a file with --client-secret-file FILE.")
         }
@@ -530,7 +529,7 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
         AuthorizationError::Url { .. }
         | AuthorizationError::Fetch { .. }
         | AuthorizationError::Document { .. }
-        | AuthorizationError::NotAccepted(_) => failed.hint(headers::HOW),
+        | AuthorizationError::NotAccepted(_) => failed.hint(typed::HOW),
         _ => failed,
     }
 }

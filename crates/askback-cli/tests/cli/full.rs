@@ -482,11 +482,11 @@ fn values_are_suggested_as_one_types() {
 #[test]
 fn a_line_is_completed_as_it_is_typed() {
     let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
-    terminal.until("> ").press("/read travel://destinations/Ky");
-    terminal.until("| /read travel://destinations/Kyoto");
+    terminal.until("> ").press("/plan_vacation destination=Ky");
+    terminal.until("| /plan_vacation destination=Kyoto");
     terminal
         .press(TAB)
-        .until("> /read travel://destinations/Kyoto");
+        .until("> /plan_vacation destination=Kyoto");
     terminal.press(CTRL_C).until("Type to filter");
     terminal.press("/plan_vacation destination=Re");
     terminal.until("| /plan_vacation destination=Reykjavik");

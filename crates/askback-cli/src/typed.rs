@@ -1,0 +1,294 @@
+//! Headers and variables of the command line. `${NAME}` in a value stands for a variable of the environment.
+
+use std::{collections::BTreeMap, convert::Infallible, env};
+
+use askback::authorization::Secret;
+use askback_host::words;
+use serde_json::json;
+
+use crate::{
+    environment,
+    error::Error,
+    secret,
+    servers::{Names, Values},
+    target::{Reach, Target},
+};
+
+/// How a header with a token is given, for errors that say so.
+pub const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
+
+/// What `--header` or `--env` was given. It may hold a secret, so that it is never printed, not even if it is wrong.
+#[derive(Debug, Clone)]
+pub struct TypedText(Secret);
+
+impl TypedText {
+    /// Never fails: an error of the command line would repeat the text.
+    pub fn read(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(Secret::new(text)))
+    }
+
+    fn header(&self) -> Result<(String, String), Error> {
+        let parts = self.0.expose().split_once(':');
+        let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
+        let parts = parts.filter(|(name, _)| !name.is_empty());
+        let (name, value) = parts.ok_or_else(|| {
+            Error::usage("--header takes a name and a value")
+                .hint("Write --header 'Name: value'; ${NAME} in the value stands for a variable.")
+        })?;
+        Ok((name.to_lowercase(), value.to_owned()))
+    }
+
+    /// A name alone has the value that it has here.
+    fn variable(&self) -> Result<(String, String), Error> {
+        let typed = self.0.expose();
+        let (name, value) = match typed.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => (typed, format!("${{{typed}}}")),
+        };
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        match !name.is_empty() && name.chars().all(is_part) {
+            true => Ok((name.to_owned(), value)),
+            false => Err(
+                Error::usage("--env takes the name of a variable and its value").hint(
+                    "Write --env NAME=value, or --env NAME for a variable that you have set.",
+                ),
+            ),
+        }
+    }
+
+    /// Whether anything of the value of a header is in the command line, but for the word before a token.
+    fn spells_out_header(&self) -> bool {
+        let Ok((_, value)) = self.header() else {
+            return true;
+        };
+        let (_, token) = secret::after_scheme(&value);
+        let inside = token.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
+        let is_one = inside.is_some_and(|inside| !inside.contains(['$', '{', '}']));
+        // One with a default is optional.
+        !is_one || !names_variable(token)
+    }
+
+    /// Whether a value of a variable that may be secret is in the command line.
+    fn spells_out_variable(&self) -> bool {
+        let Ok((name, value)) = self.variable() else {
+            return true;
+        };
+        let may_be_secret = secret::is_setting(&name) || secret::is_in(&value, secret::is_setting);
+        may_be_secret && !names_variable(&value)
+    }
+}
+
+fn names_variable(text: &str) -> bool {
+    !Names::of(&json!({"args": [text]})).variables.is_empty()
+}
+
+/// Has each request to a server carry these headers, or the process of one these variables. They take the place of those
+/// of a file.
+pub fn add(
+    headers: &[TypedText],
+    variables: &[TypedText],
+    target: &mut Target,
+) -> Result<(), Error> {
+    let read = |all: &[TypedText], read: fn(&TypedText) -> _| {
+        let all = all.iter().map(read);
+        all.collect::<Result<BTreeMap<String, String>, Error>>()
+    };
+    match &mut target.reach {
+        Reach::Address(_) if !variables.is_empty() => {
+            let error = "--env is for a server that is started here, not one at a URL";
+            Err(Error::usage(error).hint("It runs already, with variables of its own."))
+        }
+        Reach::Address(address) if !headers.is_empty() => {
+            for (name, value) in filled(&read(headers, TypedText::header)?, "a header")? {
+                address
+                    .headers
+                    .retain(|known, _| !known.eq_ignore_ascii_case(&name));
+                address.headers.insert(name, value);
+            }
+            // One that the transport sets, or that is no header, is told now.
+            address.http().map(drop)
+        }
+        Reach::Start(_) if !headers.is_empty() => {
+            let error = "--header is for a server at a URL, not one that is started here";
+            Err(Error::usage(error).hint(
+                "A server that is started has the variables of your environment; --env sets others.",
+            ))
+        }
+        Reach::Start(command) if !variables.is_empty() => {
+            let typed = read(variables, TypedText::variable)?;
+            let filled = filled(&typed, "a variable of the server")?;
+            // What stands for a variable may be secret, and is told as it was typed.
+            let mut written = command.told().clone();
+            written.env.extend(typed);
+            command.env.extend(filled);
+            command.written = Some(Box::new(written));
+            Ok(())
+        }
+        Reach::Address(_) | Reach::Start(_) => Ok(()),
+    }
+}
+
+/// Checks that a call with these may be kept in a file: no value that may be secret is spelled out.
+pub fn keep_out_of_files(headers: &[TypedText], variables: &[TypedText]) -> Result<(), Error> {
+    if headers.iter().any(TypedText::spells_out_header) {
+        let error = "a call that waits is kept in a file, and this --header with it";
+        return Err(Error::usage(error).hint("Write its value as '${NAME}' or 'Bearer ${NAME}', in single quotes, and set that variable."));
+    }
+    if variables.iter().any(TypedText::spells_out_variable) {
+        let error = "a call that waits is kept in a file, and this --env with it";
+        return Err(Error::usage(error).hint(
+            "Write its value as '${NAME}', in single quotes, or its name alone, and set that variable.",
+        ));
+    }
+    Ok(())
+}
+
+/// Puts the values of variables into texts, which have names. `a_text` is one of them in an error: "a header".
+fn filled(
+    texts: &BTreeMap<String, String>,
+    a_text: &'static str,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut filled = json!({"env": texts});
+    let names = Names::of(&filled);
+    let mut values = Values::default();
+    for name in names.variables.iter().chain(&names.optional) {
+        if environment::is_ours(name) {
+            let words = "no server is given this variable, which holds a secret of askback:";
+            return Err(Error::usage(words).quoting(&**name));
+        }
+        match env::var(name) {
+            Ok(value) => drop(values.variables.insert(name.clone(), value)),
+            Err(_) if names.optional.contains(name) => {}
+            Err(_) => {
+                let words = words!(
+                    "{} takes a value from this variable, which is not set:",
+                    a_text
+                );
+                return Err(Error::usage(words)
+                    .quoting(&**name)
+                    .hint("Set it where you run askback. ${NAME:-text} has a default."));
+            }
+        }
+    }
+    values.fill(&mut filled).map_err(|_| {
+        let words = words!("{} has a name in it that stands for nothing here", a_text);
+        Error::usage(words).hint("${NAME} stands for a variable of your environment.")
+    })?;
+    let filled = filled["env"].as_object().into_iter().flatten();
+    let filled = filled.map(|(name, value)| {
+        let value = value.as_str().unwrap_or_default();
+        (name.clone(), value.to_owned())
+    });
+    Ok(filled.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(texts: &[&str]) -> Vec<TypedText> {
+        let typed = texts.iter().map(|text| TypedText(Secret::new(*text)));
+        typed.collect()
+    }
+
+    /// The headers or variables of a server whose file has one of each.
+    fn with(mut target: Target, texts: &[&str]) -> Result<BTreeMap<String, String>, Error> {
+        let of_file = "of the file".to_owned();
+        match &mut target.reach {
+            Reach::Address(address) => {
+                address.headers.insert("authorization".to_owned(), of_file);
+                add(&typed(texts), &[], &mut target)?;
+            }
+            Reach::Start(command) => {
+                command.env.insert("LEVEL".to_owned(), of_file);
+                add(&[], &typed(texts), &mut target)?;
+            }
+        }
+        Ok(match target.reach {
+            Reach::Address(address) => address.headers,
+            Reach::Start(command) => command.env,
+        })
+    }
+
+    #[test]
+    fn texts_are_filled_and_put_before_those_of_a_file() {
+        let far = || Target::address("https://a.test/mcp").expect("it is a URL");
+        let near = || Target::child("sh", &[]);
+        #[track_caller]
+        fn check(target: Target, texts: &[&str], expected: &[(&str, &str)]) {
+            let expected = expected.iter();
+            let expected = expected.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            assert_eq!(with(target, texts), Ok(expected.collect()));
+        }
+        let headers = [
+            "AUTHORIZATION:Bearer x",
+            " X-A : b:c ",
+            "y: ${NOT_SET_HERE:-d}",
+        ];
+        let expected = [("authorization", "Bearer x"), ("x-a", "b:c"), ("y", "d")];
+        check(far(), &headers, &expected);
+        let path = std::env::var("PATH").expect("there is one");
+        let variables = ["LEVEL=a=b", "X=", "Y=${NOT_SET_HERE:-d}", "PATH"];
+        let expected = [("LEVEL", "a=b"), ("PATH", &*path), ("X", ""), ("Y", "d")];
+        check(near(), &variables, &expected);
+        for (target, text, says) in [
+            (far(), "hush", "takes a name and a value"),
+            (far(), ": hush", "takes a name and a value"),
+            (far(), "a: ${NOT_SET_HERE}", "which is not set"),
+            (far(), "a: ${ASKBACK_CLIENT_SECRET}", "a secret of askback"),
+            (far(), "a: ${workspaceFolder}", "stands for nothing here"),
+            (far(), "mcp-session-id: hush", "cannot be sent"),
+            (far(), "a b: hush", "cannot be sent"),
+            (far(), "a: hu\nsh", "cannot be sent"),
+            (near(), "=hush", "takes the name of a variable"),
+            (near(), "a b=hush", "takes the name of a variable"),
+            (near(), "", "takes the name of a variable"),
+            (near(), "NOT_SET_HERE", "which is not set"),
+            (near(), "ASKBACK_CLIENT_SECRET", "a secret of askback"),
+        ] {
+            let error = with(target, &[text]).expect_err(text);
+            let told = format!("{error:?}");
+            assert!(told.contains(says) && !told.contains("hush"), "{told}");
+        }
+        let mut target = near();
+        add(&[], &typed(&["PATH"]), &mut target).expect("it is set");
+        let Reach::Start(command) = &target.reach else {
+            panic!("it is started");
+        };
+        assert_eq!(command.told().env["PATH"], "${PATH}");
+        let header = typed(&["a: hush"]);
+        assert!(add(&header, &[], &mut target).is_err() && add(&[], &header, &mut far()).is_err());
+        assert!(!format!("{header:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_secret_is_kept_as_a_variable_alone() {
+        for (header, is_kept) in [
+            ("a: ${B}", true),
+            ("a: Bearer ${B}", true),
+            ("a:basic ${env:B}", true),
+            ("a: b", false),
+            ("a: Bearer ${B:-}", false),
+            ("a: Bearer hush${NOTHING:-}", false),
+            ("a: hush ${B}", false),
+            ("a: Bearer ${B}hush", false),
+            ("a: ${B}hush${B}", false),
+            ("${B}", false),
+        ] {
+            let kept = keep_out_of_files(&typed(&[header]), &[]);
+            assert_eq!(kept.is_ok(), is_kept, "{header}");
+        }
+        for (variable, is_kept) in [
+            ("LEVEL=debug", true),
+            ("TOKEN", true),
+            ("TOKEN=${TOKEN}", true),
+            ("TOKEN=hush", false),
+            ("TOKEN=${TOKEN:-hush}", false),
+            ("URL=https://u:hush@a.test", false),
+            ("a b=hush", false),
+        ] {
+            let kept = keep_out_of_files(&[], &typed(&[variable]));
+            assert_eq!(kept.is_ok(), is_kept, "{variable}");
+        }
+    }
+}
