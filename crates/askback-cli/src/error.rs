@@ -1,6 +1,6 @@
 //! The errors of a run of the command, and the one place where exit codes are chosen.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, io, path::Path, process::ExitCode};
 
 use askback_core::{jsonrpc::ErrorObject, protocol::RawJson};
 use askback_host::{
@@ -131,6 +131,24 @@ impl Error {
 
     pub fn usage(message: impl Into<Words>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// A file that a person named cannot be read.
+    pub fn unread(path: &Path, why: impl fmt::Display) -> Self {
+        let path = given(path.display());
+        Self::usage(words!("{} cannot be read: {}", path, given(why)))
+    }
+
+    /// A file that a person named cannot be written.
+    pub fn unwritten(path: &Path, why: &io::Error) -> Self {
+        let file = given(path.display());
+        match why.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Self::usage(words!("{} exists already, and is not overwritten", file))
+                    .hint("Name a new file, or remove this one.")
+            }
+            _ => Self::usage(words!("{} cannot be written: {}", file, given(why))),
+        }
     }
 
     /// Returns the quoted words, or else the message. They may be a peer's: make them safe before they are shown.

@@ -11,6 +11,7 @@
 
 mod app;
 mod args;
+mod client_error;
 mod commands;
 mod credentials;
 mod environment;
@@ -43,10 +44,8 @@ mod size;
 mod stderr;
 mod suite;
 mod target;
-mod told;
 mod trust;
 mod typed;
-mod unreached;
 mod wire;
 
 pub use app::main;

@@ -414,10 +414,7 @@ fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
         Layout::Plain => settings_file::read_at(file),
         _ => read_at(file),
     };
-    text.map_err(|error| {
-        let file = given(file.display());
-        Error::usage(words!("{} cannot be read: {}", file, given(error)))
-    })
+    text.map_err(|error| Error::unread(file, error))
 }
 
 /// The error where no server is named. It names those of a file that would be found.

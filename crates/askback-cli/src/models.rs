@@ -82,10 +82,7 @@ mod named {
 
         fn key(&self, name: &ModelName) -> Result<Option<Key>, Error> {
             let of_file = self.model_key_file.as_ref().map(|file| {
-                settings_file::read_at(file).map_err(|error| {
-                    let file = given(file.display());
-                    Error::usage(words!("{} cannot be read: {}", file, given(error)))
-                })
+                settings_file::read_at(file).map_err(|error| Error::unread(file, error))
             });
             // A key is sent nowhere but where it is meant for.
             let own = name

@@ -7,11 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback_host::{text::given, words};
 use serde::{Serialize, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
-use crate::{error::Error, own_files};
+use crate::own_files;
 
 pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
     let file = match File::open(path) {
@@ -118,18 +117,6 @@ pub fn create(path: &Path) -> io::Result<File> {
 
 pub fn create_new(path: &Path) -> io::Result<File> {
     own_files::open(options().create_new(true), path)
-}
-
-/// The error of a file that a person named, and that could not be made.
-pub fn unwritten(path: &Path, error: &io::Error) -> Error {
-    let file = given(path.display());
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Error::usage(words!("{} exists already, and is not overwritten", file))
-                .hint("Name a new file, or remove this one.")
-        }
-        _ => Error::usage(words!("{} cannot be written: {}", file, given(error))),
-    }
 }
 
 pub fn hex(bytes: &[u8]) -> String {

@@ -37,6 +37,7 @@ use tokio::time::sleep;
 pub use self::several::{Connection, Opened, Opening, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
+    client_error::{self, told},
     error::{Error, Kind},
     locate::TargetArgs,
     models::ModelArgs,
@@ -51,8 +52,7 @@ use crate::{
     size,
     stderr::StderrTo,
     target::{Reach, Target},
-    told::told,
-    typed, unreached,
+    typed,
     wire::{Trace, WireLog},
 };
 
@@ -398,10 +398,10 @@ fn unreached(error: ClientError, reach: &Reach) -> Error {
     let ClientError::Unreachable(why) = &error else {
         return failed(error);
     };
-    if let Some(missing) = unreached::no_folder(reach) {
+    if let Some(missing) = client_error::no_folder(reach) {
         return missing;
     }
-    let hint = unreached::hint(why);
+    let hint = client_error::reach_hint(why);
     hint.into_iter().fold(failed(error), Error::hint)
 }
 

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback_host::{remarks::StderrMode, text::given, words};
+use askback_host::remarks::StderrMode;
 
 use crate::{error::Error, own_files};
 
@@ -45,10 +45,7 @@ impl StderrTo {
         let Self::File(path) = self else {
             return Ok(None);
         };
-        let file = own_files::append(path).map_err(|error| {
-            let path = given(path.display());
-            Error::usage(words!("{} cannot be written: {}", path, given(error)))
-        })?;
+        let file = own_files::append(path).map_err(|error| Error::unwritten(path, &error))?;
         Ok(Some(Arc::new(Mutex::new(file))))
     }
 }

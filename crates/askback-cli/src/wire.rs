@@ -156,8 +156,7 @@ impl WireLog {
             return Ok(Arc::clone(traced));
         }
         spare(path)?;
-        let file =
-            private_file::create(path).map_err(|error| private_file::unwritten(path, &error))?;
+        let file = private_file::create(path).map_err(|error| Error::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
         let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
         Ok(Arc::clone(traced.insert(file)))
@@ -186,7 +185,7 @@ impl WireLog {
             file.flush()?;
             Ok(wire.entries().count())
         };
-        save().map_err(|error| private_file::unwritten(path, &error))
+        save().map_err(|error| Error::unwritten(path, &error))
     }
 }
 

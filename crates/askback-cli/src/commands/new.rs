@@ -52,15 +52,7 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     let name = &args.name;
     let library = args.path.as_deref().map(library).transpose()?;
     let folder = Path::new(name);
-    let unwritten = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Error::usage(words!("{} is there already", given(name)))
-            .hint("Choose another name, or another folder to be in."),
-        _ => Error::usage(words!(
-            "{} cannot be written: {}",
-            given(name),
-            given(error)
-        )),
-    };
+    let unwritten = |error: io::Error| Error::unwritten(folder, &error);
     fs::create_dir(folder).map_err(unwritten)?;
     for (file, text) in FILES {
         let mut text = text.replace("{{name}}", name);

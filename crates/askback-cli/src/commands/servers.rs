@@ -264,7 +264,7 @@ fn import(
 ) -> Result<(), Error> {
     let path = folders.here.join("mcp.json");
     let before = match path.exists() {
-        true => settings_file::read_at(&path).map_err(|error| unread(&path, error))?,
+        true => settings_file::read_at(&path).map_err(|error| Error::unread(&path, error))?,
         false => String::new(),
     };
     let there = match before.is_empty() {
@@ -381,20 +381,12 @@ fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
 }
 
 fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
-    let is_new = write(path, text).map_err(|error| {
-        let path = given(path.display());
-        Error::usage(words!("{} cannot be written: {}", path, given(error)))
-    })?;
+    let is_new = write(path, text).map_err(|error| Error::unwritten(path, &error))?;
     page.line(words!("{} is written.", given(path.display())));
     if is_new && cfg!(unix) {
         page.line("It is new, and only you can read it.");
     }
     Ok(())
-}
-
-fn unread(path: &Path, error: std::io::Error) -> Error {
-    let path = given(path.display());
-    Error::usage(words!("{} cannot be read: {}", path, given(error)))
 }
 
 fn malformed(path: &Path, Unreadable(why): Unreadable) -> Error {

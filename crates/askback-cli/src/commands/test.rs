@@ -223,10 +223,7 @@ fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<
         Some(path) => {
             let written =
                 own_files::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
-            written.map_err(|error| {
-                let file = given(path.display());
-                Error::usage(words!("{} cannot be written: {}", file, given(error)))
-            })
+            written.map_err(|error| Error::unwritten(path, &error))
         }
         None if format == Format::Json => {
             let json = RawValue::from_string(text.trim_end().to_owned());

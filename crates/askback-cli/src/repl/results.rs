@@ -155,7 +155,7 @@ impl Repl<'_> {
         let path = Path::new(file);
         let new = private_file::create_new(path);
         new.and_then(|mut file| file.write_all(&bytes))
-            .map_err(|error| private_file::unwritten(path, &error))?;
+            .map_err(|error| Error::unwritten(path, &error))?;
         let words = words!("{} bytes are in {} now.", bytes.len(), given(file));
         self.page().say(Style::Plain, words);
         Ok(())

@@ -120,10 +120,7 @@ impl SignInArgs {
             return Ok(secret);
         };
         let read = fs::read_to_string(file).map(zeroize::Zeroizing::new);
-        let text = read.map_err(|error| {
-            let file = given(file.display());
-            Error::usage(words!("{} cannot be read: {}", file, given(error)))
-        })?;
+        let text = read.map_err(|error| Error::unread(file, error))?;
         Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))))
     }
 }

@@ -166,7 +166,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Recorder {
     pub fn new(file: &Path, target: &Target) -> Result<Self, Error> {
         if file.symlink_metadata().is_ok() {
-            return Err(unwritten(file, &io::ErrorKind::AlreadyExists.into()));
+            return Err(Error::unwritten(file, &io::ErrorKind::AlreadyExists.into()));
         }
         let mut secrets = Secrets::of(target);
         Ok(Self {
@@ -207,7 +207,9 @@ impl Recorder {
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
         match self.add(request, &noted, end) {
-            true => self.write().map_err(|error| unwritten(&self.file, &error)),
+            true => self
+                .write()
+                .map_err(|error| Error::unwritten(&self.file, &error)),
             false => Ok(()),
         }
     }
@@ -624,16 +626,6 @@ fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Value {
         _ => None,
     });
     parts.collect()
-}
-
-fn unwritten(file: &Path, error: &io::Error) -> Error {
-    let file = given(file.display());
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Error::usage(words!("{} is there already", file)).hint("Record into a new file.")
-        }
-        _ => Error::usage(words!("{} cannot be written: {}", file, given(error))),
-    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Agreements {
     ///
     /// Those of the file, among them that others can read it.
     pub fn hold(&self, agreement: &Agreement<'_>) -> io::Result<bool> {
-        let all = self.read()?;
+        let all: All = private_file::load(&self.0)?;
         let of_path = all.get(&agreement.key());
         let digest = of_path.and_then(|servers| servers.get(agreement.server));
         Ok(digest == Some(&agreement.digest()))
@@ -59,27 +59,19 @@ impl Agreements {
     ///
     /// Those of the file.
     pub fn remember(&self, agreement: &Agreement<'_>) -> io::Result<()> {
-        let _turn = private_file::lock(&self.0)?;
-        let mut all = self.read()?;
-        all.retain(|path, _| Path::new(path).exists());
-        let servers = all.entry(agreement.key()).or_default();
-        servers.retain(|server, digest| {
-            *digest
-                == Agreement {
-                    server,
-                    ..*agreement
-                }
-                .digest()
-        });
-        servers.insert(agreement.server.to_owned(), agreement.digest());
-        private_file::write(&self.0, &serde_json::to_string_pretty(&all)?)
-    }
-
-    fn read(&self) -> io::Result<All> {
-        match private_file::read(&self.0)? {
-            Some(text) => private_file::parse(&self.0, &text),
-            None => Ok(All::new()),
-        }
+        private_file::change(&self.0, |all: &mut All| {
+            all.retain(|path, _| Path::new(path).exists());
+            let servers = all.entry(agreement.key()).or_default();
+            servers.retain(|server, digest| {
+                *digest
+                    == Agreement {
+                        server,
+                        ..*agreement
+                    }
+                    .digest()
+            });
+            servers.insert(agreement.server.to_owned(), agreement.digest());
+        })
     }
 }
 

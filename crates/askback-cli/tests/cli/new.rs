@@ -80,7 +80,10 @@ fn nothing_is_written_over() {
     let run = Run::new("new-over", &["new", "mine"]);
     let folder = run.scratch.path("mine");
     fs::create_dir(&folder).expect("a folder");
-    let ran = run.run().expect(2).says("askback: mine is there already\n");
+    let ran = run
+        .run()
+        .expect(2)
+        .says("askback: mine exists already, and is not overwritten\n");
     assert_eq!(files(&ran.scratch.path("mine")), [""; 0].map(PathBuf::from));
     let ran = Run::new("new-name", &["new", "../mine"]).run().expect(2);
     ran.says("a name has small letters, digits and dashes");

@@ -243,7 +243,7 @@ fn nothing_is_written_over_and_nothing_is_left_behind() {
     let run = Run::new("record-over", &words);
     run.scratch.file("recorded.yaml", "mine");
     let ran = run.run().expect(2);
-    let ran = ran.says("askback: recorded.yaml is there already\n  Record into a new file.\n");
+    let ran = ran.says("askback: recorded.yaml exists already, and is not overwritten\n");
     assert_eq!(recorded(&ran), "mine");
 
     let ran = Run::new("record-nothing", &words).run().expect(4);
@@ -259,7 +259,7 @@ fn a_file_that_comes_into_being_meanwhile_is_not_written_over() {
     );
     let run = Run::new("record-meanwhile", &["open"]).input("/read travel://destinations\n");
     let ran = run.and(&RECORD).and(&["--", "sh", "-c", &making]).run();
-    let ran = ran.expect(2).says("recorded.yaml is there already");
+    let ran = ran.expect(2).says("recorded.yaml exists already");
     assert_eq!(recorded(&ran), "mine\n");
 }
 

@@ -1,12 +1,16 @@
-//! The words of an error of the client.
+//! Errors of the client: their words, and the reasons for which a server is not reached.
 
 use askback::client::ClientError;
 use askback_host::{
-    text::{PeerText, Words},
+    text::{PeerText, Words, given},
     words,
 };
 
-use crate::size;
+use crate::{
+    error::{Error, Kind},
+    size,
+    target::Reach,
+};
 
 /// Splits an error into words of ours and the words of the other side. Any text in an error may
 /// hold a part of a peer's message.
@@ -117,4 +121,23 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         ClientError::Closed => ("the client is closed".into(), None),
         other => ("the call failed:".into(), quote(&other.to_string())),
     }
+}
+
+/// The error of a command that is to be started in a folder that is missing: the program is not to blame.
+pub fn no_folder(reach: &Reach) -> Option<Error> {
+    let Reach::Start(command) = reach else {
+        return None;
+    };
+    let folder = command.missing_folder()?;
+    let words = words!("the folder {} does not exist", given(folder.display()));
+    let hint = "The server is to be started in it: make it, or change `cwd`.";
+    Some(Error::new(Kind::Connection, words).hint(hint))
+}
+
+/// The way out of what HTTP says of a server that was not reached, where there is one.
+pub fn reach_hint(why: &str) -> Option<&'static str> {
+    // The words of rustls for an answer that is no TLS.
+    why.contains("InvalidContentType").then_some(
+        "There seems to be no TLS at this port: write http: in the place of https: then.",
+    )
 }
