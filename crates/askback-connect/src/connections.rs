@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use url::{Host, Url};
 
 use crate::brand::Brand;
-use crate::intents::{Intent, IntentId, Kept, Purpose, Stage};
+use crate::intents::{Intent, IntentId, Purpose, Stage};
 use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
 use crate::vault::{Holder, Renewer, Revoker, Vault, VaultError, Wanted};
@@ -171,8 +171,8 @@ impl Connections {
         }
         let id = IntentId::random()?;
         let holder = Holder::from(&Kit::user());
-        let intent = Intent::new(holder, None, Purpose::Accounts, kit.vault.now());
-        match Kept::add(&kit.vault, id, &intent).await? {
+        let intent = Intent::new(id, holder, None, Purpose::Accounts, kit.vault.now());
+        match intent.add(&kit.vault).await? {
             true => Ok(Some(kit.link(id))),
             false => Err(VaultError::Refused {
                 what: "another link",
@@ -444,17 +444,17 @@ impl Kit {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let Some(kept) = Kept::find(&self.vault, id).await? else {
+            let Some(intent) = Intent::find(&self.vault, id).await? else {
                 return Ok(None);
             };
-            if kept.intent.stage.is_final() {
-                return Ok(Some(kept.intent.stage));
+            if intent.stage.is_final() {
+                return Ok(Some(intent.stage));
             }
             let is_there = match wanted {
                 Some(wanted) => self.vault.account(wanted).await?.is_some(),
                 None => false,
             };
-            if is_there || kept.intent.is_over(self.vault.now()) {
+            if is_there || intent.is_over(self.vault.now()) {
                 return Ok(None);
             }
             // Another machine cannot notify this one.

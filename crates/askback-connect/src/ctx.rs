@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
 use crate::hidden::is_hidden;
-use crate::intents::{Intent, IntentId, Kept, Purpose, Stage, Unkept};
+use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, Credential, Holder, VaultError, Wanted};
 
 /// Accounts and secrets of the person for whom a handler works.
@@ -380,12 +380,12 @@ impl Desk {
         let is_page = matches!(purpose, Purpose::Page { .. });
         let intent = {
             let (holder, client) = (Holder::from(&self.caller), self.caller.client_id.clone());
-            Intent::new(holder, client, purpose, self.kit.vault.now())
+            Intent::new(id, holder, client, purpose, self.kit.vault.now())
         };
         let added = {
             let kit = Arc::clone(&self.kit);
             let add = move || async move {
-                let added = Kept::add(&kit.vault, id, &intent).await;
+                let added = intent.add(&kit.vault).await;
                 added.map_err(Error::internal)
             };
             self.ctx.run(format!("link for {name}"), add).await?
@@ -546,29 +546,29 @@ async fn end_of(
     is_accepted: bool,
     wanted: Option<&Wanted>,
 ) -> Result<End, VaultError> {
-    let Some(mut kept) = Kept::find(&kit.vault, id).await? else {
+    let Some(mut intent) = Intent::find(&kit.vault, id).await? else {
         return Ok(End::Late);
     };
     // Another call of the same person may have connected it.
     let there = match wanted {
-        Some(wanted) if is_accepted && !kept.intent.stage.is_final() => {
+        Some(wanted) if is_accepted && !intent.stage.is_final() => {
             kit.vault.account(wanted).await?
         }
         _ => None,
     };
     if !is_accepted || there.is_some() {
-        let declined = kept.step(&kit.vault, AuditEvent::Declined, Intent::decline);
+        let declined = intent.step(&kit.vault, AuditEvent::Declined, Intent::decline);
         match declined.await {
-            Ok(_) | Err(Unkept::Changed) => {}
-            Err(Unkept::Vault(error)) => return Err(error),
+            Ok(_) | Err(IntentError::Changed) => {}
+            Err(IntentError::Vault(error)) => return Err(error),
         }
     }
     if there.is_some() {
         return Ok(End::Done { account: there });
     }
-    Ok(match kept.intent.stage {
+    Ok(match intent.stage {
         Stage::Done => End::Done {
-            account: kept.intent.account,
+            account: intent.account,
         },
         Stage::Declined => End::Declined,
         Stage::Burned => End::Burned,

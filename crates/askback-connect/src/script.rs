@@ -5,11 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use askback::Principal;
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
 
-use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
+use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
 use crate::providers::Providers;
 use crate::vault::{AuditEvent, Granted, Vault, VaultError};
 
@@ -64,32 +63,32 @@ impl Script {
         providers: &Providers,
         id: IntentId,
     ) -> Result<(), VaultError> {
-        let Some(kept) = Kept::find(vault, id).await? else {
+        let Some(intent) = Intent::find(vault, id).await? else {
             return Ok(());
         };
-        let about = about(&kept.intent.purpose);
+        let about = about(&intent.purpose);
         let done = match self.deeds.get(about) {
             None => return Ok(()),
-            Some(Deed::Declines) => decline(vault, kept).await,
-            Some(Deed::Finishes) => finish(vault, kept, None).await,
+            Some(Deed::Declines) => decline(vault, intent).await,
+            Some(Deed::Finishes) => finish(vault, intent, None).await,
             Some(Deed::Enters(secret)) => {
                 let granted = Granted::api_key(secret.clone());
-                finish(vault, kept, Some((OWN_SECRET, granted))).await
+                finish(vault, intent, Some((OWN_SECRET, granted))).await
             }
             Some(Deed::Connects(account, token)) => {
                 let party = providers.get(about);
                 let defaults = party.map(|party| party.default_scopes().clone());
                 let defaults = defaults.unwrap_or_default();
-                let wanted = kept.intent.purpose.scopes();
+                let wanted = intent.purpose.scopes();
                 let scopes = Scopes::of(wanted.iter().chain(defaults.iter()));
                 let scopes = scopes.map_err(VaultError::store)?;
                 let granted = Granted::tokens(token.clone(), None).scopes(scopes);
-                finish(vault, kept, Some((account, granted))).await
+                finish(vault, intent, Some((account, granted))).await
             }
         };
         match done {
-            Ok(()) | Err(Unkept::Changed) => Ok(()),
-            Err(Unkept::Vault(error)) => Err(error),
+            Ok(()) | Err(IntentError::Changed) => Ok(()),
+            Err(IntentError::Vault(error)) => Err(error),
         }
     }
 }
@@ -107,34 +106,29 @@ fn listed<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-async fn decline(vault: &Vault, mut kept: Kept) -> Result<(), Unkept> {
-    let declined = kept.step(vault, AuditEvent::Declined, Intent::decline);
+async fn decline(vault: &Vault, mut intent: Intent) -> Result<(), IntentError> {
+    let declined = intent.step(vault, AuditEvent::Declined, Intent::decline);
     declined.await.map(drop)
 }
 
 /// Finishes a page, once, with what is to be kept in the vault.
 async fn finish(
     vault: &Vault,
-    mut kept: Kept,
+    mut intent: Intent,
     granted: Option<(&str, Granted)>,
-) -> Result<(), Unkept> {
+) -> Result<(), IntentError> {
     let event = AuditEvent::Consented;
-    let claimed = kept.step(vault, event, |intent| intent.claim(vault.now()));
+    let claimed = intent.step(vault, event, |intent| intent.claim(vault.now()));
     if !claimed.await? {
         return Ok(());
     }
     let account = granted.as_ref().map(|(account, _)| *account);
     if let Some((account, granted)) = granted {
-        let holder = &kept.intent.holder;
-        let caller = Principal {
-            tenant: holder.tenant.clone(),
-            issuer: holder.issuer.clone(),
-            client_id: kept.intent.client.clone(),
-            ..Principal::new(&*holder.subject)
-        };
-        let name = kept.intent.purpose.name();
+        let caller = intent.holder.principal(intent.client.clone());
+        let name = intent.purpose.name();
         vault.put(&caller, name, account, granted).await?;
     }
-    kept.settle(vault, Stage::Done, account, AuditEvent::Connected)
+    intent
+        .settle(vault, Stage::Done, account, AuditEvent::Connected)
         .await
 }

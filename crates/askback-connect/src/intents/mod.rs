@@ -19,7 +19,7 @@
 //!
 //! Each step is written in place of the version that was read, so that of two at a time one is taken.
 
-mod kept;
+mod stored;
 
 use askback_core::{ask::Millis, auth::Scopes};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 use crate::vault::Holder;
 
-pub(crate) use kept::{Kept, TRIES, Unkept};
+pub(crate) use stored::{IntentError, TRIES};
 
 /// The account under which a secret is kept that belongs to no provider.
 pub(crate) const OWN_SECRET: &str = "secret";
@@ -47,12 +47,17 @@ const MISMATCHES: u32 = 5;
 
 /// The id of an intent: 128 random bits, all that its link carries. It is kept nowhere as it is: whoever reads the vault
 /// has no link.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IntentId(pub(crate) [u8; 16]);
 
-/// A page that a person was asked to use.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A page that a person was asked to use. Its text is sealed, so that only a vault writes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Intent {
+    #[serde(skip)]
+    pub(crate) id: IntentId,
+    /// The version that was read, which a change takes the place of.
+    #[serde(skip)]
+    version: u64,
     /// The person who was asked.
     pub(crate) holder: Holder,
     /// The client that they were asked through.
@@ -197,12 +202,15 @@ impl Stage {
 impl Intent {
     /// One that was asked now.
     pub(crate) fn new(
+        id: IntentId,
         holder: Holder,
         client: Option<String>,
         purpose: Purpose,
         now: Millis,
     ) -> Self {
         Self {
+            id,
+            version: 1,
             holder,
             client,
             purpose,
@@ -380,7 +388,7 @@ mod tests {
             kept: String::new(),
             account: None,
         };
-        Intent::new(holder("t", "ada"), None, purpose, NOW)
+        Intent::new(IntentId([1; 16]), holder("t", "ada"), None, purpose, NOW)
     }
 
     #[derive(Debug, Clone)]

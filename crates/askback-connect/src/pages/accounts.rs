@@ -8,7 +8,7 @@ use super::html::{
 };
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{IntentId, Kept, Purpose};
+use crate::intents::{Intent, IntentId, Purpose};
 use crate::vault::{AccountState, ConnectedAccount, VaultError};
 
 impl Visited<'_> {
@@ -96,15 +96,15 @@ impl Visited<'_> {
     pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> Shown {
         let vault = &self.kit.vault;
         let (provider, account) = self.to_disconnect(visit).await?;
-        let kept = Kept::find(vault, id).await?.ok_or(Refused::Over)?;
+        let intent = Intent::find(vault, id).await?.ok_or(Refused::Over)?;
         let now = vault.now();
-        if !kept.intent.may_disconnect(visit.id, provider, account, now) {
+        if !intent.may_disconnect(visit.id, provider, account, now) {
             return Err(Refused::Over);
         }
-        let key = kept.intent.holder.account(provider, account);
+        let key = intent.holder.account(provider, account);
         let name = vault.name_of(&key).await?;
         self.end_account(visit, provider, account).await?;
-        if kept.intent.purpose == Purpose::Accounts {
+        if intent.purpose == Purpose::Accounts {
             return Ok(see_other(&Next::Link(id).path(&self.kit.place))?);
         }
         let name = name.as_deref().unwrap_or(account);

@@ -9,13 +9,13 @@ use http::{HeaderMap, Uri, request::Parts};
 use super::browser::{Visit, is_own_form};
 use super::{Refused, asked};
 use crate::connections::{Connections, Kit};
-use crate::intents::{IntentId, Kept, Purpose, Stage, Unkept};
+use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, VaultError};
 
 /// The person who was asked, on a page of the author's.
 pub struct PageVisit {
     kit: Arc<Kit>,
-    kept: Kept,
+    intent: Intent,
     visit: Visit,
 }
 
@@ -24,7 +24,7 @@ pub struct PageVisit {
 #[must_use = "the call waits until it is done"]
 pub struct PageClaim {
     kit: Arc<Kit>,
-    kept: Kept,
+    intent: Intent,
 }
 
 /// Why a page of the author's is not to be shown. The page says the same for all: it is not for this visitor.
@@ -88,18 +88,18 @@ impl Connections {
             },
         };
         let visit = visit.ok_or(PageRefused::Wrong)?;
-        let kept = asked::intent(kit, id, &visit).await?;
-        let is_here = matches!(&kept.intent.purpose, Purpose::Page { path, .. } if *path == page);
+        let intent = asked::intent(kit, id, &visit).await?;
+        let is_here = matches!(&intent.purpose, Purpose::Page { path, .. } if *path == page);
         if !is_here {
             return Err(PageRefused::Over);
         }
         // A page may take long; the sign-in was fresh when the person was asked.
-        if !visit.is_fresh(&kit.door, kept.intent.asked_at()) {
+        if !visit.is_fresh(&kit.door, intent.asked_at()) {
             return Err(PageRefused::Wrong);
         }
         Ok(PageVisit {
             kit: Arc::clone(kit),
-            kept,
+            intent,
             visit,
         })
     }
@@ -109,7 +109,7 @@ impl PageVisit {
     /// Returns the person, with the client that asked them.
     #[must_use]
     pub fn person(&self) -> Principal {
-        self.visit.principal(self.kept.intent.client.clone())
+        self.visit.principal(self.intent.client.clone())
     }
 
     /// Returns the name of the person, to be shown to them.
@@ -124,7 +124,7 @@ impl PageVisit {
     ///
     /// Those of the vault.
     pub async fn token(&self) -> Result<String, VaultError> {
-        let about = self.kept.id.to_string();
+        let about = self.intent.id.to_string();
         self.visit.token(&self.kit.vault, &about).await
     }
 
@@ -140,19 +140,19 @@ impl PageVisit {
         headers: &HeaderMap,
         token: &str,
     ) -> Result<PageClaim, PageRefused> {
-        let (kit, about) = (&self.kit, self.kept.id.to_string());
+        let (kit, about) = (&self.kit, self.intent.id.to_string());
         let is_own = is_own_form(headers, &kit.place);
         if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
             return Err(PageRefused::Wrong);
         }
         let (vault, event) = (&kit.vault, AuditEvent::Consented);
-        let claimed = self.kept.step(vault, event, |it| it.claim(vault.now()));
+        let claimed = self.intent.step(vault, event, |it| it.claim(vault.now()));
         if !claimed.await? {
             return Err(PageRefused::Over);
         }
         Ok(PageClaim {
             kit: self.kit,
-            kept: self.kept,
+            intent: self.intent,
         })
     }
 }
@@ -165,7 +165,7 @@ impl PageClaim {
     /// Those of the vault.
     pub async fn done(mut self) -> Result<(), PageRefused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
-        self.kept.settle(vault, Stage::Done, None, event).await?;
+        self.intent.settle(vault, Stage::Done, None, event).await?;
         self.kit.notify();
         Ok(())
     }
@@ -177,7 +177,7 @@ impl PageClaim {
     /// Those of the vault.
     pub async fn release(mut self) -> Result<(), PageRefused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
-        Ok(self.kept.settle(vault, Stage::Open, None, event).await?)
+        Ok(self.intent.settle(vault, Stage::Open, None, event).await?)
     }
 }
 
@@ -191,11 +191,11 @@ impl From<Refused> for PageRefused {
     }
 }
 
-impl From<Unkept> for PageRefused {
-    fn from(error: Unkept) -> Self {
+impl From<IntentError> for PageRefused {
+    fn from(error: IntentError) -> Self {
         match error {
-            Unkept::Changed => Self::Over,
-            Unkept::Vault(error) => Self::Vault(error),
+            IntentError::Changed => Self::Over,
+            IntentError::Vault(error) => Self::Vault(error),
         }
     }
 }

@@ -31,9 +31,8 @@ const PAIR: usize = 4096;
 pub(crate) struct Visit {
     /// Random: what is begun in one visit does not end in another.
     pub(super) id: [u8; 16],
-    tenant: Option<String>,
-    issuer: Option<String>,
-    subject: String,
+    /// The person.
+    pub(super) holder: Holder,
     /// The name to show.
     pub(super) name: String,
     /// When the person signed in.
@@ -64,9 +63,7 @@ impl Visit {
     ) -> Result<Self, VaultError> {
         Ok(Self {
             id: crate::vault::entropy()?,
-            tenant: person.tenant.clone(),
-            issuer: person.issuer.clone(),
-            subject: person.subject.clone(),
+            holder: person.into(),
             name: name.unwrap_or_else(|| person.subject.clone()),
             since,
         })
@@ -78,8 +75,8 @@ impl Visit {
         place: &Address,
         headers: &HeaderMap,
     ) -> Result<Option<Self>, VaultError> {
-        let kept: Option<Self> = Cookie::Visit.read(vault, place, headers).await;
-        match kept {
+        let visit: Option<Self> = Cookie::Visit.read(vault, place, headers).await;
+        match visit {
             Some(visit) => visit.unless_ended(vault).await,
             None => Ok(None),
         }
@@ -93,23 +90,9 @@ impl Visit {
         })
     }
 
-    /// The person.
-    pub(super) fn holder(&self) -> Holder {
-        Holder {
-            tenant: self.tenant.clone(),
-            issuer: self.issuer.clone(),
-            subject: self.subject.clone(),
-        }
-    }
-
     /// The person, with the client that asked them.
     pub(super) fn principal(&self, client: Option<String>) -> Principal {
-        Principal {
-            tenant: self.tenant.clone(),
-            issuer: self.issuer.clone(),
-            subject: self.subject.clone(),
-            client_id: client,
-        }
+        self.holder.principal(client)
     }
 
     /// Whether the person signed in so short a time ago that they are likely to sit there still, and that nobody else

@@ -8,7 +8,7 @@ use super::html::{Frame, SaidPage, page};
 use super::link::Consented;
 use super::{Refused, Shown, Visited};
 use crate::connections::Kit;
-use crate::intents::{Intent, IntentId, Kept, Stage};
+use crate::intents::{Intent, IntentId, Stage};
 use crate::providers::{ConnectError, Connected, PendingConnection, ThirdParty};
 use crate::vault::AuditEvent;
 
@@ -50,15 +50,15 @@ impl Visited<'_> {
                 .await?;
             return Err(Refused::Wrong);
         };
-        let mut kept = self.asked(id, &visit).await?;
+        let mut intent = self.asked(id, &visit).await?;
         let pending = PendingConnection::read(&Secret::new(&*consented.pending));
         let pending = pending.map_err(crate::vault::VaultError::store)?;
-        let is_same = kept.intent.purpose.name() == provider && pending.provider() == provider;
+        let is_same = intent.purpose.name() == provider && pending.provider() == provider;
         let party = self.kit.providers.get(provider).filter(|_| is_same);
         let answered = |intent: &mut Intent| intent.answered(state, visit.id, vault.now());
         // From here on nobody else takes this answer.
         let taken = match party {
-            Some(party) => kept
+            Some(party) => intent
                 .step(vault, AuditEvent::Answered, answered)
                 .await?
                 .then_some(party),
@@ -73,14 +73,14 @@ impl Visited<'_> {
         let connected = match finished {
             Ok(connected) => connected,
             Err(error) => {
-                return self.not_granted(kept, &visit, party, error).await;
+                return self.not_granted(intent, &visit, party, error).await;
             }
         };
         let name = connected.name().to_owned();
         let Connected { account, granted } = connected;
-        let caller = visit.principal(kept.intent.client.clone());
-        let now = Kept::find(vault, id).await;
-        let is_waited_for = matches!(&now, Ok(Some(now)) if now.intent.is_exchanged(vault.now()));
+        let caller = visit.principal(intent.client.clone());
+        let now = Intent::find(vault, id).await;
+        let is_waited_for = matches!(&now, Ok(Some(now)) if now.is_exchanged(vault.now()));
         if !is_waited_for {
             // Nobody waits for it any more, and the person was told so; or nobody knows.
             vault.discard(&caller, provider, &account, granted).await?;
@@ -90,18 +90,19 @@ impl Visited<'_> {
         }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
             let event = AuditEvent::NotGranted;
-            kept.settle(vault, Stage::Open, None, event).await?;
+            intent.settle(vault, Stage::Open, None, event).await?;
             self.kit.revoke_aside();
             return self.not_kept(&visit, error).await;
         }
         let event = AuditEvent::Connected;
-        kept.settle(vault, Stage::Done, Some(&account), event)
+        intent
+            .settle(vault, Stage::Done, Some(&account), event)
             .await?;
         self.kit.notify();
         // The tokens that these take the place of.
         self.kit.revoke_aside();
         let title = format!("{} is connected", party.display_title());
-        let line = match kept.intent.purpose.account() {
+        let line = match intent.purpose.account() {
             Some(needed) if needed != account && needed != name => format!(
                 "The account is {name}, and {needed} was asked for: start again in your client, and choose {needed} \
                  at {}.",
@@ -129,7 +130,7 @@ impl Visited<'_> {
     /// Says that the provider gave nothing, or too little; the person may try again.
     async fn not_granted(
         &self,
-        mut kept: Kept,
+        mut intent: Intent,
         visit: &Visit,
         party: &ThirdParty,
         error: ConnectError,
@@ -149,7 +150,7 @@ impl Visited<'_> {
         };
         let (vault, title) = (&self.kit.vault, party.display_title());
         if error.is_of_setting() && !matches!(error, ConnectError::Incomplete { .. }) {
-            return self.misconfigured(kept, visit, party, &error).await;
+            return self.misconfigured(intent, visit, party, &error).await;
         }
         let why = match &error {
             ConnectError::Declined { .. } => format!("{title} says that you declined."),
@@ -158,8 +159,8 @@ impl Visited<'_> {
             }
             _ => format!("{title} gave no account, or the answer was not its own."),
         };
-        let caller = visit.principal(kept.intent.client.clone());
-        let provider = kept.intent.purpose.name();
+        let caller = visit.principal(intent.client.clone());
+        let provider = intent.purpose.name();
         match error {
             ConnectError::FewerScopes { connected, .. } => {
                 let Connected { account, granted } = *connected;
@@ -168,14 +169,14 @@ impl Visited<'_> {
             ConnectError::Incomplete { granted, why } => {
                 vault.discard_unnamed(&caller, provider, *granted).await?;
                 if why.is_of_setting() {
-                    let said = self.misconfigured(kept, visit, party, &why).await;
+                    let said = self.misconfigured(intent, visit, party, &why).await;
                     self.kit.revoke_aside();
                     return said;
                 }
             }
             _ => {}
         }
-        kept.settle(vault, Stage::Open, None, event).await?;
+        intent.settle(vault, Stage::Open, None, event).await?;
         // Until then, the provider may be giving tokens.
         self.kit.revoke_aside();
         let lines = [
@@ -195,7 +196,7 @@ impl Visited<'_> {
             return Ok(());
         };
         let name = self.kit.providers.get(provider).map_or("", |it| it.name());
-        let line = vault.line(&visit.holder(), name, AuditEvent::CallbackRefused);
+        let line = vault.line(&visit.holder, name, AuditEvent::CallbackRefused);
         Ok(vault.append(&line).await?)
     }
 }

@@ -14,7 +14,7 @@ use super::{Refused, Shown, Visited};
 use super::{asked, author};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
-use crate::intents::{Intent, IntentId, Kept, OWN_SECRET, Purpose, Stage, Unkept};
+use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
 use crate::vault::{AuditEvent, Granted, VaultError};
 
@@ -33,8 +33,8 @@ impl Visited<'_> {
     pub(super) async fn show_link(&self, id: IntentId) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
         if !self.kit.has_sign_in() {
-            let (kept, visit) = self.opened(id).await?;
-            let mut answer = self.link_page(&kept, &visit).await?;
+            let (intent, visit) = self.opened(id).await?;
+            let mut answer = self.link_page(&intent, &visit).await?;
             let cookie = Cookie::Link(id).set(vault, place, &visit).await?;
             answer.headers_mut().append(header::SET_COOKIE, cookie);
             return Ok(answer);
@@ -42,25 +42,25 @@ impl Visited<'_> {
         let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Link(id), false).await;
         };
-        let kept = self.asked(id, &visit).await?;
+        let intent = self.asked(id, &visit).await?;
         if !visit.is_fresh(&self.kit.door, vault.now()) {
             return self.sign_in_first(Next::Link(id), true).await;
         }
-        self.link_page(&kept, &visit).await
+        self.link_page(&intent, &visit).await
     }
 
     /// The intent of a link that nobody signs in for, where this is the browser that opens it first, or has opened it.
-    async fn opened(&self, id: IntentId) -> Result<(Kept, Visit), Refused> {
+    async fn opened(&self, id: IntentId) -> Result<(Intent, Visit), Refused> {
         let vault = &self.kit.vault;
         let visit = match self.visit_of(id).await? {
             Some(visit) => visit,
             None => Visit::new(&Kit::user(), None, vault.now())?,
         };
-        let mut kept = self.asked(id, &visit).await?;
-        if kept.intent.bind(visit.id) {
-            match kept.write(vault, AuditEvent::Opened).await {
+        let mut intent = self.asked(id, &visit).await?;
+        if intent.bind(visit.id) {
+            match intent.write(vault, AuditEvent::Opened).await {
                 Ok(()) => {}
-                Err(Unkept::Changed) => {
+                Err(IntentError::Changed) => {
                     // Another browser was first, or the client has withdrawn the link.
                     self.asked(id, &visit).await?;
                     return Err(Refused::Over);
@@ -68,20 +68,20 @@ impl Visited<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok((kept, visit))
+        Ok((intent, visit))
     }
 
     /// The page of an intent for its person.
-    async fn link_page(&self, kept: &Kept, visit: &Visit) -> Shown {
-        match &kept.intent.purpose {
+    async fn link_page(&self, intent: &Intent, visit: &Visit) -> Shown {
+        match &intent.purpose {
             Purpose::Account { .. } => {
-                let party = self.party(kept)?;
+                let party = self.party(intent)?;
                 match party.way() {
                     Way::ApiKey(key) => {
                         let form = KeyForm::of(party, key);
-                        Ok(self.key_page(kept, visit, form, None).await?)
+                        Ok(self.key_page(intent, visit, form, None).await?)
                     }
-                    _ => self.consent_page(kept, visit, party).await,
+                    _ => self.consent_page(intent, visit, party).await,
                 }
             }
             Purpose::Secret { title, .. } => {
@@ -89,15 +89,15 @@ impl Visited<'_> {
                     title: title.into(),
                     ..KeyForm::default()
                 };
-                Ok(self.key_page(kept, visit, form, None).await?)
+                Ok(self.key_page(intent, visit, form, None).await?)
             }
             Purpose::Page { path, .. } => {
                 let separator = if path.contains('?') { '&' } else { '?' };
-                let asked = author::written(self.kit, kept.id, visit).await?;
+                let asked = author::written(self.kit, intent.id, visit).await?;
                 Ok(see_other(&format!("{path}{separator}asked={asked}"))?)
             }
             Purpose::Accounts => {
-                let action = Next::Link(kept.id).path(&self.kit.place);
+                let action = Next::Link(intent.id).path(&self.kit.place);
                 self.accounts_page(visit, &action).await
             }
         }
@@ -115,35 +115,35 @@ impl Visited<'_> {
         if !is_own_form(self.headers, place) || !visit.has_token(vault, &about, token).await {
             return Err(Refused::Wrong);
         }
-        let mut kept = self.asked(id, &visit).await?;
+        let mut intent = self.asked(id, &visit).await?;
         match self.field("answer") {
             Some("yes") => {}
-            Some("no") => return self.decline(&mut kept, &visit).await,
+            Some("no") => return self.decline(&mut intent, &visit).await,
             _ => return Err(Refused::Wrong),
         }
-        match &kept.intent.purpose {
+        match &intent.purpose {
             Purpose::Account { .. } => {
-                let party = self.party(&kept)?.clone();
+                let party = self.party(&intent)?.clone();
                 match party.way() {
-                    Way::ApiKey(key) => self.take_key(kept, &visit, &party, key).await,
-                    _ => self.go_to_provider(kept, &visit, &party).await,
+                    Way::ApiKey(key) => self.take_key(intent, &visit, &party, key).await,
+                    _ => self.go_to_provider(intent, &visit, &party).await,
                 }
             }
             Purpose::Secret { name, title } => {
                 let (name, title) = (name.clone(), title.clone());
-                self.take_secret(kept, &visit, &name, &title).await
+                self.take_secret(intent, &visit, &name, &title).await
             }
             Purpose::Page { .. } | Purpose::Accounts => Err(Refused::Wrong),
         }
     }
 
     /// The intent of a link, for the person who was asked.
-    pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Kept, Refused> {
+    pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Intent, Refused> {
         asked::intent(self.kit, id, visit).await
     }
 
-    fn party(&self, kept: &Kept) -> Result<&ThirdParty, Refused> {
-        let name = kept.intent.purpose.name();
+    fn party(&self, intent: &Intent) -> Result<&ThirdParty, Refused> {
+        let name = intent.purpose.name();
         let party = self.kit.providers.get(name);
         // Another process of this server may have another configuration.
         party.ok_or_else(|| {
@@ -152,8 +152,8 @@ impl Visited<'_> {
         })
     }
 
-    async fn consent_page(&self, kept: &Kept, visit: &Visit, party: &ThirdParty) -> Shown {
-        let purpose = &kept.intent.purpose;
+    async fn consent_page(&self, intent: &Intent, visit: &Visit, party: &ThirdParty) -> Shown {
+        let purpose = &intent.purpose;
         let (scopes, had) = (purpose.scopes(), purpose.kept());
         let mut shown: Vec<_> = scopes.iter().collect();
         for scope in party.default_scopes().iter().chain(had.iter()) {
@@ -161,12 +161,12 @@ impl Visited<'_> {
                 shown.push(scope);
             }
         }
-        let id = kept.id.to_string();
+        let id = intent.id.to_string();
         let consent = ConsentPage {
             frame: Frame::new(self.kit, Some(visit)).await?,
             provider: party.display_title(),
             user: &visit.name,
-            client: shown_client(kept),
+            client: shown_client(intent),
             account: purpose.account(),
             scopes: ShownScope::all(Some(party), shown.into_iter()),
             token: visit.token(&self.kit.vault, &id).await?,
@@ -177,18 +177,18 @@ impl Visited<'_> {
 
     async fn key_page(
         &self,
-        kept: &Kept,
+        intent: &Intent,
         visit: &Visit,
         form: KeyForm<'_>,
         problem: Option<&str>,
     ) -> Result<Answer, Refused> {
-        let id = kept.id.to_string();
+        let id = intent.id.to_string();
         let key = KeyPage {
             frame: Frame::new(self.kit, Some(visit)).await?,
             title: &form.title,
             user: &visit.name,
-            client: shown_client(kept),
-            account: kept.intent.purpose.account(),
+            client: shown_client(intent),
+            account: intent.purpose.account(),
             hint: form.hint,
             help: form.help,
             problem,
@@ -202,8 +202,8 @@ impl Visited<'_> {
         Ok(page(status, &key)?)
     }
 
-    async fn decline(&self, kept: &mut Kept, visit: &Visit) -> Shown {
-        let declined = kept.step(&self.kit.vault, AuditEvent::Declined, Intent::decline);
+    async fn decline(&self, intent: &mut Intent, visit: &Visit) -> Shown {
+        let declined = intent.step(&self.kit.vault, AuditEvent::Declined, Intent::decline);
         if !declined.await? {
             return Err(Refused::Over);
         }
@@ -216,14 +216,14 @@ impl Visited<'_> {
     }
 
     /// Sends the browser to the provider.
-    async fn go_to_provider(&self, mut kept: Kept, visit: &Visit, party: &ThirdParty) -> Shown {
+    async fn go_to_provider(&self, mut intent: Intent, visit: &Visit, party: &ThirdParty) -> Shown {
         let Kit { vault, place, .. } = &**self.kit;
         let redirect_uri = self.kit.redirect_uri(party.name());
-        let purpose = &kept.intent.purpose;
+        let purpose = &intent.purpose;
         let begun = party.begin_keeping(&purpose.scopes(), &purpose.kept(), &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
         let consented = Consented {
-            link: kept.id.to_string(),
+            link: intent.id.to_string(),
             visit: visit.id,
             pending: pending
                 .write()
@@ -234,7 +234,7 @@ impl Visited<'_> {
         };
         let cookie = Cookie::Consent(pending.state());
         let cookie = cookie.set(vault, place, &consented).await?;
-        let redirected = kept.step(vault, AuditEvent::Consented, |intent| {
+        let redirected = intent.step(vault, AuditEvent::Consented, |intent| {
             intent.redirect(pending.state(), visit.id)
         });
         if !redirected.await? {
@@ -252,7 +252,13 @@ impl Visited<'_> {
     }
 
     /// Keeps a key of a provider, once the provider takes it.
-    async fn take_key(&self, kept: Kept, visit: &Visit, party: &ThirdParty, key: &ApiKey) -> Shown {
+    async fn take_key(
+        &self,
+        intent: Intent,
+        visit: &Visit,
+        party: &ThirdParty,
+        key: &ApiKey,
+    ) -> Shown {
         let entered = Secret::new(self.field("secret").unwrap_or_default());
         let form = KeyForm::of(party, key);
         let problem = if entered.expose().trim().is_empty() {
@@ -262,16 +268,16 @@ impl Visited<'_> {
                 Ok(connected) => {
                     let account = connected.account;
                     return self
-                        .keep(kept, visit, party.name(), &account, connected.granted)
+                        .keep(intent, visit, party.name(), &account, connected.granted)
                         .await;
                 }
                 Err(ConnectError::KeyRefused { .. }) => {
                     "The provider does not take this key. Check that it was copied whole."
                 }
                 Err(error) if error.is_of_setting() => {
-                    let mut kept = kept;
-                    self.claim(&mut kept).await?;
-                    return self.misconfigured(kept, visit, party, &error).await;
+                    let mut intent = intent;
+                    self.claim(&mut intent).await?;
+                    return self.misconfigured(intent, visit, party, &error).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a key could not be checked");
@@ -279,13 +285,13 @@ impl Visited<'_> {
                 }
             }
         };
-        self.key_page(&kept, visit, form, Some(problem)).await
+        self.key_page(&intent, visit, form, Some(problem)).await
     }
 
     /// Ends a link that nobody can finish before the operator has corrected a setting, and the call with it.
     pub(super) async fn misconfigured(
         &self,
-        mut kept: Kept,
+        mut intent: Intent,
         visit: &Visit,
         party: &ThirdParty,
         error: &ConnectError,
@@ -293,7 +299,8 @@ impl Visited<'_> {
         let provider = party.name();
         tracing::error!(provider, %error, "no account can be connected before a setting is corrected");
         let event = AuditEvent::NotGranted;
-        kept.settle(&self.kit.vault, Stage::Misconfigured, None, event)
+        intent
+            .settle(&self.kit.vault, Stage::Misconfigured, None, event)
             .await?;
         self.kit.notify();
         let title = party.display_title();
@@ -317,17 +324,17 @@ impl Visited<'_> {
     }
 
     /// Keeps a secret of no provider.
-    async fn take_secret(&self, kept: Kept, visit: &Visit, name: &str, title: &str) -> Shown {
+    async fn take_secret(&self, intent: Intent, visit: &Visit, name: &str, title: &str) -> Shown {
         let entered = self.field("secret").unwrap_or_default().trim();
         let form = KeyForm {
             title: title.into(),
             ..KeyForm::default()
         };
         if entered.is_empty() {
-            return self.key_page(&kept, visit, form, Some("Enter it.")).await;
+            return self.key_page(&intent, visit, form, Some("Enter it.")).await;
         }
         let granted = Granted::api_key(Secret::new(entered));
-        self.keep(kept, visit, name, OWN_SECRET, granted).await
+        self.keep(intent, visit, name, OWN_SECRET, granted).await
     }
 
     /// Says why the vault did not keep what the person gave.
@@ -346,9 +353,9 @@ impl Visited<'_> {
     }
 
     /// Takes what the person did on the page. From there on nobody else answers the link.
-    async fn claim(&self, kept: &mut Kept) -> Result<(), Refused> {
+    async fn claim(&self, intent: &mut Intent) -> Result<(), Refused> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Consented);
-        let claimed = kept.step(vault, event, |intent| intent.claim(vault.now()));
+        let claimed = intent.step(vault, event, |intent| intent.claim(vault.now()));
         match claimed.await? {
             true => Ok(()),
             false => Err(Refused::Over),
@@ -357,22 +364,23 @@ impl Visited<'_> {
 
     async fn keep(
         &self,
-        mut kept: Kept,
+        mut intent: Intent,
         visit: &Visit,
         provider: &str,
         account: &str,
         granted: Granted,
     ) -> Shown {
         let vault = &self.kit.vault;
-        self.claim(&mut kept).await?;
-        let caller = visit.principal(kept.intent.client.clone());
+        self.claim(&mut intent).await?;
+        let caller = visit.principal(intent.client.clone());
         if let Err(error) = vault.put(&caller, provider, account, granted).await {
             let event = AuditEvent::NotGranted;
-            kept.settle(vault, Stage::Open, None, event).await?;
+            intent.settle(vault, Stage::Open, None, event).await?;
             return self.not_kept(visit, error).await;
         }
         let event = AuditEvent::Connected;
-        kept.settle(vault, Stage::Done, Some(account), event)
+        intent
+            .settle(vault, Stage::Done, Some(account), event)
             .await?;
         self.kit.notify();
         let said = (
@@ -389,8 +397,8 @@ impl Visited<'_> {
 const CLIENT_MAX_LEN: usize = 200;
 
 /// The client that asked, without characters that cannot be seen.
-fn shown_client(kept: &Kept) -> Option<String> {
-    let client = kept.intent.client.as_deref()?;
+fn shown_client(intent: &Intent) -> Option<String> {
+    let client = intent.client.as_deref()?;
     let seen = client.chars().filter(|char| !is_hidden(*char));
     Some(seen.take(CLIENT_MAX_LEN).collect())
 }

@@ -49,7 +49,7 @@ pub(crate) use browser::Visit;
 use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, SaidPage, page};
 use crate::connections::{Connections, Kit};
-use crate::intents::{IntentId, Unkept};
+use crate::intents::{IntentError, IntentId};
 use crate::vault::VaultError;
 
 /// The longest form that is read, in bytes.
@@ -97,12 +97,12 @@ enum Refused {
     Failed(VaultError),
 }
 
-impl From<Unkept> for Refused {
-    fn from(error: Unkept) -> Self {
+impl From<IntentError> for Refused {
+    fn from(error: IntentError) -> Self {
         match error {
             // Whoever was first has the link.
-            Unkept::Changed => Self::Over,
-            Unkept::Vault(error) => Self::Failed(error),
+            IntentError::Changed => Self::Over,
+            IntentError::Vault(error) => Self::Failed(error),
         }
     }
 }

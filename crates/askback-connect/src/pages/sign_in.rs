@@ -34,7 +34,7 @@ impl Visited<'_> {
             false => sign_in.begin(&uri),
         };
         let (url, pending) = begun.map_err(VaultError::store)?;
-        let kept = Begun {
+        let begun = Begun {
             next: next.written(),
             pending: pending
                 .write()
@@ -43,7 +43,7 @@ impl Visited<'_> {
                 .to_owned(),
         };
         let cookie = Cookie::SignIn(pending.state());
-        let cookie = cookie.set(vault, place, &kept).await?;
+        let cookie = cookie.set(vault, place, &begun).await?;
         let leaving = LeavePage {
             frame: Frame::new(self.kit, None).await?,
             title: "You are going to the sign-in".to_owned(),

@@ -3,11 +3,12 @@
 use std::{fmt, ops::Deref};
 
 use askback_core::ask::{Millis, Principal};
+use serde::{Deserialize, Serialize};
 
 /// The person whom credentials belong to: a principal, whichever client acts for it.
 ///
 /// `Debug` does not print who it is.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Holder {
     /// The tenant of the person, where a server has several.
     pub tenant: Option<String>,
@@ -78,6 +79,16 @@ impl From<&Principal> for Holder {
 }
 
 impl Holder {
+    /// Returns the person as a caller, through this client.
+    pub(crate) fn principal(&self, client: Option<String>) -> Principal {
+        Principal {
+            tenant: self.tenant.clone(),
+            issuer: self.issuer.clone(),
+            subject: self.subject.clone(),
+            client_id: client,
+        }
+    }
+
     /// Returns an account of this person.
     #[must_use]
     pub fn account(&self, provider: impl Into<String>, account: impl Into<String>) -> AccountKey {

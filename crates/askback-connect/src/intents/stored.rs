@@ -2,44 +2,23 @@
 
 use std::fmt;
 
-use askback_core::ask::Millis;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Intent, IntentId, Purpose, Stage};
-use crate::vault::{AuditEvent, Holder, IntentRow, Vault, VaultError};
+use crate::vault::{AuditEvent, AuditRecord, IntentRow, Vault, VaultError};
 
 /// How often something is noted that others change at the same time.
 pub(crate) const TRIES: usize = 8;
 
-/// An intent as it was read, which may be put in place of what was read.
-pub(crate) struct Kept {
-    pub(crate) id: IntentId,
-    pub(crate) intent: Intent,
-    version: u64,
-}
-
 /// Why an intent was not written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unkept {
+pub(crate) enum IntentError {
     /// It was changed at the same time.
     #[error("it was changed at the same time")]
     Changed,
     /// The store failed.
     #[error(transparent)]
     Vault(#[from] VaultError),
-}
-
-/// The part of an intent that the store does not look at. It is sealed, so that only a vault writes it.
-#[derive(Serialize, Deserialize)]
-struct Body {
-    client: Option<String>,
-    purpose: Purpose,
-    stage: Stage,
-    account: Option<String>,
-    mismatches: u32,
-    taken: Millis,
-    visit: Option<[u8; 16]>,
 }
 
 impl IntentId {
@@ -81,20 +60,13 @@ impl fmt::Debug for IntentId {
     }
 }
 
-impl Kept {
-    /// Adds an intent. Returns whether the person has room for it; one of this id may be there already, from the same
+impl Intent {
+    /// Adds the intent. Returns whether the person has room for it; one of this id may be there already, from the same
     /// step done twice.
-    pub(crate) async fn add(
-        vault: &Vault,
-        id: IntentId,
-        intent: &Intent,
-    ) -> Result<bool, VaultError> {
-        let row = row(id, intent, 1)?;
-        let added = vault.add_intent(row).await?;
+    pub(crate) async fn add(&self, vault: &Vault) -> Result<bool, VaultError> {
+        let added = vault.add_intent(self.row()?).await?;
         if added {
-            let mut line = vault.line(&intent.holder, intent.purpose.name(), AuditEvent::Asked);
-            line.client = intent.client.clone();
-            vault.append(&line).await?;
+            vault.append(&self.line(vault, AuditEvent::Asked)).await?;
         }
         Ok(added)
     }
@@ -104,19 +76,11 @@ impl Kept {
         let Some(row) = vault.intent(id.row()).await? else {
             return Ok(None);
         };
-        let IntentRow {
-            holder,
-            expires,
-            version,
-            body,
-            ..
-        } = row;
-        let body = serde_json::from_slice(&body).map_err(VaultError::store)?;
-        let intent = read(holder, expires, body);
+        let intent = serde_json::from_slice(&row.body).map_err(VaultError::store)?;
         Ok(Some(Self {
             id,
-            intent,
-            version,
+            version: row.version,
+            ..intent
         }))
     }
 
@@ -128,7 +92,7 @@ impl Kept {
         to: Stage,
         account: Option<&str>,
         event: AuditEvent,
-    ) -> Result<(), Unkept> {
+    ) -> Result<(), IntentError> {
         let settled = self.step(vault, event, |intent| {
             let was_exchanged = intent.exchanged(to.clone(), vault.now());
             intent.account = account.map(str::to_owned);
@@ -136,89 +100,66 @@ impl Kept {
         });
         match settled.await? {
             true => Ok(()),
-            false => Err(Unkept::Changed),
+            false => Err(IntentError::Changed),
         }
     }
 
-    /// Takes a step, where it can be taken, with a line of the audit. What others note of the same intent at the same time
+    /// Takes a step, if it can be taken, with a line of the audit. What others note of the same intent at the same time
     /// stays, and the step is taken after theirs. Returns whether it was taken.
     pub(crate) async fn step(
         &mut self,
         vault: &Vault,
         event: AuditEvent,
-        step: impl Fn(&mut Intent) -> bool,
-    ) -> Result<bool, Unkept> {
+        step: impl Fn(&mut Self) -> bool,
+    ) -> Result<bool, IntentError> {
         for _ in 0..TRIES {
-            if !step(&mut self.intent) {
+            if !step(self) {
                 return Ok(false);
             }
             match self.write(vault, event).await {
-                Err(Unkept::Changed) => {}
+                Err(IntentError::Changed) => {}
                 written => return written.map(|()| true),
             }
             let again = Self::find(vault, self.id).await?;
-            *self = again.ok_or(Unkept::Changed)?;
+            *self = again.ok_or(IntentError::Changed)?;
         }
-        Err(Unkept::Changed)
+        Err(IntentError::Changed)
     }
 
     /// Writes the intent in place of what was read, with a line of the audit.
-    pub(crate) async fn write(&mut self, vault: &Vault, event: AuditEvent) -> Result<(), Unkept> {
-        let version = self.version + 1;
-        let row = row(self.id, &self.intent, version)?;
-        let mut line = vault.line(&self.intent.holder, self.intent.purpose.name(), event);
-        line.client = self.intent.client.clone();
-        if !vault.advance_intent(row, self.version, &line).await? {
-            return Err(Unkept::Changed);
+    pub(crate) async fn write(
+        &mut self,
+        vault: &Vault,
+        event: AuditEvent,
+    ) -> Result<(), IntentError> {
+        let before = self.version;
+        self.version += 1;
+        let line = self.line(vault, event);
+        match vault.advance_intent(self.row()?, before, &line).await? {
+            true => Ok(()),
+            false => Err(IntentError::Changed),
         }
-        self.version = version;
-        Ok(())
     }
-}
 
-fn row(id: IntentId, intent: &Intent, version: u64) -> Result<IntentRow, VaultError> {
-    let body = Body {
-        client: intent.client.clone(),
-        purpose: intent.purpose.clone(),
-        stage: intent.stage.clone(),
-        account: intent.account.clone(),
-        mismatches: intent.mismatches,
-        taken: intent.taken,
-        visit: intent.visit,
-    };
-    Ok(IntentRow {
-        id: id.row(),
-        holder: intent.holder.clone(),
-        provider: intent.purpose.name().to_owned(),
-        expires: intent.expires,
-        busy_until: intent.busy_until(),
-        version,
-        // A list of accounts is nothing that the person has to finish, so it takes no place of others.
-        is_open: !intent.stage.is_final() && intent.purpose != Purpose::Accounts,
-        body: serde_json::to_vec(&body).map_err(VaultError::store)?,
-    })
-}
+    fn line(&self, vault: &Vault, event: AuditEvent) -> AuditRecord {
+        AuditRecord {
+            client: self.client.clone(),
+            ..vault.line(&self.holder, self.purpose.name(), event)
+        }
+    }
 
-fn read(holder: Holder, expires: Millis, body: Body) -> Intent {
-    let Body {
-        client,
-        purpose,
-        stage,
-        account,
-        mismatches,
-        taken,
-        visit,
-    } = body;
-    Intent {
-        holder,
-        client,
-        purpose,
-        expires,
-        stage,
-        account,
-        mismatches,
-        taken,
-        visit,
+    fn row(&self) -> Result<IntentRow, VaultError> {
+        Ok(IntentRow {
+            id: self.id.row(),
+            holder: self.holder.clone(),
+            provider: self.purpose.name().to_owned(),
+            expires: self.expires,
+            busy_until: self.busy_until(),
+            version: self.version,
+            // A list of accounts is nothing that the person has to finish, so it takes no place of others.
+            is_open: !self.stage.is_final() && self.purpose != Purpose::Accounts,
+            body: serde_json::to_vec(self).map_err(VaultError::store)?,
+        })
     }
 }
 
@@ -230,40 +171,56 @@ mod tests {
 
     use super::*;
     use crate::intents::EXCHANGE;
-    use crate::vault::{Change, Filter, LocalKeys, SqliteVault, VaultSettings, VaultStore};
+    use crate::vault::{
+        Change, Filter, Holder, IntentRoom, LocalKeys, SqliteVault, TenantKey, VaultSettings,
+        VaultStore, Wrapped,
+    };
+
+    async fn vault(settings: VaultSettings) -> (Arc<dyn VaultStore>, Vault) {
+        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
+        let keys = LocalKeys::new(KeyRing::new(Key::new(&[7; 32])));
+        let opened = Vault::open(Arc::clone(&store), Arc::new(keys), settings);
+        let vault = opened.await.expect("a vault");
+        (store, vault)
+    }
+
+    fn ada(tenant: Option<&str>) -> Holder {
+        Holder {
+            tenant: tenant.map(str::to_owned),
+            issuer: None,
+            subject: "ada".to_owned(),
+        }
+    }
+
+    fn page() -> Purpose {
+        Purpose::Page {
+            name: "deposit".to_owned(),
+            path: "/pay".to_owned(),
+        }
+    }
 
     /// A page that the person has not paid on, as somebody who can write the database and has no key would have it.
     #[tokio::test]
     async fn an_intent_with_a_changed_column_does_not_open() {
         const ID: IntentId = IntentId([1; 16]);
-        let page = Purpose::Page {
-            name: "deposit".to_owned(),
-            path: "/pay".to_owned(),
-        };
-        let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
-        let keys = KeyRing::new(Key::new(&[7; 32]));
-        let keys = Arc::new(LocalKeys::new(keys));
-        let opened = Vault::open(Arc::clone(&store), keys, VaultSettings::default());
-        let vault = opened.await.expect("a vault");
-        let holder = |subject: &str| Holder {
-            tenant: Some("t".to_owned()),
-            issuer: None,
-            subject: subject.to_owned(),
-        };
-        let intent = Intent::new(holder("ada"), None, page, vault.now());
-        assert!(Kept::add(&vault, ID, &intent).await.expect("an intent"));
+        let (store, vault) = vault(VaultSettings::default()).await;
+        let intent = Intent::new(ID, ada(Some("t")), None, page(), vault.now());
+        assert!(intent.add(&vault).await.expect("an intent"));
         let read = async || {
             let found = store.list::<IntentRow>(Filter::id(ID.row())).await;
             found.expect("a store").remove(0)
         };
         let older = read().await;
-        let mut kept = Kept::find(&vault, ID).await.expect("a store").expect("it");
-        assert!(kept.intent.redirect("a", [1; 16]));
-        let written = kept.write(&vault, AuditEvent::Consented).await;
+        let mut intent = Intent::find(&vault, ID)
+            .await
+            .expect("a store")
+            .expect("it");
+        assert!(intent.redirect("a", [1; 16]));
+        let written = intent.write(&vault, AuditEvent::Consented).await;
         written.expect("the intent is written");
         let genuine = read().await;
         let plain = IntentRow {
-            body: row(ID, &kept.intent, 2).expect("a row").body,
+            body: intent.row().expect("a row").body,
             ..genuine.clone()
         };
         let text = String::from_utf8(plain.body.clone()).expect("JSON");
@@ -271,10 +228,10 @@ mod tests {
 
         let write = async |row: &IntentRow| {
             // The store itself changes no person and no end.
-            let key = crate::vault::TenantKey {
+            let key = TenantKey {
                 tenant: Some("t".to_owned()),
                 id: askback_core::ask::keys::KeyId([9; 8]),
-                wrapped: crate::vault::Wrapped {
+                wrapped: Wrapped {
                     kek_id: String::new(),
                     bytes: Vec::new(),
                 },
@@ -285,7 +242,7 @@ mod tests {
             let line = vault.line(&row.holder, "", AuditEvent::TenantDeleted);
             let deleted = store.delete_tenant(Some("t"), &line).await;
             assert!(deleted.expect("a store"));
-            let room = crate::vault::IntentRoom {
+            let room = IntentRoom {
                 open: 9,
                 closed: 9,
                 at_work: 0,
@@ -311,7 +268,7 @@ mod tests {
                 let mut changed = from.clone();
                 change(&mut changed, &older);
                 write(&changed).await;
-                let found = Kept::find(&vault, ID).await.map(|found| found.is_some());
+                let found = Intent::find(&vault, ID).await.map(|found| found.is_some());
                 let is_refused = matches!(found, Err(VaultError::NotAuthentic));
                 assert!(is_refused, "{what}: {found:?}");
             }
@@ -326,16 +283,16 @@ mod tests {
             ..genuine.clone()
         })
         .await;
-        assert!(Kept::find(&vault, ID).await.is_err());
+        assert!(Intent::find(&vault, ID).await.is_err());
         write(&genuine).await;
-        assert!(Kept::find(&vault, ID).await.expect("a store").is_some());
+        assert!(Intent::find(&vault, ID).await.expect("a store").is_some());
         // Under another link, it does not open either.
         let copied = IntentRow {
             id: IntentId([2; 16]).row(),
             ..genuine.clone()
         };
         write(&copied).await;
-        assert!(Kept::find(&vault, IntentId([2; 16])).await.is_err());
+        assert!(Intent::find(&vault, IntentId([2; 16])).await.is_err());
     }
 
     #[tokio::test]
@@ -352,36 +309,25 @@ mod tests {
             title: "GitHub".to_owned(),
         };
         for (purpose, is_busy) in [(account, true), (secret, false)] {
-            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
-            let keys = KeyRing::new(Key::new(&[7; 32]));
-            let keys = Arc::new(LocalKeys::new(keys));
-            let opened = Vault::open(Arc::clone(&store), keys, VaultSettings::default());
-            let vault = opened.await.expect("a vault");
-            let holder = Holder {
-                tenant: None,
-                issuer: None,
-                subject: "ada".to_owned(),
-            };
-            let (id, now) = (IntentId([1; 16]), vault.now());
-            let intent = Intent::new(holder.clone(), None, purpose, now);
-            assert!(Kept::add(&vault, id, &intent).await.expect("an intent"));
-            let found = Kept::find(&vault, id).await.expect("a store");
-            let mut kept = found.expect("the intent");
+            let (store, vault) = vault(VaultSettings::default()).await;
+            let (holder, id, now) = (ada(None), IntentId([1; 16]), vault.now());
+            let mut intent = Intent::new(id, holder.clone(), None, purpose, now);
+            assert!(intent.add(&vault).await.expect("an intent"));
             let busy = async |at| {
                 let busy = Filter::of(&holder).at("github").busy(at);
                 let found = store.list::<IntentRow>(busy).await;
                 !found.expect("a store").is_empty()
             };
-            assert!(kept.intent.redirect("a", VISIT));
-            let written = kept.write(&vault, AuditEvent::Consented).await;
+            assert!(intent.redirect("a", VISIT));
+            let written = intent.write(&vault, AuditEvent::Consented).await;
             written.expect("the intent is written");
             assert!(!busy(now).await);
-            assert!(kept.intent.answered("a", VISIT, now));
-            let written = kept.write(&vault, AuditEvent::Answered).await;
+            assert!(intent.answered("a", VISIT, now));
+            let written = intent.write(&vault, AuditEvent::Answered).await;
             written.expect("the intent is written");
             assert_eq!(busy(now + EXCHANGE - 1).await, is_busy);
             assert!(!busy(now + EXCHANGE).await);
-            let done = kept.settle(&vault, Stage::Done, None, AuditEvent::Connected);
+            let done = intent.settle(&vault, Stage::Done, None, AuditEvent::Connected);
             done.await.expect("the intent is written");
             assert!(!busy(now).await);
         }
@@ -394,26 +340,12 @@ mod tests {
                 closed_intents: closed,
                 ..VaultSettings::default()
             };
-            let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
-            let keys = Arc::new(LocalKeys::new(KeyRing::new(Key::new(&[7; 32]))));
-            let opened = Vault::open(Arc::clone(&store), keys, settings).await;
-            let vault = opened.expect("a vault");
-            let holder = Holder {
-                tenant: None,
-                issuer: None,
-                subject: "ada".to_owned(),
-            };
+            let (store, vault) = vault(settings).await;
             let ids = (0..6).map(|number| IntentId([number; 16]));
             for id in ids.clone() {
-                let page = Purpose::Page {
-                    name: "deposit".to_owned(),
-                    path: "/pay".to_owned(),
-                };
-                let intent = Intent::new(holder.clone(), None, page, vault.now());
-                assert!(Kept::add(&vault, id, &intent).await.expect("an intent"));
-                let found = Kept::find(&vault, id).await.expect("a store");
-                let mut found = found.expect("the intent");
-                let declined = found.step(&vault, AuditEvent::Declined, Intent::decline);
+                let mut intent = Intent::new(id, ada(None), None, page(), vault.now());
+                assert!(intent.add(&vault).await.expect("an intent"));
+                let declined = intent.step(&vault, AuditEvent::Declined, Intent::decline);
                 assert!(declined.await.expect("the intent is written"));
             }
             let mut kept = 0;
