@@ -1,96 +1,70 @@
 //! A text that is being written, and where in it.
 
-use unicode_segmentation::UnicodeSegmentation;
+use tui_input::{Input, InputRequest};
 
 use super::key::Key;
 
 /// A text with a cursor in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Editor {
-    text: String,
-    /// The byte before which the next character goes.
-    at: usize,
-}
+#[derive(Debug, Clone, Default)]
+pub(super) struct Editor(Input);
 
 impl Editor {
     /// An editor with a text, to go on behind it.
     pub(super) fn new(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self {
-            at: text.len(),
-            text,
-        }
+        Self(Input::new(text.into()))
     }
 
     /// The text.
     pub(super) fn text(&self) -> &str {
-        &self.text
+        self.0.value()
     }
 
     /// The byte at which the cursor stands.
     pub(super) fn at(&self) -> usize {
-        self.at
+        let text = self.text();
+        let mut characters = text.char_indices();
+        characters
+            .nth(self.0.cursor())
+            .map_or(text.len(), |(at, _)| at)
     }
 
     /// Takes the text out.
     pub(super) fn take(&mut self) -> String {
-        self.at = 0;
-        std::mem::take(&mut self.text)
+        std::mem::take(&mut self.0).into()
     }
 
     /// Puts a text in at the cursor, as it is.
     pub(super) fn insert(&mut self, text: &str) {
-        self.text.insert_str(self.at, text);
-        self.at = self.at.saturating_add(text.len());
+        let (before, after) = self.text().split_at(self.at());
+        let whole = [before, text, after].concat();
+        let cursor = self.0.cursor().saturating_add(text.chars().count());
+        self.0 = Input::new(whole).with_cursor(cursor);
     }
 
     /// Does what a key does to a text. Says whether it is one that does anything to texts.
     pub(super) fn press(&mut self, key: &Key) -> bool {
-        match key {
-            Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => self.insert(&text.replace("\r\n", "\n").replace('\r', "\n")),
-            Key::Break => self.insert("\n"),
-            Key::Backspace => self.cut(self.before(self.at), self.at),
-            Key::Delete => self.cut(self.at, self.after(self.at)),
-            Key::Left => self.at = self.before(self.at),
-            Key::Right => self.at = self.after(self.at),
-            Key::Home | Key::Ctrl('a') => self.at = 0,
-            Key::End | Key::Ctrl('e') => self.at = self.text.len(),
-            Key::WordLeft => self.at = self.word_before(),
-            Key::WordRight => self.at = self.word_after(),
-            Key::Ctrl('u') => self.cut(0, self.at),
-            Key::Ctrl('k') => self.cut(self.at, self.text.len()),
-            Key::Ctrl('w') => self.cut(self.word_before(), self.at),
+        let request = match key {
+            Key::Paste(text) => {
+                self.insert(&text.replace("\r\n", "\n").replace('\r', "\n"));
+                return true;
+            }
+            Key::Char(c) => InputRequest::InsertChar(*c),
+            Key::Break => InputRequest::InsertChar('\n'),
+            Key::Backspace => InputRequest::DeletePrevChar,
+            Key::Delete => InputRequest::DeleteNextChar,
+            Key::Left => InputRequest::GoToPrevChar,
+            Key::Right => InputRequest::GoToNextChar,
+            Key::Home | Key::Ctrl('a') => InputRequest::GoToStart,
+            Key::End | Key::Ctrl('e') => InputRequest::GoToEnd,
+            Key::WordLeft => InputRequest::GoToPrevWord,
+            Key::WordRight => InputRequest::GoToNextWord,
+            Key::Ctrl('u') => InputRequest::DeleteFromStart,
+            Key::Ctrl('k') => InputRequest::DeleteTillEnd,
+            Key::Ctrl('w') => InputRequest::DeletePrevWord,
             _ => return false,
-        }
+        };
+        self.0.handle(request);
         true
-    }
-
-    fn cut(&mut self, from: usize, to: usize) {
-        self.text.replace_range(from..to, "");
-        self.at = from;
-    }
-
-    fn before(&self, at: usize) -> usize {
-        let mut clusters = self.text[..at].grapheme_indices(true);
-        clusters.next_back().map_or(0, |(index, _)| index)
-    }
-
-    fn after(&self, at: usize) -> usize {
-        let cluster = self.text[at..].graphemes(true).next();
-        at.saturating_add(cluster.map_or(0, str::len))
-    }
-
-    fn word_before(&self) -> usize {
-        let mut words = self.text[..self.at].unicode_word_indices();
-        words.next_back().map_or(0, |(index, _)| index)
-    }
-
-    fn word_after(&self) -> usize {
-        let mut words = self.text[self.at..].unicode_word_indices();
-        words.next().map_or(self.text.len(), |(index, word)| {
-            self.at.saturating_add(index).saturating_add(word.len())
-        })
     }
 }
 
@@ -114,11 +88,12 @@ mod tests {
         check("ae\u{301}", &[Backspace], "a", "");
         check("👩‍🚀!", &[Left, Backspace, Backspace], "", "!");
         check("one two", &[Ctrl('w'), Char('x')], "one x", "");
-        check("one two", &[WordLeft, WordLeft, WordRight], "one", " two");
+        check("one two", &[WordLeft, WordLeft, WordRight], "one ", "two");
         check("one two", &[WordLeft, Ctrl('k')], "one ", "");
         check("one two", &[WordLeft, Ctrl('u')], "", "two");
         check("one", &[Home, Left, End, Right], "one", "");
         check("a", &[Key::Paste("b\r\nc\rd".into())], "ab\nc\nd", "");
+        check("ä日", &[Left, Key::Paste("é\r".into())], "äé\n", "日");
     }
 
     #[test]
@@ -128,6 +103,6 @@ mod tests {
             assert!(!editor.press(&key), "{key:?}");
         }
         assert_eq!(editor.take(), "a");
-        assert_eq!(editor, Editor::default());
+        assert_eq!((editor.text(), editor.at()), ("", 0));
     }
 }

@@ -248,12 +248,12 @@ fn warned(warning: &link::Warning, look: Look) -> Vec<Row> {
 /// A text of several lines that is being written, each in a row that begins so.
 pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut begins = 0_usize;
+    let (mut begins, cursor) = (0_usize, written.at());
     for line in written.text().split('\n') {
         let ends = begins.saturating_add(line.len());
         let at = (begins..=ends)
-            .contains(&written.at())
-            .then(|| written.at().saturating_sub(begins));
+            .contains(&cursor)
+            .then(|| cursor.saturating_sub(begins));
         let row = begun.clone();
         let room = row.room();
         rows.push(row.written(line, at, room));
