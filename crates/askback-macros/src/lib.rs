@@ -105,6 +105,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where they are `PlainJson<_>`; one of the structured result |
 /// | `unchecked` | arguments and results are not checked by their schemas: `Tool::unchecked` |
 /// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler says so; `"required"` refuses it where the client takes no tasks |
+/// | `durable` | in a fleet, another process goes on with a task whose process dies |
 /// | `crate = "my_askback"` | where askback is, if it goes by another name |
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -23,6 +23,7 @@ pub(crate) struct Tool {
     unchecked: Option<bool>,
     task: Option<TokenStream>,
     may_become_task: Option<TokenStream>,
+    durable: Option<bool>,
 }
 
 /// The function as a tool.
@@ -37,6 +38,8 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let output = arguments.output_schema.iter();
     let unchecked = arguments.unchecked.filter(|unchecked| *unchecked);
     let unchecked = unchecked.map(|_| quote!(.unchecked()));
+    let durable = arguments.durable.filter(|durable| *durable);
+    let durable = durable.map(|_| quote!(.durable()));
     let task = arguments.task.iter();
     let may_become_task = arguments.may_become_task.iter();
     function.expand(&krate, &quote!(Tool), |handler| {
@@ -49,6 +52,7 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
                 #unchecked
                 #(.task(#krate::protocol::TaskSupport::#task))*
                 #(.may_become_task(#krate::protocol::TaskSupport::#may_become_task))*
+                #durable
         }
     })
 }
@@ -71,11 +75,12 @@ impl Tool {
             "unchecked" => once(&mut self.unchecked, meta, flag(meta)?),
             "task" => once(&mut self.task, meta, support(meta)?),
             "may_become_task" => once(&mut self.may_become_task, meta, support(meta)?),
+            "durable" => once(&mut self.durable, meta, flag(meta)?),
             _ => Err(unknown(
                 meta,
                 "`name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, \
                  `open_world`, `input_schema`, `output_schema`, `unchecked`, `task`, \
-                 `may_become_task` and `crate`",
+                 `may_become_task`, `durable` and `crate`",
             )),
         }
     }

@@ -60,8 +60,15 @@ pub(crate) struct Cell {
     signal: Arc<Signal>,
     suspending: AtomicBool,
     progress: Progress,
-    /// Whether its questions are results, which a retry answers, unless it is a task.
-    is_in_rounds: bool,
+    rounds: Rounding,
+}
+
+/// Whether the questions of a call are results, which a retry answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Never,
+    UntilTask,
+    Always,
 }
 
 /// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
@@ -93,7 +100,7 @@ impl Cell {
         limits: Arc<Limits>,
         seed: Option<[u8; 32]>,
         stage: TaskStage,
-        is_in_rounds: bool,
+        rounds: Rounding,
     ) -> Arc<Self> {
         Arc::new(Self {
             held: Mutex::new(Held {
@@ -107,7 +114,7 @@ impl Cell {
             signal: Arc::default(),
             suspending: AtomicBool::new(false),
             progress: Progress::new(),
-            is_in_rounds,
+            rounds,
         })
     }
 
@@ -165,10 +172,14 @@ impl Cell {
     /// Whether a person who is not done behind a link can be asked to try again, and how long they
     /// are waited for before.
     pub(crate) fn patience(&self) -> (bool, Duration) {
-        if self.is_in_rounds && !self.is_task() {
-            (true, self.limits.asking.page)
-        } else {
-            (false, self.limits.asking.answer)
+        let is_in_rounds = match self.rounds {
+            Rounding::Never => false,
+            Rounding::UntilTask => !self.is_task(),
+            Rounding::Always => true,
+        };
+        match is_in_rounds {
+            true => (true, self.limits.asking.page),
+            false => (false, self.limits.asking.answer),
         }
     }
 

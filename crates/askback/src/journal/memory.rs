@@ -9,7 +9,7 @@ use askback_core::limits::Limits;
 use super::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
     Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall,
+    StoreFuture, TakenCall, TaskState,
 };
 use crate::store::share::{self, GivesWay, Held, OVERHEAD};
 
@@ -34,6 +34,7 @@ struct Call {
     lease: Option<Lease>,
     wake: Option<Millis>,
     record: Vec<u8>,
+    status: Option<Vec<u8>>,
     /// The answers by the numbers of their questions; `None` once they are part of the record.
     answers: BTreeMap<u32, Option<Vec<u8>>>,
     first_event: u64,
@@ -92,7 +93,8 @@ impl Call {
     fn size(&self) -> usize {
         let answers = self.answers.values().flatten().map(Vec::len);
         let events = self.events.iter().map(|event| event.message.len());
-        OVERHEAD + self.record.len() + answers.sum::<usize>() + events.sum::<usize>()
+        let status = self.status.as_ref().map_or(0, Vec::len);
+        OVERHEAD + self.record.len() + status + answers.sum::<usize>() + events.sum::<usize>()
     }
 
     fn next_event(&self) -> u64 {
@@ -101,8 +103,11 @@ impl Call {
 
     fn take(&mut self, call: CallId, lease: Lease) -> TakenCall {
         self.epoch += 1;
-        self.lease = Some(lease);
-        self.taken(call)
+        let was_interrupted = self.lease.replace(lease).is_some();
+        TakenCall {
+            was_interrupted,
+            ..self.taken(call)
+        }
     }
 
     fn taken(&self, call: CallId) -> TakenCall {
@@ -116,6 +121,7 @@ impl Call {
                 .filter_map(|(ask, reply)| Some((*ask, reply.clone()?)))
                 .collect(),
             next_event: self.next_event(),
+            was_interrupted: false,
         }
     }
 
@@ -180,7 +186,8 @@ impl Entries {
             return Ok(ParkOutcome::Lost);
         }
         let events: usize = request.events.iter().map(|event| event.message.len()).sum();
-        let size = OVERHEAD + request.record.len() + events;
+        let status = request.status.map_or(0, <[u8]>::len);
+        let size = OVERHEAD + request.record.len() + status + events;
         // The share of an owner is for calls that begin: one that goes on is not lost for another.
         let owner = request.owner.filter(|_| known.is_none());
         share::admit_claim(self.held(owner), size, self.max_bytes)?;
@@ -192,6 +199,7 @@ impl Entries {
             lease: None,
             wake: None,
             record: Vec::new(),
+            status: None,
             answers: BTreeMap::new(),
             first_event: request.first_event,
             events: Vec::new(),
@@ -199,16 +207,19 @@ impl Entries {
             expires: 0,
         });
         call.record = request.record.to_vec();
+        if let Some(status) = request.status {
+            call.status = Some(status.to_vec());
+        }
         call.events.extend_from_slice(request.events);
         call.wake = request.wake;
         call.expires = request.expires;
         for ask in request.settled {
             call.answers.insert(*ask, None);
         }
-        if call.answers.values().any(Option::is_some) {
+        if request.keep.is_none() && call.answers.values().any(Option::is_some) {
             return Ok(ParkOutcome::Answered(call.taken(request.call)));
         }
-        call.lease = None;
+        call.lease = request.keep;
         Ok(ParkOutcome::Waiting)
     }
 
@@ -229,9 +240,16 @@ impl Entries {
 
     fn finish(&mut self, end: &FinishRequest<'_>) -> bool {
         let call = self.calls.get_mut(&end.call);
-        let Some(call) = call.filter(|call| call.epoch == end.epoch && !call.is_over) else {
+        let is_of = |epoch: u32| end.epoch.is_none_or(|it| it == epoch);
+        let Some(call) = call.filter(|call| is_of(call.epoch) && !call.is_over) else {
             return false;
         };
+        if end.epoch.is_none() {
+            call.epoch += 1;
+        }
+        if let Some(status) = end.status {
+            call.status = Some(status.to_vec());
+        }
         call.is_over = true;
         call.lease = None;
         call.wake = None;
@@ -297,18 +315,50 @@ impl Journal for MemoryJournal {
         })
     }
 
-    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()> {
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         Box::pin(async move {
             let mut entries = self.entries();
+            let mut lost = Vec::new();
             for (id, epoch) in held {
                 let call = entries.calls.get_mut(id);
-                if let Some(call) = call.filter(|call| call.epoch == *epoch)
-                    && let Some(lease) = &mut call.lease
-                {
+                let Some(call) = call.filter(|call| call.epoch == *epoch) else {
+                    lost.push((*id, *epoch));
+                    continue;
+                };
+                if let Some(lease) = &mut call.lease {
                     lease.until = until;
                 }
             }
+            Ok(lost)
+        })
+    }
+
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut entries = self.entries();
+            let call = entries.calls.get_mut(&call);
+            if let Some(call) = call.filter(|call| call.epoch == epoch && !call.is_over) {
+                call.status = Some(status.to_vec());
+            }
             Ok(())
+        })
+    }
+
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
+        Box::pin(async move {
+            let entries = self.entries();
+            let call = entries.calls.get(&call);
+            let call = call.filter(|call| call.session == session);
+            Ok(call.and_then(|call| {
+                Some(TaskState {
+                    status: call.status.clone()?,
+                    answered: call.answers.keys().copied().collect(),
+                })
+            }))
         })
     }
 

@@ -18,6 +18,8 @@
 //!   [lost](ParkOutcome::Lost) it, and what it brings is not kept.
 //! - A process that works on a call holds a **lease**, and renews it. When the lease is over,
 //!   [`due`](Journal::due) gives the call to another process.
+//! - A **task** is in the journal from its beginning. It is parked with a lease, because its process goes on with it, and
+//!   it has a **status** that can be read without taking it. Its session is its owner.
 //! - **The first answer to a question counts.** Later ones are [duplicates](AnswerOutcome::Duplicate).
 //! - The messages for the client are a **log**. They are numbered without a gap, and the process that has the client's
 //!   stream reads them.
@@ -83,14 +85,18 @@ pub struct ParkRequest<'a> {
     pub epoch: u32,
     /// The sealed record with which the next process continues the call.
     pub record: &'a [u8],
+    /// The sealed status of a task. It replaces the status before.
+    pub status: Option<&'a [u8]>,
     /// The questions whose answers are part of the record now, and those that are withdrawn.
     pub settled: &'a [u32],
     /// The messages for the client, sealed; numbered from `first_event` on.
     pub events: &'a [Event],
     /// The number of the first of them. In the first request, the log begins with it.
     pub first_event: u64,
-    /// When somebody has to go on with it though no answer comes.
+    /// When a process has to go on with it though no answer comes.
     pub wake: Option<Millis>,
+    /// The lease with which this process goes on with the call; `None` if the call waits.
+    pub keep: Option<Lease>,
     /// The time.
     pub now: Millis,
     /// When it may be removed.
@@ -109,7 +115,7 @@ pub struct Event {
 /// The outcome of parking a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParkOutcome {
-    /// It waits.
+    /// It is written down, and waits unless the process keeps it.
     Waiting,
     /// An answer came meanwhile: the same process goes on with it, in the same epoch.
     Answered(TakenCall),
@@ -132,6 +138,8 @@ pub struct TakenCall {
     pub answers: Vec<(u32, Vec<u8>)>,
     /// The number of the next message of its log.
     pub next_event: u64,
+    /// Whether another process worked on it, whose lease is over.
+    pub was_interrupted: bool,
 }
 
 /// An answer to a question.
@@ -169,12 +177,23 @@ pub enum AnswerOutcome {
 pub struct FinishRequest<'a> {
     /// The call.
     pub call: CallId,
-    /// The epoch in which it was taken.
-    pub epoch: u32,
+    /// The epoch in which it was taken. `None` ends it for the process that works on it, too.
+    pub epoch: Option<u32>,
     /// Its last messages, sealed.
     pub events: &'a [Event],
+    /// The last status of a task, sealed.
+    pub status: Option<&'a [u8]>,
     /// Until when its client may come back for them.
     pub expires: Millis,
+}
+
+/// The state of a task, as it can be read without taking it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskState {
+    /// Its last status, sealed.
+    pub status: Vec<u8>,
+    /// The questions that are answered, by their numbers.
+    pub answered: Vec<u32>,
 }
 
 /// A session of which something is kept.
@@ -236,8 +255,19 @@ pub trait Journal: Send + Sync {
     /// Takes calls that have to go on: their time has come, or the lease of their process is over.
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>>;
 
-    /// Renews the leases on these calls, each in its epoch.
-    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()>;
+    /// Renews the leases on these calls, each in its epoch. Returns the calls that the process does not have any more: they
+    /// were cancelled, or another process has taken them.
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>>;
+
+    /// Replaces the status of a task, if it is in this epoch and not over.
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()>;
+
+    /// Returns the state of a task; `None` if this session has no such task.
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>>;
 
     /// Removes the call that answers this request of a session. Says whether there was one that was not over.
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool>;
@@ -286,8 +316,20 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).due(lease, now, most)
     }
 
-    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()> {
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         (**self).renew(held, until)
+    }
+
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
+        (**self).set_status(call, epoch, status)
+    }
+
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
+        (**self).task(call, session)
     }
 
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {

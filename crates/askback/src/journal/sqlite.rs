@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 use super::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
     Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall,
+    StoreFuture, TakenCall, TaskState,
 };
 use crate::store::{
     SqliteStore,
@@ -21,10 +21,12 @@ struct OwnParkRequest {
     owner: Option<Owner>,
     epoch: u32,
     record: Vec<u8>,
+    status: Option<Vec<u8>>,
     settled: Vec<u32>,
     events: Vec<Event>,
     first_event: u64,
     wake: Option<Millis>,
+    keep: Option<Lease>,
     expires: Millis,
 }
 
@@ -37,10 +39,12 @@ impl OwnParkRequest {
             owner: request.owner,
             epoch: request.epoch,
             record: request.record.to_vec(),
+            status: request.status.map(<[u8]>::to_vec),
             settled: request.settled.to_vec(),
             events: request.events.to_vec(),
             first_event: request.first_event,
             wake: request.wake,
+            keep: request.keep,
             expires: request.expires,
         }
     }
@@ -64,17 +68,21 @@ impl OwnParkRequest {
             Some(_) | None => return Ok(ParkOutcome::Lost),
         };
         let events: usize = self.events.iter().map(|event| event.message.len()).sum();
-        let size = OVERHEAD + self.record.len() + events;
+        let status = self.status.as_ref().map_or(0, Vec::len);
+        let size = OVERHEAD + self.record.len() + status + events;
         // The share of an owner is for calls that begin: one that goes on is not lost for another.
         let owner = self.owner.filter(|_| !is_known);
         let held = Table::Calls.held(transaction, owner)?;
         share::admit_claim(held, size, max_bytes)?;
         transaction.execute(
             "INSERT INTO askback_calls
-                 (id, session, request, owner, epoch, wake, is_over, next_event, size, record, expires)
-             VALUES (:id, :session, :request, :owner, 0, :wake, 0, :next, :size, :record, :expires)
+                 (id, session, request, owner, epoch, wake, is_over, next_event, size, record, status, expires)
+             VALUES (:id, :session, :request, :owner, 0, :wake, 0, :next, :size, :record, :status, :expires)
              ON CONFLICT DO UPDATE SET wake = excluded.wake, next_event = excluded.next_event,
-                 size = size - length(record) + excluded.size - :overhead, record = excluded.record, expires = excluded.expires",
+                 size = size - length(record) + excluded.size - :overhead
+                     - iif(excluded.status IS NULL, 0, ifnull(length(status), 0)),
+                 record = excluded.record, status = ifnull(excluded.status, status),
+                 expires = excluded.expires",
             named_params! {
                 ":id": self.call.0,
                 ":session": self.session.0,
@@ -85,6 +93,7 @@ impl OwnParkRequest {
                 ":size": count(size),
                 ":overhead": count(OVERHEAD),
                 ":record": self.record,
+                ":status": self.status,
                 ":expires": integer(self.expires),
             },
         )?;
@@ -102,13 +111,19 @@ impl OwnParkRequest {
                 params![self.call.0, ask],
             )?;
         }
-        let taken = taken(transaction, self.call)?;
-        if !taken.answers.is_empty() {
-            return Ok(ParkOutcome::Answered(taken));
+        if self.keep.is_none() {
+            let taken = taken(transaction, self.call, false)?;
+            if !taken.answers.is_empty() {
+                return Ok(ParkOutcome::Answered(taken));
+            }
         }
         transaction.execute(
-            "UPDATE askback_calls SET node = NULL, lease = NULL WHERE id = ?1",
-            [self.call.0],
+            "UPDATE askback_calls SET node = ?2, lease = ?3 WHERE id = ?1",
+            params![
+                self.call.0,
+                self.keep.map(|lease| lease.node.0),
+                self.keep.map(|lease| integer(lease.until)),
+            ],
         )?;
         Ok(ParkOutcome::Waiting)
     }
@@ -134,7 +149,11 @@ fn append(
 }
 
 /// A call as the process sees it that has taken it.
-fn taken(transaction: &Transaction<'_>, call: CallId) -> Result<TakenCall, StoreError> {
+fn taken(
+    transaction: &Transaction<'_>,
+    call: CallId,
+    was_interrupted: bool,
+) -> Result<TakenCall, StoreError> {
     let mut select = transaction.prepare(
         "SELECT ask, reply FROM askback_answers WHERE call = ?1 AND reply IS NOT NULL ORDER BY ask",
     )?;
@@ -151,6 +170,7 @@ fn taken(transaction: &Transaction<'_>, call: CallId) -> Result<TakenCall, Store
                 record: row.get(2)?,
                 answers,
                 next_event: number(row.get(3)?),
+                was_interrupted,
             })
         },
     )?;
@@ -164,15 +184,22 @@ fn take(
     lease: Lease,
     now: Millis,
 ) -> Result<Option<TakenCall>, StoreError> {
-    let changed = transaction.execute(
-        "UPDATE askback_calls SET node = ?2, lease = ?3, epoch = epoch + 1, wake = NULL
-         WHERE id = ?1 AND is_over = 0 AND (node IS NULL OR lease <= ?4)",
-        params![call.0, lease.node.0, integer(lease.until), integer(now)],
+    let was_interrupted: Option<bool> = transaction
+        .query_row(
+            "SELECT node IS NOT NULL FROM askback_calls
+             WHERE id = ?1 AND is_over = 0 AND (node IS NULL OR lease <= ?2)",
+            params![call.0, integer(now)],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(was_interrupted) = was_interrupted else {
+        return Ok(None);
+    };
+    transaction.execute(
+        "UPDATE askback_calls SET node = ?2, lease = ?3, epoch = epoch + 1, wake = NULL WHERE id = ?1",
+        params![call.0, lease.node.0, integer(lease.until)],
     )?;
-    match changed {
-        0 => Ok(None),
-        _ => taken(transaction, call).map(Some),
-    }
+    taken(transaction, call, was_interrupted).map(Some)
 }
 
 fn answer(
@@ -211,14 +238,15 @@ fn answer(
 
 fn finish(
     transaction: &Transaction<'_>,
-    call: CallId,
-    epoch: u32,
+    (call, epoch): (CallId, Option<u32>),
     events: &[Event],
+    status: Option<&[u8]>,
     expires: Millis,
 ) -> Result<bool, StoreError> {
     let next: Option<i64> = transaction
         .query_row(
-            "SELECT next_event FROM askback_calls WHERE id = ?1 AND epoch = ?2 AND is_over = 0",
+            "SELECT next_event FROM askback_calls
+             WHERE id = ?1 AND epoch = ifnull(?2, epoch) AND is_over = 0",
             params![call.0, epoch],
             |row| row.get(0),
         )
@@ -231,15 +259,37 @@ fn finish(
     transaction.execute(
         "UPDATE askback_calls SET is_over = 1, node = NULL, lease = NULL, wake = NULL,
              next_event = next_event + ?2, size = size - length(record) + ?3, record = x'',
-             expires = ?4
+             expires = ?4, epoch = epoch + ?5
          WHERE id = ?1",
-        params![call.0, count(events.len()), count(bytes), integer(expires)],
+        params![
+            call.0,
+            count(events.len()),
+            count(bytes),
+            integer(expires),
+            epoch.is_none(),
+        ],
     )?;
+    if let Some(status) = status {
+        set_status(transaction, call, status)?;
+    }
     transaction.execute(
         "UPDATE askback_answers SET reply = NULL WHERE call = ?1",
         [call.0],
     )?;
     Ok(true)
+}
+
+fn set_status(
+    transaction: &Transaction<'_>,
+    call: CallId,
+    status: &[u8],
+) -> Result<(), StoreError> {
+    transaction.execute(
+        "UPDATE askback_calls SET status = ?2, size = size - ifnull(length(status), 0) + length(?2)
+         WHERE id = ?1",
+        params![call.0, status],
+    )?;
+    Ok(())
 }
 
 /// Keeps a note of a session, or that it has ended. What is kept of others gives way.
@@ -322,10 +372,14 @@ impl Journal for SqliteStore {
             call,
             epoch,
             events,
+            status,
             expires,
         } = end;
-        let events = events.to_vec();
-        Box::pin(self.write(move |transaction| finish(transaction, call, epoch, &events, expires)))
+        let (events, status) = (events.to_vec(), status.map(<[u8]>::to_vec));
+        Box::pin(self.write(move |transaction| {
+            let status = status.as_deref();
+            finish(transaction, (call, epoch), &events, status, expires)
+        }))
     }
 
     fn read(
@@ -404,17 +458,61 @@ impl Journal for SqliteStore {
         })
     }
 
-    fn renew<'a>(&'a self, held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, ()> {
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         let held = held.to_vec();
         Box::pin(self.write(move |transaction| {
+            let mut lost = Vec::new();
             for (call, epoch) in held {
-                transaction.execute(
-                    "UPDATE askback_calls SET lease = ?3
-                     WHERE id = ?1 AND epoch = ?2 AND node IS NOT NULL",
+                let known = transaction.execute(
+                    "UPDATE askback_calls SET lease = iif(node IS NULL, NULL, ?3)
+                     WHERE id = ?1 AND epoch = ?2",
                     params![call.0, epoch, integer(until)],
                 )?;
+                if known == 0 {
+                    lost.push((call, epoch));
+                }
             }
-            Ok(())
+            Ok(lost)
+        }))
+    }
+
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
+        let status = status.to_vec();
+        Box::pin(self.write(move |transaction| {
+            let is_its: bool = transaction.query_row(
+                "SELECT count(*) > 0 FROM askback_calls WHERE id = ?1 AND epoch = ?2 AND is_over = 0",
+                params![call.0, epoch],
+                |row| row.get(0),
+            )?;
+            match is_its {
+                true => set_status(transaction, call, &status),
+                false => Ok(()),
+            }
+        }))
+    }
+
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
+        Box::pin(self.run(move |connection| {
+            let transaction = connection.transaction()?;
+            let status: Option<Option<Vec<u8>>> = transaction
+                .query_row(
+                    "SELECT status FROM askback_calls WHERE id = ?1 AND session = ?2",
+                    params![call.0, session.0],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let Some(status) = status.flatten() else {
+                return Ok(None);
+            };
+            let mut select =
+                transaction.prepare("SELECT ask FROM askback_answers WHERE call = ?1")?;
+            let answered = select.query_map([call.0], |row| row.get(0))?;
+            let answered = answered.collect::<Result<_, _>>()?;
+            Ok(Some(TaskState { status, answered }))
         }))
     }
 

@@ -27,6 +27,8 @@ use askback_core::{
 };
 use tokio::time::{Instant, Sleep, sleep};
 
+#[cfg(feature = "http-server")]
+use super::fleet;
 use super::{
     Shared,
     answer::{Answer, error_object},
@@ -34,7 +36,7 @@ use super::{
     checks::{InputCheck, OutputCheck},
     middleware,
     registry::Home,
-    rounds::{self, Rounds},
+    rounds::{self, Carrier, Rounds},
     tasks::Turning,
     trace,
 };
@@ -42,7 +44,7 @@ use crate::{
     ctx::{self, Ctx, Incoming, Peer, Permitted, responses_bytes},
     entropy::Draw,
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Drive, IDENTITY_BYTES, TaskStage, Turn},
+    flow::{BoxFuture, Cell, Drive, IDENTITY_BYTES, Rounding, TaskStage, Turn},
     handler::Erased,
 };
 
@@ -68,6 +70,8 @@ pub(super) struct Calling<T> {
     at_once: bool,
     /// The scopes it needs, where it may become a task.
     scopes: Option<Arc<Scopes>>,
+    /// Whether a task goes on if its process dies while it works.
+    is_durable: bool,
     /// The schema that its arguments must fit.
     input: Option<Arc<InputCheck>>,
     /// The schema that its result must fit.
@@ -88,8 +92,8 @@ enum Task {
     Unsupported,
     /// It becomes one when its handler says so.
     Possible(Arc<Turning>),
-    /// It is one.
-    Is,
+    /// It is one: from its beginning, or from where its handler says so.
+    Is { at_once: bool },
 }
 
 /// A question that is with the client.
@@ -116,6 +120,7 @@ impl<T: Answer> Calling<T> {
             task: Task::Undeclared,
             at_once: false,
             scopes: None,
+            is_durable: false,
             input: None,
             output: None,
             room: None,
@@ -134,9 +139,15 @@ impl<T: Answer> Calling<T> {
         self
     }
 
-    /// Sets what the task needs of a token that the call becomes.
-    pub(super) fn needs(mut self, scopes: Option<Arc<Scopes>>) -> Self {
-        self.scopes = scopes;
+    /// Sets what the task that the call becomes needs of a token, and whether it goes on if its process dies.
+    pub(super) fn task_of(mut self, scopes: Option<Arc<Scopes>>, is_durable: bool) -> Self {
+        (self.scopes, self.is_durable) = (scopes, is_durable);
+        self
+    }
+
+    /// Goes on as the task that the call became in another process.
+    pub(super) fn as_task(mut self, at_once: bool) -> Self {
+        self.task = Task::Is { at_once };
         self
     }
 
@@ -167,12 +178,17 @@ impl<T: Answer> Calling<T> {
             self.take_room(bytes)?;
         }
         let asked = self.rounds.continue_a_call();
-        let mut ended = if self.shared.household(self.home).layers.is_empty() {
+        let ended = if self.shared.household(self.home).layers.is_empty() {
             self.handle().await
         } else {
             // Apart, as it would make every call larger.
             Box::pin(self.handle_inside_middleware()).await
         };
+        self.end_round(asked, ended).await
+    }
+
+    /// The end of a round: what came of the call, or its questions.
+    async fn end_round(&self, asked: bool, mut ended: Result<Outcome<T>>) -> Result<Outcome<T>> {
         let depends_on_reader = asked || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
             result.keep_private();
@@ -215,7 +231,7 @@ impl<T: Answer> Calling<T> {
             self.drive(None, &self.peer)
         };
         if self.at_once {
-            return self.become_task(drive);
+            return self.become_task(drive).await;
         }
         let turn = poll_fn(|cx| Poll::Ready(drive.poll_turn(cx))).await;
         let rest = match self.end(drive, turn) {
@@ -234,7 +250,7 @@ impl<T: Answer> Calling<T> {
     ) -> Result<Outcome<T>, BoxFuture<'_, Result<Outcome<T>>>> {
         match turn {
             Poll::Ready(Turn::Done(Ok(Outcome::Done(result)))) => Ok(Outcome::Done(result)),
-            turn if self.is_in_rounds() => Err(Box::pin(self.run_round(drive, turn))),
+            turn if self.is_in_rounds() => Err(Box::pin(self.run_round(drive, Some(turn)))),
             turn => Err(Box::pin(self.keep(drive, Some(turn)))),
         }
     }
@@ -245,8 +261,24 @@ impl<T: Answer> Calling<T> {
         !self.at_once && (self.incoming.origin.revision.era() == Era::Modern || self.peer.parks())
     }
 
+    pub(super) fn is_task(&self) -> bool {
+        matches!(self.task, Task::Is { .. })
+    }
+
+    /// Whether any process goes on with it, also if it becomes a task.
+    #[cfg(feature = "http-server")]
+    fn is_of_fleet(&self) -> bool {
+        let is_modern = self.incoming.origin.revision.era() == Era::Modern;
+        self.peer.parks() || (is_modern && self.shared.fleet.is_some())
+    }
+
+    #[cfg(not(feature = "http-server"))]
+    fn is_of_fleet(&self) -> bool {
+        false
+    }
+
     /// Writes a round down for the process that gets the answers. The call has no result here then.
-    async fn park(&mut self, round: InputRequiredResult) -> Result<Outcome<T>> {
+    async fn park(&self, round: InputRequiredResult) -> Result<Outcome<T>> {
         let incoming = Arc::clone(&self.incoming);
         self.peer.park(incoming, round, self.wake).await?;
         Err(Error::parked())
@@ -272,35 +304,86 @@ impl<T: Answer> Calling<T> {
     }
 
     /// Goes on with the handler as a task, which is what the call answers.
-    fn become_task(&mut self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
+    async fn become_task(&mut self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
         self.take_room(self.incoming.kept_bytes())?;
+        #[cfg(feature = "http-server")]
+        if self.shared.fleet.is_some() {
+            return self.become_fleet_task(drive).await;
+        }
         let owner = self.incoming.origin.principal.clone();
         let (peer, task) = self.shared.begin_task(owner, self.scopes.clone())?;
-        let as_dyn: Arc<dyn Peer> = Arc::new(peer.clone());
-        if let Task::Possible(turning) = &self.task {
-            turning.turn(Arc::clone(&as_dyn));
-        }
-        drive.cell().become_task();
-        let mut working = Self {
-            shared: Arc::clone(&self.shared),
-            home: self.home,
-            peer: as_dyn,
-            incoming: Arc::clone(&self.incoming),
-            handler: self.handler.clone(),
-            task: Task::Is,
-            at_once: false,
-            scopes: None,
-            input: None,
-            output: self.output.clone(),
-            room: self.room.take(),
-            rounds: Rounds::default(),
-            wake: None,
-        };
+        let mut working = self.turn_into_task(&drive, Arc::new(peer.clone()));
         peer.work_on(async move {
             let ended = working.keep(drive, None).await;
             working.result_of_task(ended)
         });
         Ok(Outcome::Task(task))
+    }
+
+    /// The same in a fleet: the task is written down before its client hears of it, and asks in rounds.
+    #[cfg(feature = "http-server")]
+    fn become_fleet_task(&mut self, drive: Drive<Outcome<T>>) -> BoxFuture<'_, Result<Outcome<T>>> {
+        Box::pin(async move {
+            // Also of one that has only begun: a process that goes on with it makes the same claims.
+            let (state, random) = self.take_down(&drive)?;
+            drive.cell().flow().note_written_down();
+            let (shared, incoming) = (&self.shared, &self.incoming);
+            let state = rounds::seal_state(shared, incoming, &state, random, Carrier::Journal);
+            let state = state.await?;
+            let new = fleet::NewTask {
+                at_once: self.at_once,
+                is_durable: self.is_durable,
+                scopes: self.scopes.clone(),
+                state,
+            };
+            let (begun, task) = fleet::begin_task(&self.shared, &self.incoming, new).await?;
+            let mut working = self.turn_into_task(&drive, begun.peer());
+            begun.work_on(async move {
+                let ended = working.run_round(drive, None).await;
+                let ended = working.end_round(false, ended).await;
+                working.end_of_task(ended)
+            });
+            Ok(Outcome::Task(task))
+        })
+    }
+
+    /// The work that is left when a call becomes a task.
+    fn turn_into_task(&mut self, drive: &Drive<Outcome<T>>, peer: Arc<dyn Peer>) -> Self {
+        if let Task::Possible(turning) = &self.task {
+            turning.turn(Arc::clone(&peer));
+        }
+        drive.cell().become_task();
+        Self {
+            shared: Arc::clone(&self.shared),
+            home: self.home,
+            peer,
+            incoming: Arc::clone(&self.incoming),
+            handler: self.handler.clone(),
+            task: Task::Is {
+                at_once: self.at_once,
+            },
+            at_once: false,
+            scopes: None,
+            is_durable: self.is_durable,
+            input: None,
+            output: self.output.clone(),
+            room: self.room.take(),
+            rounds: Rounds::default(),
+            wake: None,
+        }
+    }
+
+    /// Runs a task until it ends or, with `None`, is parked again.
+    #[cfg(feature = "http-server")]
+    pub(super) async fn run_task(&mut self) -> Option<Result<RawJson, ErrorObject>> {
+        let ended = self.run().await;
+        self.end_of_task(ended)
+    }
+
+    #[cfg(feature = "http-server")]
+    fn end_of_task(&self, ended: Result<Outcome<T>>) -> Option<Result<RawJson, ErrorObject>> {
+        let is_parked = ended.as_ref().is_err_and(Error::is_parked);
+        (!is_parked).then(|| self.result_of_task(ended))
     }
 
     /// Returns the result that the call would have had without the task (SEP-2663, Task Execution
@@ -376,34 +459,57 @@ impl<T: Answer> Calling<T> {
     async fn run_round(
         &mut self,
         mut drive: Drive<Outcome<T>>,
-        first: Poll<Turn<Outcome<T>>>,
+        mut first: Option<Poll<Turn<Outcome<T>>>>,
     ) -> Result<Outcome<T>> {
-        let mut watch = Stopwatch::new(self.limits().wire.request);
-        let mut first = Some(first);
-        let turn = poll_fn(
-            |cx| match first.take().unwrap_or_else(|| drive.poll_turn(cx)) {
-                Poll::Ready(turn) => Poll::Ready(Ok(turn)),
-                Poll::Pending => watch.poll(cx).map(Err),
-            },
-        );
-        match turn.await? {
+        let mut watch = Stopwatch::new(self.patience().0);
+        let carrier = match self.peer.parks() {
+            true => Carrier::Journal,
+            false => Carrier::Client,
+        };
+        let turn = loop {
+            let turn = poll_fn(
+                |cx| match first.take().unwrap_or_else(|| drive.poll_turn(cx)) {
+                    Poll::Ready(turn) => Poll::Ready(Ok(turn)),
+                    Poll::Pending => watch.poll(cx).map(Err),
+                },
+            );
+            match turn.await? {
+                // It became one in an earlier run.
+                Turn::BecomeTask if self.is_task() => drive.cell().become_task(),
+                turn => break turn,
+            }
+        };
+        match turn {
             Turn::Done(result) => match result? {
                 Outcome::NeedInput(by_hand) => {
                     let (state, random) = self.suspend(drive)?;
-                    let result =
-                        rounds::seal_by_hand(&self.shared, &self.incoming, state, by_hand, random);
+                    let result = rounds::seal_by_hand(
+                        &self.shared,
+                        &self.incoming,
+                        state,
+                        by_hand,
+                        random,
+                        carrier,
+                    );
                     Box::pin(result).await.map(Outcome::NeedInput)
                 }
                 outcome => Ok(outcome),
             },
-            Turn::BecomeTask => self.become_task(drive),
+            Turn::BecomeTask => self.become_task(drive).await,
             Turn::Ask => {
                 let questions = self.send_questions(drive.cell());
                 let (state, random) = self.suspend(drive)?;
                 if self.shared.checks_replay() {
                     Box::pin(self.check_replay(state.clone())).await?;
                 }
-                let result = rounds::seal(&self.shared, &self.incoming, state, questions, random);
+                let result = rounds::seal(
+                    &self.shared,
+                    &self.incoming,
+                    state,
+                    questions,
+                    random,
+                    carrier,
+                );
                 Box::pin(result).await.map(Outcome::NeedInput)
             }
         }
@@ -415,7 +521,7 @@ impl<T: Answer> Calling<T> {
         mut drive: Drive<Outcome<T>>,
         mut first: Option<Poll<Turn<Outcome<T>>>>,
     ) -> Result<(Outcome<T>, Arc<Cell>)> {
-        let is_task = matches!(self.task, Task::Is);
+        let is_task = self.is_task();
         let mut asked: Vec<Asked> = Vec::new();
         let mut watch = Stopwatch::new(self.patience().0);
         let mut notes = WaitingNotes::new(self.limits().asking.progress_interval);
@@ -498,12 +604,17 @@ impl<T: Answer> Calling<T> {
     /// Takes down what the retry needs, and drops the handler. What is random in that, and in its seal,
     /// is drawn in one go.
     fn suspend(&mut self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
+        let taken = self.take_down(&drive)?;
+        drive.suspend();
+        Ok(taken)
+    }
+
+    fn take_down(&mut self, drive: &Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
         let mut random = Draw::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
         let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
         let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);
-        drive.suspend();
         self.wake = state.timers.iter().map(|timer| timer.deadline).min();
         Ok((state, seal))
     }
@@ -512,7 +623,7 @@ impl<T: Answer> Calling<T> {
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.task {
-            Task::Is => (limits.tasks.ttl, limits.tasks.ttl),
+            Task::Is { .. } => (limits.tasks.ttl, limits.tasks.ttl),
             _ => (limits.wire.request, limits.asking.answer),
         }
     }
@@ -595,7 +706,14 @@ impl<T: Answer> Calling<T> {
             Task::Undeclared => TaskStage::Undeclared,
             Task::Unsupported => TaskStage::Unsupported,
             Task::Possible(_) => TaskStage::Possible,
-            Task::Is => TaskStage::Is,
+            Task::Is { at_once: true } => TaskStage::Is,
+            // Its handler says so again.
+            Task::Is { at_once: false } => TaskStage::Possible,
+        };
+        let rounds = match self.is_in_rounds() {
+            _ if self.is_of_fleet() => Rounding::Always,
+            true => Rounding::UntilTask,
+            false => Rounding::Never,
         };
         let cell = Cell::new(
             flow,
@@ -603,7 +721,7 @@ impl<T: Answer> Calling<T> {
             Arc::clone(self.limits()),
             self.shared.seed,
             stage,
-            self.is_in_rounds(),
+            rounds,
         );
         let ctx = Ctx::new(ctx::Call {
             cell: Arc::clone(&cell),

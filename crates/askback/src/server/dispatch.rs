@@ -17,8 +17,8 @@ use askback_core::{
     jsonrpc::{self, ErrorObject},
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
-        GetPromptParams, HasMeta, InputResponses, Outcome, ReadResourceParams, ReadResourceResult,
-        Reference,
+        GetPromptParams, HasMeta, InputResponses, Outcome, RawJson, ReadResourceParams,
+        ReadResourceResult, Reference,
     },
     quote::Quoted,
     wire,
@@ -62,10 +62,11 @@ pub(crate) fn answer(
     call: Call,
     peer: Arc<dyn Peer>,
 ) -> impl Future<Output = Answered> + Send + 'static {
-    let answered = answer_with(shared, call, peer, None);
+    let id = call.id.clone();
+    let answered = answer_with(shared, call, peer, Again::default());
     async move {
         match answered.await {
-            Some(answered) => answered,
+            Some(answered) => Answered::of(&id, answered),
             // Its work ends with its place in the session.
             None => std::future::pending().await,
         }
@@ -81,15 +82,52 @@ pub(crate) fn answer_again(
     peer: Arc<dyn Peer>,
     errors: BTreeMap<String, Reply>,
 ) -> impl Future<Output = Option<Answered>> + Send + 'static {
-    answer_with(shared, call, peer, Some(errors))
+    let id = call.id.clone();
+    let again = Again {
+        errors: Some(errors),
+        task: None,
+    };
+    let answered = answer_with(shared, call, peer, again);
+    async move { Some(Answered::of(&id, answered.await?)) }
+}
+
+/// Goes on with a task that was parked or whose process is gone. `None` if it is parked again.
+#[cfg(feature = "http-server")]
+pub(crate) fn work_again(
+    shared: Arc<Shared>,
+    call: Call,
+    peer: Arc<dyn Peer>,
+    errors: BTreeMap<String, Reply>,
+    at_once: bool,
+) -> impl Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static {
+    let again = Again {
+        errors: Some(errors),
+        task: Some(at_once),
+    };
+    let ended = answer_with(shared, call, peer, again);
+    async move {
+        Some(ended.await?.and_then(|result| {
+            let text = String::from_utf8(result.into_vec()).unwrap_or_default();
+            RawJson::from_text(text).map_err(|error| ErrorObject::internal(error.to_string()))
+        }))
+    }
+}
+
+/// How a call goes on that was parked.
+#[derive(Default)]
+struct Again {
+    /// The questions that the client answered with an error, if it was parked.
+    errors: Option<BTreeMap<String, Reply>>,
+    /// If it is a task: whether it is one from its beginning.
+    task: Option<bool>,
 }
 
 fn answer_with(
     shared: Arc<Shared>,
     call: Call,
     peer: Arc<dyn Peer>,
-    errors: Option<BTreeMap<String, Reply>>,
-) -> impl Future<Output = Option<Answered>> + Send + 'static {
+    again: Again,
+) -> impl Future<Output = Option<Result<Message, ErrorObject>>> + Send + 'static {
     let meta_bytes = call.meta_bytes();
     // Taken apart before it is taken along, so that it is there once.
     let Call {
@@ -109,7 +147,7 @@ fn answer_with(
             peer,
             origin,
             trace,
-            errors,
+            again,
         };
         let mut answer = pin!(answering.answer(request, meta, &id));
         let answer = poll_fn(|cx| {
@@ -117,22 +155,30 @@ fn answer_with(
             let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
             polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
         });
-        let (message, error) = match answer.await {
-            Ok(message) => (message, None),
+        let answered = match answer.await {
             Err(error) if error.is_parked() => {
                 answering.trace.end(None);
                 return None;
             }
-            Err(error) => {
-                let error = error_object(&answering.origin, error);
-                (jsonrpc::write_error(Some(&id), &error).into(), Some(error))
-            }
+            answered => answered.map_err(|error| error_object(&answering.origin, error)),
         };
-        answering.trace.end(error.as_ref());
-        Some(Answered {
-            message,
-            error: error.map(|error| error.code),
-        })
+        answering.trace.end(answered.as_ref().err());
+        Some(answered)
+    }
+}
+
+impl Answered {
+    fn of(id: &jsonrpc::RequestId, answered: Result<Message, ErrorObject>) -> Self {
+        match answered {
+            Ok(message) => Self {
+                message,
+                error: None,
+            },
+            Err(error) => Self {
+                message: jsonrpc::write_error(Some(id), &error).into(),
+                error: Some(error.code),
+            },
+        }
     }
 }
 
@@ -141,16 +187,15 @@ struct Answering {
     peer: Arc<dyn Peer>,
     origin: Arc<Origin>,
     trace: Trace,
-    /// If it was parked before: the questions that the client answered with an error.
-    errors: Option<BTreeMap<String, Reply>>,
+    again: Again,
 }
 
 impl Answering {
     /// The rounds before this one.
     fn rounds(&self, state: Option<String>, responses: Option<InputResponses>) -> Rounds {
         let rounds = Rounds::new(state, responses);
-        match &self.errors {
-            Some(errors) => rounds.and_errors(errors),
+        match &self.again.errors {
+            Some(errors) => rounds.of_journal(errors),
             None => rounds,
         }
     }
@@ -170,6 +215,13 @@ impl Answering {
                         Ok(calling) => calling,
                         Err(refused) => return Ok(self.write_tool(id, Outcome::Done(refused))),
                     };
+                    #[cfg(feature = "http-server")]
+                    if self.again.task.is_some() {
+                        let ended = Box::pin(calling.run_task()).await;
+                        let result = ended.ok_or_else(Error::parked)?;
+                        let result = result.map_err(Error::protocol)?;
+                        return Ok(result.as_str().as_bytes().to_vec().into());
+                    }
                     let outcome = calling.run().await?;
                     Ok(self.write_tool(id, outcome))
                 }
@@ -197,18 +249,19 @@ impl Answering {
                 }
                 ClientRequest::GetTask(params) => {
                     let owner = self.task_owner(method)?;
-                    let task = self.shared.task(&params.task_id, owner)?;
+                    let task = self.shared.find_task(&params.task_id, owner);
+                    let task = Box::pin(task).await?;
                     Ok(self.write(id, Outcome::Done(*task)))
                 }
                 ClientRequest::UpdateTask(params) => {
-                    let owner = self.task_owner(method)?;
-                    let responses = params.input_responses;
-                    self.shared.answer_task(&params.task_id, owner, responses)?;
+                    self.task_owner(method)?;
+                    let (task, responses) = (&params.task_id, params.input_responses);
+                    Box::pin(self.shared.update_task(task, &self.origin, responses)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
                 ClientRequest::CancelTask(params) => {
                     let owner = self.task_owner(method)?;
-                    self.shared.cancel_task(&params.task_id, owner)?;
+                    Box::pin(self.shared.end_task(&params.task_id, owner)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
                 _ => Err(Error::protocol(ErrorObject::method_not_found(method))),
@@ -289,8 +342,10 @@ impl Answering {
         let handler = tool.handler.clone();
         let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler)
             .checks(Arc::clone(&tool.input), tool.output.clone());
-        if let Some(tasks) = tool.tasks {
-            calling = calling.needs(tool.needs.scopes().cloned());
+        if let Some(at_once) = self.again.task {
+            calling = calling.as_task(at_once);
+        } else if let Some(tasks) = tool.tasks {
+            calling = calling.task_of(tool.needs.scopes().cloned(), tool.durable);
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
                 let refused = Err(Error::task_required());
@@ -473,7 +528,7 @@ impl Answering {
 
     /// Takes one call of a thing, which may be one too many.
     fn take_call(&self, thing: Thing, method: &str, name: &str) -> Result<()> {
-        if self.errors.is_some() {
+        if self.again.errors.is_some() {
             // It was counted when it began.
             return Ok(());
         }

@@ -5,11 +5,16 @@
 //! to the client there, questions and a sealed state, goes to the journal here. The answer makes it the retry of a round,
 //! with the same code.
 
+pub(super) mod tasks;
+
 use std::{
     any::Any,
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -32,6 +37,8 @@ use tokio::{
     time::Instant,
 };
 
+pub(super) use self::tasks::{NewTask, begin_task};
+use self::tasks::{TaskFacts, WorkingTask};
 use super::{Shared, dispatch};
 use crate::{
     clock::millis,
@@ -51,6 +58,9 @@ const LEASE: Duration = Duration::from_secs(10);
 
 /// How often leases are renewed.
 const RENEW: Duration = Duration::from_secs(3);
+
+/// How long a process that stops waits for its handlers to be dropped before it gives up its leases.
+const STOP: Duration = Duration::from_millis(500);
 
 /// How often what has expired is removed.
 const PURGE: Duration = Duration::from_secs(60);
@@ -97,7 +107,9 @@ pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     id: NodeId,
     /// The calls that it works on.
-    held: Mutex<Vec<LeasedCall>>,
+    leased: Mutex<Vec<LeasedCall>>,
+    /// Whether it renews leases, and goes on with calls of others: from its first request on.
+    is_watching: AtomicBool,
     /// The calls whose logs this process has added to.
     hints: broadcast::Sender<CallId>,
 }
@@ -107,7 +119,8 @@ impl Node {
         Ok(Self {
             journal: fleet.journal,
             id: NodeId(entropy()?),
-            held: Mutex::default(),
+            leased: Mutex::default(),
+            is_watching: AtomicBool::new(false),
             hints: broadcast::Sender::new(HINTS),
         })
     }
@@ -124,13 +137,40 @@ impl Node {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<LeasedCall>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn leased(&self) -> MutexGuard<'_, Vec<LeasedCall>> {
+        self.leased.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it works on calls.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.held().is_empty()
+        !self.leased().is_empty()
+    }
+
+    /// Begins to keep watch, if it does not yet. It must be called within a runtime.
+    pub(crate) fn watch(&self, shared: &Arc<Shared>) {
+        if !self.is_watching.swap(true, Ordering::Relaxed) {
+            tokio::spawn(keep_watch(Arc::downgrade(shared)));
+        }
+    }
+
+    /// Stops the handlers that still work, and gives their calls to other processes.
+    pub(crate) async fn release(&self, now: Millis) {
+        let leased: Vec<_> = self.leased().iter().map(|call| call.taken).collect();
+        if leased.is_empty() {
+            return;
+        }
+        for call in self.leased().iter() {
+            call.stop.notify_one();
+        }
+        let stopping = async {
+            while self.is_busy() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(STOP, stopping).await;
+        if let Err(error) = self.journal.renew(&leased, now).await {
+            tracing::error!(%error, "other processes go on with its calls when its leases are over");
+        }
     }
 
     fn hint(&self, call: CallId) {
@@ -140,8 +180,16 @@ impl Node {
 
     /// Stops the handlers that work on a request here.
     pub(crate) fn stop(&self, request: [u8; 16]) {
-        for held in self.held().iter().filter(|held| held.request == request) {
-            held.stop.notify_one();
+        for call in self.leased().iter().filter(|it| it.request == request) {
+            call.stop.notify_one();
+        }
+    }
+
+    /// Stops the handlers of calls that this process has lost.
+    fn stop_lost(&self, lost: &[(CallId, u32)]) {
+        for call in self.leased().iter().filter(|it| lost.contains(&it.taken)) {
+            tracing::debug!("a call was cancelled, or another process has taken it over");
+            call.stop.notify_one();
         }
     }
 }
@@ -152,6 +200,8 @@ struct LeasedCall {
     /// Which request of its session it answers.
     request: [u8; 16],
     stop: Arc<Notify>,
+    /// If it is a task: whose, and what there is to tell of it.
+    task: Option<(SessionId, WorkingTask)>,
 }
 
 /// Holds the lease on a call as long as this value lasts.
@@ -161,12 +211,14 @@ struct LeaseGuard {
 }
 
 impl LeaseGuard {
-    fn new(node: &Arc<Node>, taken: (CallId, u32), request: [u8; 16]) -> Self {
+    fn new(node: &Arc<Node>, standing: &Standing) -> Self {
         let stop = Arc::new(Notify::new());
-        node.held().push(LeasedCall {
-            taken,
-            request,
+        let task = standing.task.clone();
+        node.leased().push(LeasedCall {
+            taken: (standing.call, standing.epoch),
+            request: standing.request(),
             stop: Arc::clone(&stop),
+            task: task.map(|task| (standing.session, task)),
         });
         Self {
             node: Arc::clone(node),
@@ -178,8 +230,20 @@ impl LeaseGuard {
 impl Drop for LeaseGuard {
     fn drop(&mut self) {
         // A call that was answered while it was parked again is held twice for a moment, in one epoch.
-        let is_other = |held: &LeasedCall| !Arc::ptr_eq(&held.stop, &self.stop);
-        self.node.held().retain(is_other);
+        let is_other = |call: &LeasedCall| !Arc::ptr_eq(&call.stop, &self.stop);
+        self.node.leased().retain(is_other);
+    }
+}
+
+impl LeaseGuard {
+    /// Works on the call until the work is done or stopped, in a task of the runtime. The lease lasts as long.
+    fn work(self, work: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(async move {
+            tokio::select! {
+                () = self.stop.notified() => {}
+                () = work => {}
+            }
+        });
     }
 }
 
@@ -206,6 +270,9 @@ struct Record {
     next_ask: u32,
     /// Until when they can be answered.
     answer_by: Millis,
+    /// If it is a task.
+    #[serde(default)]
+    task: Option<TaskFacts>,
 }
 
 /// A question that was asked.
@@ -247,6 +314,8 @@ pub(crate) struct Standing {
     /// Those of them whose answers this process has.
     settled: Vec<u32>,
     pub(crate) next_event: u64,
+    /// If it is a task.
+    task: Option<WorkingTask>,
 }
 
 impl Standing {
@@ -261,7 +330,46 @@ impl Standing {
             next_ask: 0,
             settled: Vec::new(),
             next_event,
+            task: None,
         }
+    }
+
+    /// Which request of its session it answers, for a journal. A task outlives its request.
+    fn request(&self) -> [u8; 16] {
+        match self.task {
+            Some(_) => self.call.0,
+            None => request_digest(self.session, &self.id),
+        }
+    }
+
+    fn record(
+        &self,
+        incoming: &Incoming,
+        state: Option<String>,
+        asked: BTreeMap<u32, AskedQuestion>,
+        answer_by: Millis,
+    ) -> Result<Record> {
+        let origin = &incoming.origin;
+        Ok(Record {
+            id: self.id.clone(),
+            method: incoming.method.to_owned(),
+            target: incoming.target.as_str().to_owned(),
+            arguments: match incoming.arguments() {
+                Arguments::Object(object) => RawJson::new(object)?,
+                Arguments::Texts(texts) => RawJson::new(texts)?,
+            },
+            meta: incoming.meta.said.clone(),
+            token: origin.progress_token.clone(),
+            revision: origin.revision.as_str().to_owned(),
+            client: origin.client.clone(),
+            capabilities: origin.capabilities.clone(),
+            principal: origin.principal.as_deref().map(PrincipalRecord::of),
+            state,
+            asked,
+            next_ask: self.next_ask,
+            answer_by,
+            task: self.task.as_ref().map(WorkingTask::facts),
+        })
     }
 }
 
@@ -445,20 +553,26 @@ pub(crate) async fn park(
         }
         let number = standing.next_ask;
         standing.next_ask += 1;
-        let name = AskName {
-            call: standing.call,
-            number,
-        };
-        let id = name.write(shared, standing.session)?;
-        let message = engine::write_question(origin, &id, &key, question);
-        let at = standing.next_event + events.len() as u64;
-        events.push(event(shared, whose, at, Some(number), message)?);
+        if standing.task.is_none() {
+            let name = AskName {
+                call: standing.call,
+                number,
+            };
+            let id = name.write(shared, standing.session)?;
+            let message = engine::write_question(origin, &id, &key, question);
+            let at = standing.next_event + events.len() as u64;
+            events.push(event(shared, whose, at, Some(number), message)?);
+        }
         open.insert(number, AskedQuestion { key, request });
     }
     // What is not asked any more is withdrawn.
     let mut settled = standing.settled.clone();
     for number in standing.asked.keys() {
         if open.contains_key(number) || settled.contains(number) {
+            continue;
+        }
+        settled.push(*number);
+        if standing.task.is_some() {
             continue;
         }
         let name = AskName {
@@ -472,47 +586,50 @@ pub(crate) async fn park(
         });
         let at = standing.next_event + events.len() as u64;
         events.push(event(shared, whose, at, None, cancelled.to_vec())?);
-        settled.push(*number);
     }
     let now = shared.clock().now();
     let limits = &incoming.limits.asking;
-    let answer_by = now.saturating_add(millis(limits.answer));
-    let record = Record {
-        id: standing.id.clone(),
-        method: incoming.method.to_owned(),
-        target: incoming.target.as_str().to_owned(),
-        arguments: match incoming.arguments() {
-            Arguments::Object(object) => RawJson::new(object)?,
-            Arguments::Texts(texts) => RawJson::new(texts)?,
-        },
-        meta: incoming.meta.said.clone(),
-        token: origin.progress_token.clone(),
-        revision: origin.revision.as_str().to_owned(),
-        client: origin.client.clone(),
-        capabilities: origin.capabilities.clone(),
-        principal: origin.principal.as_deref().map(PrincipalRecord::of),
-        state: round.request_state,
-        asked: open,
-        next_ask: standing.next_ask,
-        answer_by,
+    // A task has its whole time for its answers, and is gone then.
+    let (answer_by, wake, expires) = match &standing.task {
+        Some(task) => {
+            let expires = task.expires(shared);
+            (expires, wake, expires)
+        }
+        None => {
+            let answer_by = now.saturating_add(millis(limits.answer));
+            let wake = wake.map_or(answer_by, |wake| wake.min(answer_by));
+            let expires = answer_by.saturating_add(millis(limits.round_ttl));
+            (answer_by, Some(wake), expires)
+        }
     };
+    let status = standing.task.as_ref().map(|task| {
+        let status = task.status(now, tasks::Stage::Open(open.clone()));
+        status.seal(shared, whose)
+    });
+    let status = status.transpose()?;
+    let record = standing.record(incoming, round.request_state, open, answer_by)?;
     let record = sealed(shared, RECORD, &place_in(whose, "record"), &record)?;
     let request = ParkRequest {
         call: standing.call,
         session: standing.session,
-        request: request_digest(standing.session, &standing.id),
+        request: standing.request(),
         owner: origin.principal.as_deref().map(Owner::of),
         epoch: standing.epoch,
         record: &record,
+        status: status.as_deref(),
         settled: &settled,
         events: &events,
         first_event: standing.next_event,
-        wake: Some(wake.map_or(answer_by, |wake| wake.min(answer_by))),
+        wake,
+        keep: None,
         now,
-        expires: answer_by.saturating_add(millis(limits.round_ttl)),
+        expires,
     };
     let parked = node.journal.park(request).await.map_err(cannot_ask)?;
     node.hint(standing.call);
+    if let Some(task) = &standing.task {
+        task.tell_changed(shared);
+    }
     Ok(match parked {
         ParkOutcome::Waiting => None,
         ParkOutcome::Answered(taken) => Some(taken),
@@ -556,9 +673,20 @@ pub(crate) async fn answer(
     let Some(node) = &shared.fleet else {
         return Fate::Unknown;
     };
-    let Some(AskName { call, number }) = AskName::read(shared, session, name) else {
+    let Some(name) = AskName::read(shared, session, name) else {
         return Fate::Unknown;
     };
+    answer_to(shared, node, (session, name), cause, outcome).await
+}
+
+/// Takes an answer to a question of a call.
+async fn answer_to(
+    shared: &Arc<Shared>,
+    node: &Arc<Node>,
+    (session, AskName { call, number }): (SessionId, AskName),
+    cause: Cause<'_>,
+    outcome: Result<RawJson, ErrorObject>,
+) -> Fate {
     let reply = match outcome {
         Ok(value) => ReplyRecord::Value(value),
         Err(error) => ReplyRecord::Error {
@@ -593,9 +721,9 @@ pub(crate) async fn answer(
     }
 }
 
-/// Continues a call that this process has taken, in a task.
+/// Continues a call that this process has taken, in a task of the runtime.
 fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {
-    let held = (taken.call, taken.epoch);
+    let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
     let mut continuation = Continuation::read(shared, taken);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
         let is_theirs = read.call.origin.principal.as_ref() == principal;
@@ -605,23 +733,24 @@ fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
     let Some(continuation) = continuation else {
         // It would be taken again and again.
-        tracing::error!("a call in the journal cannot be read, or is somebody else's: it ends");
-        tokio::spawn(async move { finish(&shared, &node, held, &[]).await });
+        tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
+        tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
         return;
     };
-    let request = request_digest(continuation.standing.session, &continuation.standing.id);
-    let lease = LeaseGuard::new(&node, held, request);
-    let stop = Arc::clone(&lease.stop);
-    tokio::spawn(async move {
-        tokio::select! {
-            () = stop.notified() => {}
-            () = run(shared, node, continuation, lease) => {}
-        }
-    });
+    let lease = LeaseGuard::new(&node, &continuation.standing);
+    let task = continuation.standing.task.clone();
+    match task.filter(|task| was_interrupted && !task.is_durable()) {
+        Some(task) => lease.work(async move {
+            let whose = (continuation.standing.session, call);
+            task.end(&shared, &node, whose, epoch, Err(tasks::interrupted()))
+                .await;
+        }),
+        None => lease.work(run(shared, node, continuation)),
+    }
 }
 
-/// Runs the handler of a call until it asks again or ends. The lease lasts as long.
-async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation, _lease: LeaseGuard) {
+/// Runs the handler of a call until it asks again or ends.
+async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Continuation {
         call,
         standing,
@@ -630,11 +759,21 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation, _
     let whose = (standing.session, standing.call);
     let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
     let request = call.id.clone();
+    let task = standing.task.clone();
     let peer = Arc::new(JournalPeer {
         shared: Arc::clone(&shared),
         node: Arc::clone(&node),
         standing,
     });
+    if let Some(task) = task {
+        let at_once = task.is_at_once();
+        let work = dispatch::work_again(Arc::clone(&shared), call, peer, errors, at_once);
+        // `None`: it is parked again.
+        if let Some(outcome) = work.await {
+            task.end(&shared, &node, whose, epoch, outcome).await;
+        }
+        return;
+    }
     let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
     let Some(answered) = answered else {
         // It is parked again.
@@ -653,22 +792,49 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation, _
         )
     });
     let events: Vec<_> = message.into_iter().collect();
-    finish(&shared, &node, (id, epoch), &events).await;
+    finish(&shared, &node, (id, epoch), &events, None).await;
 }
 
-/// Ends a call with its last messages.
-async fn finish(shared: &Shared, node: &Node, (call, epoch): (CallId, u32), events: &[Event]) {
-    let now = shared.clock().now();
-    let end = FinishRequest {
-        call,
-        epoch,
-        events,
-        expires: now.saturating_add(millis(shared.limits().http.resume)),
-    };
-    match node.journal.finish(end).await {
-        Ok(true) => {}
-        Ok(false) => tracing::debug!("another process has taken a call over"),
-        Err(error) => tracing::error!(%error, "the result of a call could not be written down"),
+/// The pauses between the tries to write the end of a call down. Then it is another process that goes on with it.
+const FINISH_PAUSES: [Duration; 4] = [
+    Duration::from_millis(250),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+];
+
+/// Ends a call with its last messages, or with the last status of a task, which also says when it expires.
+async fn finish(
+    shared: &Shared,
+    node: &Node,
+    (call, epoch): (CallId, u32),
+    events: &[Event],
+    status: Option<(&[u8], Millis)>,
+) {
+    let resume = millis(shared.limits().http.resume);
+    let expires = || shared.clock().now().saturating_add(resume);
+    let mut pauses = FINISH_PAUSES.iter();
+    loop {
+        let end = FinishRequest {
+            call,
+            epoch: Some(epoch),
+            events,
+            status: status.map(|(status, _)| status),
+            expires: status.map_or_else(expires, |(_, expires)| expires),
+        };
+        let error = match node.journal.finish(end).await {
+            Ok(true) => break,
+            Ok(false) => {
+                tracing::debug!("another process has taken a call over");
+                break;
+            }
+            Err(error) => error,
+        };
+        let Some(pause) = pauses.next() else {
+            tracing::error!(%error, "the result of a call could not be written down");
+            break;
+        };
+        tokio::time::sleep(*pause).await;
     }
     node.hint(call);
 }
@@ -718,7 +884,10 @@ impl Continuation {
                 }
             }
         }
-        if taken.answers.is_empty() && record.answer_by <= shared.clock().now() {
+        if record.task.is_none()
+            && taken.answers.is_empty()
+            && record.answer_by <= shared.clock().now()
+        {
             let asked = record.asked.values();
             errors.extend(asked.map(|asked| (asked.key.clone(), Reply::TimedOut)));
         }
@@ -757,8 +926,13 @@ impl Continuation {
             session: taken.session,
             id: record.id,
             epoch: taken.epoch,
-            asked: record.asked,
             next_ask: record.next_ask,
+            task: record.task.map(|facts| {
+                let mut open = record.asked.clone();
+                open.retain(|number, _| !settled.contains(number));
+                WorkingTask::new(facts, open)
+            }),
+            asked: record.asked,
             settled,
             next_event: taken.next_event,
         };
@@ -806,6 +980,12 @@ struct JournalPeer {
 impl Peer for JournalPeer {
     fn notify(&self, _: ServerNotification) {}
 
+    fn stands(&self, message: String) {
+        if let Some(task) = &self.standing.task {
+            task.say(message);
+        }
+    }
+
     fn wants_log(&self, _: LoggingLevel) -> bool {
         false
     }
@@ -840,9 +1020,10 @@ impl Peer for JournalPeer {
 
 /// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
 /// there.
-pub(crate) async fn keep_watch(shared: std::sync::Weak<Shared>) {
+async fn keep_watch(shared: std::sync::Weak<Shared>) {
     let mut renewed = None;
     let mut purged = None;
+    let mut described = None;
     let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
     loop {
         tokio::time::sleep(POLL).await;
@@ -852,15 +1033,26 @@ pub(crate) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         let Some(node) = &shared.fleet else { return };
         let now = shared.clock().now();
         if is_due(renewed, RENEW) {
-            let held: Vec<_> = node.held().iter().map(|held| held.taken).collect();
+            let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
             let begun = Instant::now();
-            match node.journal.renew(&held, node.lease(now).until).await {
-                Ok(()) => renewed = Some(begun),
+            let lost = match leased.is_empty() {
+                true => Ok(Vec::new()),
+                false => node.journal.renew(&leased, node.lease(now).until).await,
+            };
+            match lost {
+                Ok(lost) => {
+                    renewed = Some(begun);
+                    node.stop_lost(&lost);
+                }
                 // It is tried again at once.
                 Err(error) => {
                     tracing::error!(%error, "the leases of this process could not be renewed");
                 }
             }
+        }
+        if is_due(described, tasks::SAY) {
+            described = Some(Instant::now());
+            tasks::describe(&shared, node).await;
         }
         if is_due(purged, PURGE) {
             purged = Some(Instant::now());

@@ -40,6 +40,11 @@ impl<T: Answer> Calling<T> {
         let mut waited = false;
         let rehearsal = std::future::poll_fn(|cx| {
             match drive.poll_turn(cx) {
+                Poll::Ready(Turn::BecomeTask) if self.is_task() => {
+                    drive.cell().become_task();
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 Poll::Ready(Turn::Done(_) | Turn::BecomeTask) => return Poll::Ready(false),
                 Poll::Ready(Turn::Ask) => {
                     let compared = compare(&state, &drive.cell().flow());

@@ -32,6 +32,17 @@ pub(super) struct Rounds {
     responses: InputResponses,
     /// The questions that the client of a handshake revision answered with an error.
     errors: BTreeMap<String, Reply>,
+    carrier: Carrier,
+}
+
+/// Where a state is between two rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Carrier {
+    /// The client has it, for as long as a round may take. A large one is kept in the store.
+    #[default]
+    Client,
+    /// It is a part of a record of a journal, which says until when it counts.
+    Journal,
 }
 
 /// The sealed content: the state, or its place in the store. In the store it is sealed as the
@@ -70,11 +81,14 @@ impl Rounds {
             state,
             responses: responses.unwrap_or_default(),
             errors: BTreeMap::new(),
+            carrier: Carrier::Client,
         }
     }
 
-    pub(super) fn and_errors(mut self, errors: &BTreeMap<String, Reply>) -> Self {
+    /// The same, from a journal, with the questions that the client answered with an error.
+    pub(super) fn of_journal(mut self, errors: &BTreeMap<String, Reply>) -> Self {
         self.errors.clone_from(errors);
+        self.carrier = Carrier::Journal;
         self
     }
 
@@ -95,7 +109,7 @@ impl Rounds {
             return Ok(None);
         };
         // Apart, as all that a first round has no use for: it would make every call larger.
-        match Box::pin(open(shared, incoming, token)).await {
+        match Box::pin(open(shared, incoming, token, self.carrier)).await {
             Ok(state) => Ok(Some(state)),
             Err(NotOpened::Failed(error)) => Err(error),
             Err(NotOpened::Refused(error)) => {
@@ -160,6 +174,7 @@ pub(super) async fn seal(
     state: FlowState,
     questions: Vec<OpenQuestion>,
     random: Entropy,
+    carrier: Carrier,
 ) -> Result<InputRequiredResult> {
     let by_author = state.round - state.link_rounds;
     let asks_more = questions.iter().any(|question| !question.is_opened_link);
@@ -178,7 +193,7 @@ pub(super) async fn seal(
         .collect::<Result<_, AskError>>()?;
     Ok(InputRequiredResult {
         input_requests: Some(requests(questions)),
-        request_state: Some(seal_state(shared, incoming, &state, random).await?),
+        request_state: Some(seal_state(shared, incoming, &state, random, carrier).await?),
         meta: None,
     })
 }
@@ -191,6 +206,7 @@ pub(super) async fn seal_by_hand(
     mut state: FlowState,
     mut by_hand: InputRequiredResult,
     random: Entropy,
+    carrier: Carrier,
 ) -> Result<InputRequiredResult> {
     if let Some(asked) = by_hand.input_requests.take() {
         let questions = incoming.permit_by_hand(asked)?;
@@ -202,7 +218,7 @@ pub(super) async fn seal_by_hand(
             "a result that needs input must ask or give a state",
         ));
     }
-    by_hand.request_state = Some(seal_state(shared, incoming, &state, random).await?);
+    by_hand.request_state = Some(seal_state(shared, incoming, &state, random, carrier).await?);
     Ok(by_hand)
 }
 
@@ -214,37 +230,48 @@ fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
         .collect()
 }
 
-async fn open(shared: &Shared, incoming: &Incoming, token: &str) -> Result<FlowState, NotOpened> {
-    let limits = &incoming.limits;
+async fn open(
+    shared: &Shared,
+    incoming: &Incoming,
+    token: &str,
+    carrier: Carrier,
+) -> Result<FlowState, NotOpened> {
+    let mut limits = incoming.limits.asking.clone();
+    if carrier == Carrier::Journal {
+        limits.state_bytes = limits.spilled_bytes;
+        limits.round_ttl = limits.flow_ttl;
+    }
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
     let unseal = |token: &str, max_chars| {
         let bytes = seal::open(keys, &binding, token, max_chars)?;
         serde_json::from_slice::<Sealed<FlowState>>(&bytes).map_err(|_| SealError::unreadable())
     };
-    let state = match unseal(token, limits.asking.state_bytes)? {
+    let state = match unseal(token, limits.state_bytes)? {
         Sealed::Here(state) => state,
         Sealed::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
             let kept = shared.backing.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
-            match unseal(&kept, limits.asking.spilled_bytes)? {
+            match unseal(&kept, limits.spilled_bytes)? {
                 Sealed::Here(state) => state,
                 // The store keeps states, never names: to follow them could have no end.
                 Sealed::Spilled(_) => return Err(SealError::unreadable().into()),
             }
         }
     };
-    state.check_fresh(shared.clock().now(), &limits.asking)?;
+    state.check_fresh(shared.clock().now(), &limits)?;
     Ok(state)
 }
 
-async fn seal_state(
+/// Seals a state for its carrier.
+pub(super) async fn seal_state(
     shared: &Shared,
     incoming: &Incoming,
     state: &FlowState,
     random: Entropy,
+    carrier: Carrier,
 ) -> Result<String> {
     let limits = &incoming.limits;
     let keys = shared.keys()?;
@@ -256,17 +283,17 @@ async fn seal_state(
              or give the server a store",
         ))
     };
+    if carrier == Carrier::Journal {
+        let most = limits.asking.spilled_bytes;
+        return seal::seal(keys, &binding, &bytes, random, most).map_err(|_| too_large());
+    }
     if !shared.spills() || seal::sealed_chars(bytes.len()) <= limits.asking.spill_bytes {
         let most = limits.asking.state_bytes;
         return seal::seal(keys, &binding, &bytes, random, most).map_err(too_long);
     }
     let most = limits.asking.spilled_bytes;
     let kept = seal::seal(keys, &binding, &bytes, random, most);
-    let kept = kept.map_err(|_| {
-        Error::protocol(ErrorObject::internal(
-            "what this call has recorded is too large to be kept; record less",
-        ))
-    })?;
+    let kept = kept.map_err(|_| too_large())?;
     let id = shared
         .backing
         .keep_state(
@@ -286,6 +313,12 @@ async fn seal_state(
         limits.asking.state_bytes,
     )
     .map_err(too_long)
+}
+
+fn too_large() -> Error {
+    Error::protocol(ErrorObject::internal(
+        "what this call has recorded is too large to be kept; record less",
+    ))
 }
 
 fn spilled_id(text: &str) -> Option<[u8; 32]> {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use askback_core::{
     ask::Principal,
     auth::Scopes,
+    engine::server::ReceivedMessage,
     protocol::{ClientRequest, Reference},
 };
 
-use super::{Shared, offered::Offered, registry::Registry};
+use super::{Shared, fleet, offered::Offered, registry::Registry};
 
 impl Shared {
     /// Returns the scopes that a request of this principal needs beside those of every request. A
@@ -46,6 +47,37 @@ impl Shared {
             _ => None,
         };
         one.into_iter().collect()
+    }
+}
+
+impl Shared {
+    /// Returns the scopes that a request about tasks of a fleet needs: those of the calls that they were.
+    pub(super) async fn needed_by_tasks(
+        &self,
+        received: &ReceivedMessage,
+        principal: Option<&Arc<Principal>>,
+    ) -> Vec<Arc<Scopes>> {
+        let ReceivedMessage::Request(received) = received else {
+            return Vec::new();
+        };
+        let (Some(node), true) = (&self.fleet, self.catalog.load().needs_scopes) else {
+            return Vec::new();
+        };
+        let tasks = match &received.request {
+            ClientRequest::GetTask(params) => vec![&params.task_id],
+            ClientRequest::UpdateTask(params) => vec![&params.task_id],
+            ClientRequest::CancelTask(params) => vec![&params.task_id],
+            ClientRequest::Listen(params) => {
+                let tasks = params.notifications.task_ids.iter().flatten();
+                tasks.take(self.limits().server.subscriptions).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut all = Vec::new();
+        for task in tasks {
+            all.extend(fleet::tasks::scopes(self, node, task, principal).await);
+        }
+        all
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls that become tasks (SEP-2663): their work goes on without the request.
 //!
 //! A task lives in the process that does its work, and its handler stays suspended while a person
-//! is asked, as in the handshake revisions.
+//! is asked, as in the handshake revisions. In a fleet it is in the journal (`fleet/tasks.rs`).
 
 use std::{
     future::Future,
@@ -12,13 +12,15 @@ use std::{
 use askback_core::{
     ask::{Principal, Reply},
     auth::Scopes,
-    engine::server::{Changed, Full, Room},
+    engine::server::{Changed, Full, Origin, Room},
     jsonrpc::ErrorObject,
     protocol::{DetailedTask, InputResponses, LoggingLevel, RawJson, ServerNotification},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::sync::oneshot;
 
+#[cfg(feature = "http-server")]
+use super::fleet;
 use super::{
     Shared,
     board::{TaskRoom, Work},
@@ -106,7 +108,7 @@ impl Shared {
     }
 
     /// Takes answers to questions of a task.
-    pub(super) fn answer_task(
+    fn answer_task(
         &self,
         id: &str,
         owner: Option<&Arc<Principal>>,
@@ -134,7 +136,7 @@ impl Shared {
     }
 
     /// Cancels a task: its handler is dropped. One that has ended stays as it is.
-    pub(super) fn cancel_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
+    fn cancel_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
         let now = self.clock().now();
         let mut board = self.tasks.lock();
         board.sweep(now);
@@ -145,6 +147,42 @@ impl Shared {
             self.task_changed(id);
         }
         Ok(())
+    }
+
+    /// How a task of this owner stands, in this process or in any of the fleet.
+    pub(super) async fn find_task(
+        &self,
+        id: &str,
+        owner: Option<&Arc<Principal>>,
+    ) -> Result<Box<DetailedTask>> {
+        #[cfg(feature = "http-server")]
+        if let Some(node) = &self.fleet {
+            return fleet::tasks::get(self, node, id, owner).await;
+        }
+        self.task(id, owner)
+    }
+
+    /// Takes answers to questions of a task of this process or of any of the fleet.
+    pub(super) async fn update_task(
+        self: &Arc<Self>,
+        id: &str,
+        origin: &Origin,
+        responses: InputResponses,
+    ) -> Result<()> {
+        #[cfg(feature = "http-server")]
+        if let Some(node) = &self.fleet {
+            return fleet::tasks::answer(self, node, id, origin, responses).await;
+        }
+        self.answer_task(id, origin.principal.as_ref(), responses)
+    }
+
+    /// Cancels a task of this process or of any of the fleet.
+    pub(super) async fn end_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
+        #[cfg(feature = "http-server")]
+        if let Some(node) = &self.fleet {
+            return fleet::tasks::cancel(self, node, id, owner).await;
+        }
+        self.cancel_task(id, owner)
     }
 
     fn task_changed(&self, id: &str) {
@@ -324,12 +362,12 @@ async fn look_over(shared: Weak<Shared>) {
     }
 }
 
-fn full(full: Full) -> Error {
+pub(super) fn full(full: Full) -> Error {
     Error::protocol(ErrorObject::internal(full.to_string()))
 }
 
 /// Returns the error for a task that is gone or never existed (Protocol Errors).
-fn unknown() -> Error {
+pub(super) fn unknown() -> Error {
     Error::protocol(ErrorObject::invalid_params(
         "there is no such task, or it has expired",
     ))

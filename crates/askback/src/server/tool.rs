@@ -51,6 +51,8 @@ pub struct Tool {
     /// Which arguments a client repeats in the headers of its request.
     pub(super) mirrored: HeaderAnnotations,
     pub(super) tasks: Option<Tasks>,
+    /// Whether its tasks go on if their process dies while it works.
+    pub(super) durable: bool,
     pub(super) needs: Needs,
     pub(super) visibility: Visibility,
 }
@@ -91,6 +93,7 @@ impl Tool {
             headers: Vec::new(),
             mirrored: HeaderAnnotations::default(),
             tasks: None,
+            durable: false,
             needs: Needs::default(),
             visibility: Visibility::default(),
         }
@@ -178,6 +181,17 @@ impl Tool {
     #[must_use]
     pub fn may_become_task(self, support: TaskSupport) -> Self {
         self.becomes_task(false, support)
+    }
+
+    /// Lets another process of a [fleet](crate::Fleet) go on with a task if the process dies that works on it. The handler
+    /// runs again from the last question, or from the beginning of the task: steps after it (`ctx.run`) run once more, and a
+    /// commit is not repeated. Otherwise the task has failed, and its client is told so.
+    ///
+    /// Without a fleet this changes nothing.
+    #[must_use]
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
     }
 
     fn becomes_task(mut self, at_once: bool, support: TaskSupport) -> Self {

@@ -97,6 +97,7 @@ const JOURNAL: &str = "
         next_event INTEGER NOT NULL,
         size INTEGER NOT NULL,
         record BLOB NOT NULL,
+        status BLOB,
         expires INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX IF NOT EXISTS askback_calls_session ON askback_calls (session);

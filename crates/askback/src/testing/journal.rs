@@ -70,6 +70,16 @@ const RULES: &[(&str, usize, Rule)] = &[
         |journals| Box::pin(ended(journals)),
     ),
     (
+        "a task has a status, and is ended from outside",
+        AMPLE,
+        |journals| Box::pin(tasks(journals)),
+    ),
+    (
+        "a process hears which calls it has lost when it renews its leases",
+        AMPLE,
+        |journals| Box::pin(renewed(journals)),
+    ),
+    (
         "a session that is ended is so for all, and its calls are gone",
         AMPLE,
         |journals| Box::pin(sessions_end(journals)),
@@ -136,10 +146,12 @@ fn park<'a>(record: &'a [u8], events: &'a [Event]) -> ParkRequest<'a> {
         owner: None,
         epoch: 0,
         record,
+        status: None,
         settled: &[],
         events,
         first_event: 1,
         wake: None,
+        keep: None,
         now: NOW,
         expires: EXPIRES,
     }
@@ -187,6 +199,15 @@ fn taken(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCal
         record: record.as_bytes().to_vec(),
         answers: answers.iter().map(reply).collect(),
         next_event,
+        was_interrupted: false,
+    }
+}
+
+/// The call as it is taken from a process whose lease is over.
+fn taken_over(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCall {
+    TakenCall {
+        was_interrupted: true,
+        ..taken(record, epoch, answers, next_event)
     }
 }
 
@@ -300,7 +321,7 @@ async fn lost(Journals { journal, other }: Journals) -> Kept {
     // Its process is silent, and another goes on.
     let later = NOW + 10_000;
     let due = other.due(lease(8, later), later, 9).await.map_err(failed)?;
-    expect("calls that are due", due, vec![taken("r", 2, &[0], 1)])?;
+    expect("calls that are due", due, vec![taken_over("r", 2, &[0], 1)])?;
     let late = [event("late", None)];
     let request = ParkRequest {
         epoch: 1,
@@ -309,12 +330,16 @@ async fn lost(Journals { journal, other }: Journals) -> Kept {
     parks(&*journal, request, ParkOutcome::Lost).await?;
     let end = FinishRequest {
         call: CALL,
-        epoch: 1,
+        epoch: Some(1),
         events: &late,
+        status: None,
         expires: EXPIRES,
     };
     expect("an end", journal.finish(end).await.map_err(failed)?, false)?;
-    let end = FinishRequest { epoch: 2, ..end };
+    let end = FinishRequest {
+        epoch: Some(2),
+        ..end
+    };
     expect("the end", other.finish(end).await.map_err(failed)?, true)?;
     expect(
         "a second end",
@@ -348,7 +373,7 @@ async fn goes_on(Journals { journal, other }: Journals) -> Kept {
         .map_err(failed)?;
     for (now, want) in [
         (NOW + 19_999, Vec::new()),
-        (NOW + 20_000, vec![taken("r", 2, &[], 1)]),
+        (NOW + 20_000, vec![taken_over("r", 2, &[], 1)]),
     ] {
         let due = journal.due(lease(8, now), now, 9).await.map_err(failed)?;
         expect("calls that are due", due, want)?;
@@ -393,8 +418,9 @@ async fn logged(Journals { journal, other }: Journals) -> Kept {
     let last = [event("c", None)];
     let end = FinishRequest {
         call: CALL,
-        epoch: 1,
+        epoch: Some(1),
         events: &last,
+        status: None,
         expires: EXPIRES,
     };
     journal.finish(end).await.map_err(failed)?;
@@ -464,8 +490,9 @@ async fn ended(Journals { journal, other }: Journals) -> Kept {
     answer(&*journal, 0, 7, NOW).await?;
     let end = FinishRequest {
         call: CALL,
-        epoch: 1,
+        epoch: Some(1),
         events: &[],
+        status: None,
         expires: EXPIRES,
     };
     journal.finish(end).await.map_err(failed)?;
@@ -481,6 +508,79 @@ async fn ended(Journals { journal, other }: Journals) -> Kept {
     expect("calls that are due", due, Vec::new())?;
     let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
     expect("to cancel it when it is over", cancelled, false)
+}
+
+async fn tasks(Journals { journal, other }: Journals) -> Kept {
+    let status = async |journal: &dyn Journal| {
+        let task = journal.task(CALL, SESSION).await.map_err(failed)?;
+        Ok::<_, String>(task.map(|task| (task.status, task.answered)))
+    };
+    let begun = ParkRequest {
+        status: Some(b"begun"),
+        keep: Some(lease(7, NOW)),
+        ..park(b"r", &[])
+    };
+    parks(&*journal, begun, ParkOutcome::Waiting).await?;
+    let is = |text: &str, answered: &[u32]| Some((text.as_bytes().to_vec(), answered.to_vec()));
+    expect("its status", status(&*other).await?, is("begun", &[]))?;
+    let task = other.task(CALL, SessionId([9; 16])).await.map_err(failed)?;
+    expect("its status in another session", task, None)?;
+    let kept = answer(&*other, 0, 8, NOW).await?;
+    expect("an answer while it works", kept, AnswerOutcome::Kept)?;
+    // A process that keeps the call goes on without its answers.
+    let half = ParkRequest {
+        status: Some(b"half"),
+        ..begun
+    };
+    parks(&*journal, half, ParkOutcome::Waiting).await?;
+    expect("its status", status(&*other).await?, is("half", &[0]))?;
+    for (epoch, text) in [(9, "of another epoch"), (0, "most")] {
+        let set = journal.set_status(CALL, epoch, text.as_bytes());
+        set.await.map_err(failed)?;
+    }
+    expect("its status", status(&*other).await?, is("most", &[0]))?;
+    let end = FinishRequest {
+        call: CALL,
+        epoch: None,
+        events: &[],
+        status: Some(b"cancelled"),
+        expires: EXPIRES,
+    };
+    let ended = other.finish(end).await.map_err(failed)?;
+    expect("to end it from outside", ended, true)?;
+    let late = journal.set_status(CALL, 0, b"late").await;
+    late.map_err(failed)?;
+    let late = FinishRequest {
+        epoch: Some(0),
+        status: Some(b"late"),
+        ..end
+    };
+    expect(
+        "a late end",
+        journal.finish(late).await.map_err(failed)?,
+        false,
+    )?;
+    expect("its status", status(&*other).await?, is("cancelled", &[0]))?;
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
+    expect("calls that its process has lost", lost, vec![(CALL, 0)])
+}
+
+async fn renewed(Journals { journal, other }: Journals) -> Kept {
+    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
+    // It is parked: that is no loss, and it is not worked on.
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
+    expect("calls that were lost", lost, Vec::new())?;
+    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 1));
+    expect("the answer", answer(&*other, 0, 8, NOW).await?, want)?;
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
+    expect(
+        "calls that another process has taken",
+        lost,
+        vec![(CALL, 0)],
+    )?;
+    other.cancel(SESSION, REQUEST).await.map_err(failed)?;
+    let lost = other.renew(&[(CALL, 1)], NOW + 9).await.map_err(failed)?;
+    expect("calls that were cancelled", lost, vec![(CALL, 1)])
 }
 
 async fn sessions_end(Journals { journal, other }: Journals) -> Kept {

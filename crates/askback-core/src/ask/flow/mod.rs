@@ -221,6 +221,12 @@ impl Flow {
         self.identity.as_ref().filter(|_| self.resumed)
     }
 
+    /// Notes that a state of this flow was written down while its handler goes on: another process may come here again, so
+    /// its effects must be claimed as in a flow that was [resumed](Self::resumed).
+    pub fn note_written_down(&mut self) {
+        self.resumed = true;
+    }
+
     /// Whether the handler has passed everything an earlier execution had reached. Before that,
     /// progress and log lines would be repeats.
     #[must_use]

@@ -9,6 +9,7 @@ use std::{
 use askback_core::{
     engine::server::{Changed, OpenSubscription},
     http::sse,
+    protocol::DetailedTask,
 };
 
 use super::{
@@ -38,6 +39,8 @@ pub(super) struct Listening {
     vigil: Vigil,
     shared: Arc<Shared>,
     finished: bool,
+    /// Reads how tasks of a fleet stand that have changed.
+    reading: Option<BoxFuture<'static, Vec<Box<DetailedTask>>>>,
     _observing: Observing,
     room: Charge,
 }
@@ -82,6 +85,7 @@ impl Listening {
             vigil: Vigil::default(),
             shared: Arc::clone(shared),
             finished: false,
+            reading: None,
             _observing: observing,
             room,
         })
@@ -112,15 +116,31 @@ impl Listening {
         (events.len() > WORTH_COUNTING).then(take).transpose()
     }
 
-    /// Returns the notification of a change; of a task, its current status.
-    fn tells(&self, changed: &Changed) -> Option<Vec<u8>> {
-        let subscription = &self.listener.subscription;
-        match changed {
-            Changed::Task(id) => {
-                let task = self.shared.task(id, subscription.principal()).ok()?;
-                subscription.task(&task)
+    /// Begins to read how these tasks stand.
+    fn begin_reading(&mut self, tasks: Vec<String>) {
+        let (shared, listener) = (Arc::clone(&self.shared), Arc::clone(&self.listener));
+        self.reading = Some(Box::pin(async move {
+            let principal = listener.subscription.principal();
+            let mut found = Vec::new();
+            for id in tasks {
+                found.extend(shared.find_task(&id, principal).await);
             }
-            _ => subscription.changed(changed),
+            found
+        }));
+    }
+
+    /// The tasks that have been read, if they have all been.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Vec<Box<DetailedTask>> {
+        let reading = self
+            .reading
+            .as_mut()
+            .map(|reading| reading.as_mut().poll(cx));
+        match reading {
+            Some(Poll::Ready(found)) => {
+                self.reading = None;
+                found
+            }
+            Some(Poll::Pending) | None => Vec::new(),
         }
     }
 }
@@ -134,17 +154,40 @@ impl Events for Listening {
             return Poll::Ready(Some(self.acknowledge(&acknowledged)));
         }
         let mut events = Vec::new();
-        let untold = self.listener.take_untold(cx);
-        for changed in &untold {
-            if let Some(message) = self.tells(changed) {
-                sse::write_event(&mut events, None, &message);
+        let mut untold = self.listener.take_untold(cx);
+        if self.reading.is_none() {
+            let tasks: Vec<_> = untold.extract_if(.., is_task).filter_map(task_of).collect();
+            if !tasks.is_empty() {
+                self.begin_reading(tasks);
+            }
+        }
+        let read = self.poll_read(cx);
+        let has_read = self.reading.is_none();
+        let subscription = &self.listener.subscription;
+        let later: Vec<_> = untold.extract_if(.., is_task).collect();
+        let of_lists = untold
+            .iter()
+            .filter_map(|changed| subscription.changed(changed));
+        let of_tasks = read.iter().filter_map(|task| subscription.task(task));
+        for message in of_lists.chain(of_tasks) {
+            sse::write_event(&mut events, None, &message);
+        }
+        if !later.is_empty() {
+            // They are read when those before them have been.
+            self.listener.lock().changed.extend(later);
+            if has_read {
+                cx.waker().wake_by_ref();
             }
         }
         let room = self.room_for(&events);
         if room.is_err() {
             // It is told when there is room again: at the latest at the next sign of life.
             events = Vec::new();
-            self.listener.lock().changed.extend(untold);
+            let tasks = read.into_iter().map(|task| Changed::Task(task.task_id));
+            self.listener
+                .lock()
+                .changed
+                .extend(untold.into_iter().chain(tasks));
         }
         if self.stopping.as_mut().poll(cx).is_ready() {
             self.finished = true;
@@ -163,6 +206,17 @@ impl Events for Listening {
             self.vigil.reset();
         }
         Poll::Ready(Some(Outgoing::with(events, room.unwrap_or_default())))
+    }
+}
+
+fn is_task(changed: &Changed) -> bool {
+    matches!(changed, Changed::Task(_))
+}
+
+fn task_of(changed: Changed) -> Option<String> {
+    match changed {
+        Changed::Task(id) => Some(id),
+        _ => None,
     }
 }
 

@@ -112,7 +112,7 @@ mod guarded {
         }
 
         /// Refuses a message that needs more scopes than its token has: all of it, if it is a batch.
-        pub(in crate::server::http) fn refuse(
+        pub(in crate::server::http) async fn refuse(
             &self,
             shared: &Shared,
             parts: &Parts,
@@ -120,7 +120,7 @@ mod guarded {
         ) -> Option<Response<Body>> {
             let protection = self.by.as_ref()?;
             let principal = principal(parts);
-            let needed: Vec<Arc<Scopes>> = match received {
+            let mut needed: Vec<Arc<Scopes>> = match received {
                 ReceivedMessage::Request(received) => {
                     shared.needed(&received.request, principal.as_ref())
                 }
@@ -135,6 +135,11 @@ mod guarded {
                         .collect()
                 }
             };
+            if shared.fleet.is_some() {
+                // Apart, as it would make every request larger.
+                let of_tasks = shared.needed_by_tasks(received, principal.as_ref());
+                needed.extend(Box::pin(of_tasks).await);
+            }
             let granted = parts.extensions.get::<Granted>();
             protection.check(granted, &needed).err().map(refused)
         }
@@ -206,7 +211,11 @@ impl Protected {
         response
     }
 
-    pub(super) fn refuse(
+    #[expect(
+        clippy::unused_async,
+        reason = "with the feature, it may wait for a journal"
+    )]
+    pub(super) async fn refuse(
         &self,
         _: &Shared,
         _: &Parts,

@@ -87,6 +87,9 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     {
         return;
     }
+    if let Some(node) = &service.shared().fleet {
+        node.release(service.shared().clock().now()).await;
+    }
     tracing::warn!("calls still went on when the server stopped: they are answered with an error");
     sessions.stop();
     stop.enter(Phase::Over);

@@ -291,7 +291,7 @@ impl Inner {
             }
         };
         drop(body);
-        if let Some(refusal) = self.protected.refuse(&self.shared, parts, &received) {
+        if let Some(refusal) = self.protected.refuse(&self.shared, parts, &received).await {
             return refusal;
         }
         if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {

@@ -22,7 +22,6 @@ use crate::{
     server::{
         Shared,
         budget::{Budget, NoRoom, Owner, Shortage},
-        fleet,
     },
 };
 
@@ -165,8 +164,8 @@ impl Sessions {
     pub(super) fn begin(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_over(Weak::clone(&self.me)));
-            if self.shared.fleet.is_some() {
-                tokio::spawn(fleet::keep_watch(Arc::downgrade(&self.shared)));
+            if let Some(node) = &self.shared.fleet {
+                node.watch(&self.shared);
                 tokio::spawn(fleet_session::look_for_ends(Weak::clone(&self.me)));
             }
         }

@@ -373,7 +373,8 @@ pub(crate) fn mirrored(message: &Value) -> Headers<'_> {
         ("mcp-protocol-version", "2026-07-28"),
         ("mcp-method", message["method"].as_str().expect("a method")),
     ];
-    let name = params["name"].as_str().or(params["uri"].as_str());
+    let named = [&params["name"], &params["uri"], &params["taskId"]];
+    let name = named.into_iter().find_map(Value::as_str);
     headers.extend(name.map(|name| ("mcp-name", name)));
     headers
 }

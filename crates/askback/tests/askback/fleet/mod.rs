@@ -1,5 +1,8 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
+mod line;
+mod tasks;
+
 use std::{
     sync::{
         Arc,
@@ -9,7 +12,7 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Fleet, Form, Resource, Result, Revision, Server, Tool,
+    Changed, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
     journal::MemoryJournal,
     keys::{Key, KeyRing, KeySource},
     protocol::CreateMessageParams,
@@ -18,6 +21,7 @@ use askback::{
 };
 use serde_json::{Value, json};
 
+use self::line::JournalLine;
 use crate::http::client::{Client, Session};
 
 /// The revisions with forms and streams that can be resumed.
@@ -56,13 +60,25 @@ impl Shared {
     }
 
     fn server(&self) -> Server {
+        let server = self.builder(&JournalLine::new(&self.journal)).build();
+        server.expect("the server is whole")
+    }
+
+    /// One more process, and its line to the journal.
+    fn node_on_a_line(&self) -> (Client, JournalLine) {
+        let line = JournalLine::new(&self.journal);
+        let server = self.builder(&line).build().expect("the server is whole");
+        (Client::of(&server), line)
+    }
+
+    fn builder(&self, line: &JournalLine) -> ServerBuilder {
         let store: Arc<dyn Store> = self.store.clone();
-        let server = Server::new("fleet", "1")
+        let builder = Server::new("fleet", "1")
             .service("tests")
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(store)
             .clock(self.clock)
-            .fleet(Fleet::new(Arc::clone(&self.journal)))
+            .fleet(Fleet::new(line.clone()))
             .state(self.clone())
             .tool(Tool::new("book", book))
             .tool(Tool::new("both", both))
@@ -70,9 +86,10 @@ impl Shared {
             .resource(Resource::new("note://one", "one", async || {
                 Ok("One.".to_owned())
             }))
-            .changing_resources()
-            .build();
-        server.expect("the server is whole")
+            .changing_resources();
+        tasks::tools()
+            .into_iter()
+            .fold(builder, ServerBuilder::tool)
     }
 }
 

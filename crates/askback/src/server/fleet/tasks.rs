@@ -1,0 +1,584 @@
+//! Tasks of a fleet (SEP-2663): status and result are in the journal, and any process answers for them.
+//!
+//! A task asks as a parked call does: it is written down, and its handler is dropped until an answer comes. While it works,
+//! its process holds a lease. If that process dies, the task has failed, unless its tool is
+//! [durable](crate::Tool::durable).
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{Millis, Principal},
+    auth::Scopes,
+    engine::server::{Changed, Full, Origin, Room},
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{DetailedTask, InputRequests, InputResponses, RawJson, TaskStatus},
+    rfc3339,
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    AskName, AskedQuestion, Fate, JournalPeer, LeaseGuard, Node, PrincipalRecord, RECORD, Standing,
+    answer_to, finish, opened, place_in, sealed,
+};
+use crate::{
+    clock::millis,
+    ctx::{Audience, Incoming, Peer},
+    entropy::entropy,
+    error::{Error, Result},
+    journal::{CallId, FinishRequest, ParkRequest, SessionId},
+    server::{
+        Shared,
+        budget::Charge,
+        tasks::{full, unknown},
+    },
+    store::{Owner, StoreError},
+};
+
+/// How often the words with which a task says how it stands are written down, if they have changed.
+pub(super) const SAY: Duration = Duration::from_secs(1);
+
+/// The longest words with which a task says how it stands, in bytes.
+const MESSAGE_BYTES: usize = 4 << 10;
+
+/// The length of the mac in the name of a task, in bytes. With the call that is as long as the name of any task.
+const MAC: usize = 8;
+
+/// The purpose of a status, for its seal.
+const STATUS: &str = "journal status";
+
+/// A task that is about to begin.
+pub(crate) struct NewTask {
+    pub(crate) at_once: bool,
+    pub(crate) is_durable: bool,
+    pub(crate) scopes: Option<Arc<Scopes>>,
+    /// The sealed state from which its handler goes on.
+    pub(crate) state: String,
+}
+
+/// The unchanging facts of a task, and the last words with which it said how it stands.
+#[derive(Serialize, Deserialize, Clone)]
+pub(super) struct TaskFacts {
+    name: String,
+    created: Millis,
+    at_once: bool,
+    is_durable: bool,
+    scopes: Option<Scopes>,
+    message: Option<String>,
+}
+
+/// A task on which this process works.
+#[derive(Clone)]
+pub(super) struct WorkingTask {
+    facts: TaskFacts,
+    /// The questions that have no answer yet.
+    open: BTreeMap<u32, AskedQuestion>,
+    said: Arc<Mutex<Said>>,
+}
+
+/// The last words with which a task said how it stands.
+#[derive(Default)]
+struct Said {
+    message: Option<String>,
+    is_new: bool,
+}
+
+/// What a client is told of a task.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Status {
+    created: Millis,
+    updated: Millis,
+    message: Option<String>,
+    scopes: Option<Scopes>,
+    stage: Stage,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// It is worked on, or asks these.
+    Open(BTreeMap<u32, AskedQuestion>),
+    Completed(RawJson),
+    Failed(ErrorObject),
+    Cancelled,
+}
+
+/// A task that is written down, and on which this process is about to work.
+pub(crate) struct BegunTask {
+    shared: Arc<Shared>,
+    node: Arc<Node>,
+    standing: Standing,
+    task: WorkingTask,
+    lease: LeaseGuard,
+    place: Charge,
+}
+
+/// The error of a task whose process is gone.
+pub(super) fn interrupted() -> ErrorObject {
+    ErrorObject::internal(
+        "the server process that worked on this task has ended, and the task with it; call the tool \
+         again if its work is safe to repeat",
+    )
+}
+
+/// Writes a task down, which this process goes on with.
+pub(crate) async fn begin_task(
+    shared: &Arc<Shared>,
+    incoming: &Arc<Incoming>,
+    new: NewTask,
+) -> Result<(BegunTask, Box<DetailedTask>)> {
+    let Some(node) = &shared.fleet else {
+        return Err(Error::new("the server is no process of a fleet"));
+    };
+    node.watch(shared);
+    let owner = incoming.origin.principal.as_ref();
+    let mut place = shared.tasks.places.open(owner);
+    place.resize(1).map_err(full)?;
+    let (call, session) = (CallId(entropy()?), session_of(shared, owner)?);
+    let now = shared.clock().now();
+    let facts = TaskFacts {
+        name: name(shared, call, session)?,
+        created: now,
+        at_once: new.at_once,
+        is_durable: new.is_durable,
+        scopes: new.scopes.map(Arc::unwrap_or_clone),
+        message: None,
+    };
+    let task = WorkingTask::new(facts, BTreeMap::new());
+    // No client finds a task by the id of its request.
+    let mut standing = Standing::new(call, session, RequestId::from(0), 1);
+    standing.task = Some(task.clone());
+    let expires = task.expires(shared);
+    let record = standing.record(incoming, Some(new.state), BTreeMap::new(), expires)?;
+    let record = sealed(
+        shared,
+        RECORD,
+        &place_in((session, call), "record"),
+        &record,
+    )?;
+    let status = task.status(now, Stage::Open(BTreeMap::new()));
+    let sealed_status = status.seal(shared, (session, call))?;
+    let request = ParkRequest {
+        call,
+        session,
+        request: standing.request(),
+        owner: owner.map(|owner| Owner::of(owner)),
+        epoch: 0,
+        record: &record,
+        status: Some(&sealed_status),
+        settled: &[],
+        events: &[],
+        first_event: 1,
+        wake: None,
+        keep: Some(node.lease(now)),
+        now,
+        expires,
+    };
+    node.journal.park(request).await.map_err(cannot_begin)?;
+    let lease = LeaseGuard::new(node, &standing);
+    let told = status.describe(shared, &task.facts.name, &[]);
+    let begun = BegunTask {
+        shared: Arc::clone(shared),
+        node: Arc::clone(node),
+        standing,
+        task,
+        lease,
+        place,
+    };
+    Ok((begun, told))
+}
+
+fn cannot_begin(error: StoreError) -> Error {
+    match error {
+        StoreError::Full { .. } | StoreError::ShareFull => full(Full),
+        error => {
+            tracing::error!(%error, "a task could not be written down");
+            Error::protocol(ErrorObject::internal(
+                "the server cannot begin a task now; try again later",
+            ))
+        }
+    }
+}
+
+impl BegunTask {
+    /// The client of the task.
+    pub(crate) fn peer(&self) -> Arc<dyn Peer> {
+        Arc::new(JournalPeer {
+            shared: Arc::clone(&self.shared),
+            node: Arc::clone(&self.node),
+            standing: self.standing.clone(),
+        })
+    }
+
+    /// Works on the task until the work ends with its result or, with `None`, is parked.
+    pub(crate) fn work_on<W>(self, work: W)
+    where
+        W: Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static,
+    {
+        let Self {
+            shared,
+            node,
+            standing,
+            task,
+            lease,
+            place,
+        } = self;
+        lease.work(async move {
+            if let Some(outcome) = work.await {
+                let whose = (standing.session, standing.call);
+                task.end(&shared, &node, whose, standing.epoch, outcome)
+                    .await;
+            }
+            drop(place);
+        });
+    }
+}
+
+impl WorkingTask {
+    pub(super) fn new(facts: TaskFacts, open: BTreeMap<u32, AskedQuestion>) -> Self {
+        let said = Said {
+            message: facts.message.clone(),
+            is_new: false,
+        };
+        Self {
+            facts,
+            open,
+            said: Arc::new(Mutex::new(said)),
+        }
+    }
+
+    pub(super) fn facts(&self) -> TaskFacts {
+        TaskFacts {
+            message: self.said().message.clone(),
+            ..self.facts.clone()
+        }
+    }
+
+    pub(super) fn is_durable(&self) -> bool {
+        self.facts.is_durable
+    }
+
+    pub(super) fn is_at_once(&self) -> bool {
+        self.facts.at_once
+    }
+
+    pub(super) fn expires(&self, shared: &Shared) -> Millis {
+        let ttl = millis(shared.limits().tasks.ttl);
+        self.facts.created.saturating_add(ttl)
+    }
+
+    /// Takes words that say how it stands; they are written down soon.
+    pub(super) fn say(&self, mut message: String) {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
+        let mut said = self.said();
+        said.is_new |= said.message.as_ref() != Some(&message);
+        said.message = Some(message);
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn status(&self, now: Millis, stage: Stage) -> Status {
+        let message = match &stage {
+            Stage::Open(_) => self.said().message.clone(),
+            Stage::Completed(_) => None,
+            Stage::Failed(error) => Some(error.message.clone()),
+            Stage::Cancelled => Some("The client has cancelled it.".to_owned()),
+        };
+        Status {
+            created: self.facts.created,
+            updated: now,
+            message,
+            scopes: self.facts.scopes.clone(),
+            stage,
+        }
+    }
+
+    /// Ends it with the result of its work.
+    pub(super) async fn end(
+        &self,
+        shared: &Shared,
+        node: &Node,
+        whose: (SessionId, CallId),
+        epoch: u32,
+        outcome: Result<RawJson, ErrorObject>,
+    ) {
+        let now = shared.clock().now();
+        let stage = outcome.map_or_else(Stage::Failed, Stage::Completed);
+        let status = self.status(now, stage).seal(shared, whose);
+        let status = status.or_else(|error| {
+            tracing::error!(%error, "the result of a task could not be written down");
+            let error = ErrorObject::internal("the result of this task could not be written down");
+            self.status(now, Stage::Failed(error)).seal(shared, whose)
+        });
+        let Ok(status) = status else { return };
+        let last = Some((&*status, self.expires(shared)));
+        finish(shared, node, (whose.1, epoch), &[], last).await;
+        self.tell_changed(shared);
+    }
+
+    /// Tells the clients that follow it that it has changed.
+    pub(super) fn tell_changed(&self, shared: &Shared) {
+        tell_changed(shared, &self.facts.name);
+    }
+}
+
+fn tell_changed(shared: &Shared, name: &str) {
+    // Whose it is is looked at when it is told how the task stands.
+    shared.changed(&Changed::Task(name.to_owned()), Audience::All);
+}
+
+/// Writes down what tasks have said since the last time.
+pub(super) async fn describe(shared: &Shared, node: &Node) {
+    let mut news = Vec::new();
+    for call in node.leased().iter() {
+        if let Some((session, task)) = &call.task
+            && std::mem::take(&mut task.said().is_new)
+        {
+            news.push((call.taken, *session, task.clone()));
+        }
+    }
+    for ((call, epoch), session, task) in news {
+        let status = task.status(shared.clock().now(), Stage::Open(task.open.clone()));
+        let Ok(status) = status.seal(shared, (session, call)) else {
+            continue;
+        };
+        match node.journal.set_status(call, epoch, &status).await {
+            Ok(()) => task.tell_changed(shared),
+            Err(error) => {
+                tracing::debug!(%error, "the status of a task could not be written down");
+                task.said().is_new = true;
+            }
+        }
+    }
+}
+
+impl Status {
+    pub(super) fn seal(&self, shared: &Shared, whose: (SessionId, CallId)) -> Result<Vec<u8>> {
+        sealed(shared, STATUS, &place_in(whose, "status"), self)
+    }
+
+    fn describe(&self, shared: &Shared, name: &str, answered: &[u32]) -> Box<DetailedTask> {
+        let limits = &shared.limits().tasks;
+        let (mut result, mut error) = (None, None);
+        let mut asks = InputRequests::new();
+        let status = match &self.stage {
+            Stage::Open(open) => {
+                let open = open.iter().filter(|(number, _)| !answered.contains(number));
+                for (number, asked) in open {
+                    if let Ok(request) = asked.request.decode() {
+                        asks.insert(wire_key(&asked.key, *number), request);
+                    }
+                }
+                match asks.is_empty() {
+                    true => TaskStatus::Working,
+                    false => TaskStatus::InputRequired,
+                }
+            }
+            Stage::Completed(json) => {
+                result = Some(json.clone());
+                TaskStatus::Completed
+            }
+            Stage::Failed(why) => {
+                error = Some(why.clone());
+                TaskStatus::Failed
+            }
+            Stage::Cancelled => TaskStatus::Cancelled,
+        };
+        Box::new(DetailedTask {
+            task_id: name.to_owned(),
+            status,
+            status_message: self.message.clone(),
+            created_at: rfc3339::written(self.created),
+            last_updated_at: rfc3339::written(self.updated),
+            ttl_ms: Some(millis(limits.ttl)),
+            poll_interval_ms: Some(millis(limits.poll)),
+            input_requests: (!asks.is_empty()).then_some(asks),
+            result,
+            error,
+            meta: None,
+        })
+    }
+}
+
+/// The key of a question as the client of its task has it: no two questions of a task have the same.
+fn wire_key(key: &str, number: u32) -> String {
+    format!("{key}-{number}")
+}
+
+/// The session of the tasks of an owner.
+fn session_of(shared: &Shared, owner: Option<&Arc<Principal>>) -> Result<SessionId> {
+    let owner = owner.map(|owner| PrincipalRecord::of(owner));
+    let mut digest = Sha256::new_with_prefix("askback task owner v1");
+    digest.update(serde_json::to_vec(&(shared.service(), owner))?);
+    let mut half = [0; 16];
+    half.copy_from_slice(&digest.finalize()[..16]);
+    Ok(SessionId(half))
+}
+
+fn mac(key: &askback_core::ask::keys::Key, call: CallId, session: SessionId) -> [u8; MAC] {
+    let mut label = b"askback task v1".to_vec();
+    label.extend_from_slice(&call.0);
+    let derived = key.derive(&label, &session.0);
+    let mut mac = [0; MAC];
+    mac.copy_from_slice(&derived[..MAC]);
+    mac
+}
+
+fn name(shared: &Shared, call: CallId, session: SessionId) -> Result<String> {
+    let mac = mac(shared.keys()?.active(), call, session);
+    Ok(URL_SAFE_NO_PAD.encode([&call.0[..], &mac].concat()))
+}
+
+/// The task of this name, if this fleet has given it to this owner.
+fn read_name(
+    shared: &Shared,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Option<(SessionId, CallId)> {
+    let session = session_of(shared, owner).ok()?;
+    let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
+    let (call, given) = bytes.split_first_chunk::<16>()?;
+    let (call, given) = (CallId(*call), <[u8; MAC]>::try_from(given).ok()?);
+    // A comparison takes the same time for any mac.
+    let is_of = |key: &_| {
+        let known = mac(key, call, session);
+        known
+            .iter()
+            .zip(&given)
+            .fold(0, |all, (a, b)| all | (a ^ b))
+            == 0
+    };
+    let mut keys = shared.keys().ok()?.all();
+    keys.any(is_of).then_some((session, call))
+}
+
+/// A task of this owner, as it is written down.
+async fn read(
+    shared: &Shared,
+    node: &Node,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Result<((SessionId, CallId), Status, Vec<u32>)> {
+    let whose = read_name(shared, name, owner).ok_or_else(unknown)?;
+    let task = node.journal.task(whose.1, whose.0).await;
+    let task = task.map_err(unavailable)?.ok_or_else(unknown)?;
+    let status: Option<Status> = opened(shared, STATUS, &place_in(whose, "status"), &task.status);
+    let status = status.ok_or_else(|| {
+        tracing::error!("the status of a task in the journal cannot be read");
+        unknown()
+    })?;
+    let ttl = millis(shared.limits().tasks.ttl);
+    if status.created.saturating_add(ttl) <= shared.clock().now() {
+        return Err(unknown());
+    }
+    Ok((whose, status, task.answered))
+}
+
+fn unavailable(error: StoreError) -> Error {
+    tracing::error!(%error, "the journal does not answer");
+    Error::protocol(ErrorObject::internal(
+        "the server cannot read its tasks now; send the request again",
+    ))
+}
+
+/// How a task of this owner stands.
+pub(in crate::server) async fn get(
+    shared: &Shared,
+    node: &Node,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Result<Box<DetailedTask>> {
+    let (_, status, answered) = read(shared, node, name, owner).await?;
+    Ok(status.describe(shared, name, &answered))
+}
+
+/// The scopes that a task of this owner needs.
+#[cfg(feature = "oauth-server")]
+pub(in crate::server) async fn scopes(
+    shared: &Shared,
+    node: &Node,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Option<Arc<Scopes>> {
+    let (_, status, _) = read(shared, node, name, owner).await.ok()?;
+    status.scopes.map(Arc::new)
+}
+
+/// Takes answers to questions of a task. Others were never asked, or are answered, and are ignored.
+pub(in crate::server) async fn answer(
+    shared: &Arc<Shared>,
+    node: &Arc<Node>,
+    name: &str,
+    origin: &Origin,
+    responses: InputResponses,
+) -> Result<()> {
+    let owner = origin.principal.as_ref();
+    let ((session, call), status, answered) = read(shared, node, name, owner).await?;
+    let Stage::Open(open) = status.stage else {
+        return Ok(());
+    };
+    let mut is_changed = false;
+    for (key, value) in responses {
+        let mut open = open.iter();
+        let asked = open.find(|(number, asked)| wire_key(&asked.key, **number) == key);
+        let Some((number, _)) = asked.filter(|(number, _)| !answered.contains(number)) else {
+            continue;
+        };
+        let ask = AskName {
+            call,
+            number: *number,
+        };
+        let cause = (owner, origin.attachment.as_ref());
+        match answer_to(shared, node, (session, ask), cause, Ok(value)).await {
+            Fate::Accepted => is_changed = true,
+            // It has ended meanwhile.
+            Fate::Unknown => {}
+            Fate::Unavailable => {
+                return Err(Error::protocol(ErrorObject::internal(
+                    "the server cannot write this down now; send it again",
+                )));
+            }
+        }
+    }
+    if is_changed {
+        tell_changed(shared, name);
+    }
+    Ok(())
+}
+
+/// Cancels a task. One that has ended stays as it is.
+pub(in crate::server) async fn cancel(
+    shared: &Shared,
+    node: &Node,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Result<()> {
+    let ((session, call), mut status, _) = read(shared, node, name, owner).await?;
+    if !matches!(status.stage, Stage::Open(_)) {
+        return Ok(());
+    }
+    let ttl = millis(shared.limits().tasks.ttl);
+    status.updated = shared.clock().now();
+    status.message = Some("The client has cancelled it.".to_owned());
+    status.stage = Stage::Cancelled;
+    let status_bytes = status.seal(shared, (session, call))?;
+    let end = FinishRequest {
+        call,
+        epoch: None,
+        events: &[],
+        status: Some(&status_bytes),
+        expires: status.created.saturating_add(ttl),
+    };
+    let was_open = node.journal.finish(end).await.map_err(unavailable)?;
+    node.stop(call.0);
+    if was_open {
+        tell_changed(shared, name);
+    }
+    Ok(())
+}

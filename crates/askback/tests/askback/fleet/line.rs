@@ -1,0 +1,121 @@
+//! A journal as one process sees it: its requests are counted, and the process can be cut off.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use askback::journal::{
+    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, MemoryJournal,
+    Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
+    StoreFuture, TakenCall, TaskState,
+};
+
+/// The requests of one process to a journal.
+#[derive(Clone, Default)]
+pub(super) struct JournalLine {
+    pub(super) journal: Arc<MemoryJournal>,
+    is_cut: Arc<AtomicBool>,
+    requests: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl JournalLine {
+    pub(super) fn new(journal: &Arc<MemoryJournal>) -> Self {
+        Self {
+            journal: Arc::clone(journal),
+            ..Self::default()
+        }
+    }
+
+    /// From now on the process reaches the journal no more, as if it were dead.
+    pub(super) fn cut(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    /// The requests since the last time, without those that a process makes by the clock.
+    pub(super) fn requests(&self) -> Vec<&'static str> {
+        let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
+        requests.retain(|name| !matches!(*name, "due" | "renew" | "purge" | "ended_since"));
+        requests
+    }
+
+    fn pass<'a, T: Send + 'a>(
+        &self,
+        name: &'static str,
+        request: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        self.requests.lock().unwrap().push(name);
+        match self.is_cut.load(Ordering::Relaxed) {
+            true => Box::pin(async { Err(StoreError::Failed("the process is cut off".into())) }),
+            false => request,
+        }
+    }
+}
+
+impl Journal for JournalLine {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
+        self.pass("park", self.journal.park(call))
+    }
+
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
+        self.pass("answer", self.journal.answer(answer))
+    }
+
+    fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
+        self.pass("finish", self.journal.finish(end))
+    }
+
+    fn read(
+        &self,
+        call: CallId,
+        session: SessionId,
+        after: u64,
+        most: usize,
+    ) -> StoreFuture<'_, Option<Log>> {
+        self.pass("read", self.journal.read(call, session, after, most))
+    }
+
+    fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
+        self.pass("due", self.journal.due(lease, now, most))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
+        self.pass("renew", self.journal.renew(held, until))
+    }
+
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
+        self.pass("set_status", self.journal.set_status(call, epoch, status))
+    }
+
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
+        self.pass("task", self.journal.task(call, session))
+    }
+
+    fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
+        self.pass("cancel", self.journal.cancel(session, request))
+    }
+
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
+        self.pass("note", self.journal.note(session, note))
+    }
+
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
+        self.pass("end_session", self.journal.end_session(session))
+    }
+
+    fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
+        self.pass("session", self.journal.session(session))
+    }
+
+    fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
+        self.pass("ended_since", self.journal.ended_since(since))
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        self.pass("purge", self.journal.purge(now))
+    }
+}
