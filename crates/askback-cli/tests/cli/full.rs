@@ -413,6 +413,11 @@ fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
         let lines = |terminal: &mut Terminal| {
             let rows = terminal.rows().concat();
             let (above, form) = rows.split_once("travel asks").expect("it asks");
+            // What is drawn while the size changes at once again, the terminal may have moved away.
+            let form = match (slow, form.rsplit_once("travel asks")) {
+                (false, Some((_, last))) => last,
+                _ => form,
+            };
             (above.replace(' ', ""), form.to_owned())
         };
         let (before, _) = lines(&mut terminal);

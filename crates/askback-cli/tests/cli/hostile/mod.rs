@@ -97,7 +97,7 @@ impl Seat {
     fn report(scratch: &Scratch, words: &[&str], server: &[String], width: u16) -> Vec<String> {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
-            .args(["--credentials", "nowhere", "--timeout", "2"])
+            .args(["--credentials", "nowhere", "--timeout", "10"])
             .args(server)
             .env("XDG_STATE_HOME", scratch.path("state"));
         Self::run(command, width, true).talk(&[], &[])
