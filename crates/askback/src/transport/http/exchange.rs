@@ -108,13 +108,16 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
 
 /// Posts a message of a session. While nothing listens at the server's address, the message was not sent, and the server
 /// may be starting again: it is posted again for as long as a broken stream is.
-async fn post_when_reachable(way: &Way, message: Bytes) -> Result<Response, Lost> {
+async fn post_when_reachable(way: &Way, message: Bytes) -> Result<Response, RequestLoss> {
     let set = |headers: &mut HeaderMap| way.set_session(headers);
     let begun = Instant::now();
     let mut attempts = 0;
     loop {
         let posted = way.post(&way.target, &set, message.clone()).await;
-        let is_unreachable = matches!(posted, Err(Lost::Failed(ClientError::Unreachable(_))));
+        let is_unreachable = matches!(
+            posted,
+            Err(RequestLoss::Failed(ClientError::Unreachable(_)))
+        );
         if !is_unreachable
             || !way.is_in_session()
             || begun.elapsed() >= way.limits.http.stream_unreachable
