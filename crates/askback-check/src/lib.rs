@@ -18,7 +18,7 @@ mod trials;
 use std::{collections::BTreeSet, io, time::Duration};
 
 use askback::Revision;
-use askback_core::revision::Era;
+use askback::internal::revision::Era;
 use askback_host::{
     text::{Words, given},
     words,

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askback::protocol::Schema;
-use askback_core::{
+use askback::internal::{
     http::params::{BadAnnotation, BadReason, HeaderAnnotations},
     quote::clipped,
 };
+use askback::protocol::Schema;
 use serde_json::Value;
 use url::Url;
 

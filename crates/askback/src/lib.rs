@@ -160,6 +160,10 @@ pub use server::{
     Changed, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };
 
+/// The core, for the crates above this one. Not public interface.
+#[doc(hidden)]
+pub use askback_core as internal;
+
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "server")]

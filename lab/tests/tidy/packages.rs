@@ -51,7 +51,6 @@ const FLOORS: &[(&str, &[&str])] = &[
         "askback-check",
         &[
             "askback",
-            "askback-core",
             "askback-host",
             "askback-oauth",
             "askback-requests",

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
-use askback_core::json;
+use askback::internal::json;
 use http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::{Value, json, value::RawValue};
 

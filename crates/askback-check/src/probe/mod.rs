@@ -10,11 +10,11 @@ mod wire;
 use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
-use askback::{Revision, transport::WireEvent};
-use askback_core::{
+use askback::internal::{
     http::headers::{encode, name_member},
     revision::Era,
 };
+use askback::{Revision, transport::WireEvent};
 use askback_host::text::head;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};

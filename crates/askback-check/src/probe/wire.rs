@@ -2,11 +2,11 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use askback::transport::{ChildLine, Http, OpenChild};
-use askback_core::{
+use askback::internal::{
     http::{media::Media, sse::Parser},
     limits::Limits,
 };
+use askback::transport::{ChildLine, Http, OpenChild};
 use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use bytes::Bytes;

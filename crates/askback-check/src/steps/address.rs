@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io, net::IpAddr, time::Duration};
 
 use askback::Revision;
-use askback_core::jsonrpc::METHOD_NOT_FOUND;
+use askback::internal::jsonrpc::METHOD_NOT_FOUND;
 use askback_host::{
     text::{Words, given},
     words,

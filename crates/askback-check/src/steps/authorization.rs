@@ -1,6 +1,6 @@
 //! The authorization server of a server, as that names it. Nothing is registered, and nobody signed in.
 
-use askback_core::{
+use askback::internal::{
     auth::{AuthorizationServer, Challenge, ProtectedResource},
     json,
 };

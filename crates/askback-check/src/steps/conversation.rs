@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
+use askback::internal::{jsonrpc::METHOD_NOT_FOUND, revision::Era};
 use askback::{
     Revision,
     client::{Client, ClientError, Event, List, Protocol},
     transport::WireEvent,
 };
-use askback_core::{jsonrpc::METHOD_NOT_FOUND, revision::Era};
 use askback_host::{
     text::{Words, given},
     words,

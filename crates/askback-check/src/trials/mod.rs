@@ -10,6 +10,7 @@ use std::{
     ops::{Deref, DerefMut, Range},
 };
 
+use askback::internal::revision::Era;
 use askback::{
     Revision,
     protocol::codes::{
@@ -17,7 +18,6 @@ use askback::{
         URL_ELICITATION_REQUIRED,
     },
 };
-use askback_core::revision::Era;
 use serde_json::{Value, json};
 
 use crate::{

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use askback::internal::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use askback::{
     Revision,
     protocol::{
@@ -9,7 +10,6 @@ use askback::{
         codes::{MISSING_CAPABILITY, RESOURCE_NOT_FOUND},
     },
 };
-use askback_core::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use serde_json::{Map, Value, json};
 
 use super::{Conversation, LOG_LEVEL_KEY, NOBODY, Trials, asked_everything};
