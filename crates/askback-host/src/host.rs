@@ -206,10 +206,9 @@ impl Host {
         self.leaf.print(rows)
     }
 
-    /// Lets the person look through a text on a screen of its own, while a line is wanted. Returns
-    /// whether the front end has such a screen.
-    pub fn view(&mut self, put: impl Fn(&mut Page) + Send + 'static) -> bool {
-        self.leaf.view(Box::new(put))
+    /// Shows a text in a pager of the user, while a line is wanted. Returns whether there is one.
+    pub fn view(&mut self, put: impl Fn(&mut Page)) -> bool {
+        self.leaf.view(&put)
     }
 
     /// Whether what can be typed at the prompt is shown there.

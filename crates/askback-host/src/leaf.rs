@@ -45,9 +45,8 @@ pub trait Leaf {
         out::print(&rows)
     }
 
-    /// Lets the person look through a text on a screen of its own, which `put` puts on a page of any
-    /// width. Returns whether there is such a screen.
-    fn view(&mut self, _: Box<dyn Fn(&mut Page) + Send>) -> bool {
+    /// Shows a text, which `put` puts on a page of any width, in a pager of the user. Returns whether there is one.
+    fn view(&mut self, _: &dyn Fn(&mut Page)) -> bool {
         false
     }
 

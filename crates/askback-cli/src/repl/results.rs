@@ -88,16 +88,16 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
+    /// Shows the last result whole in a pager, or without one, its next rows.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("there is no result of which there is more"));
         };
-        let (text, structured) = (shown.text.clone(), shown.structured.clone());
-        let put = move |page: &mut _| content::put_whole(page, &text, structured.as_deref());
-        let mut page = out::stdout_page();
-        put(&mut page);
+        let put = |page: &mut _| content::put_whole(page, &shown.text, shown.structured.as_deref());
         let is_viewed = out::is_seen() && self.session.host.view(put);
         if !is_viewed {
+            let mut page = out::stdout_page();
+            put(&mut page);
             let rows = page.take().trimmed().skip(shown.rows);
             let seen = rows.first(self.room());
             shown.rows = shown.rows.saturating_add(seen.count());

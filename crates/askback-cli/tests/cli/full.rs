@@ -30,6 +30,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
+/// A pager that shows the end of a text on the other screen, until Enter is pressed or it is ended.
+pub(crate) const PAGER: &str = r"sh -c 'back() { printf \\033[?1049l; exit; }; trap back TERM; printf \\033[?1049h
+cat; printf \\nin-the-pager\\033[?2026l; read -r _ < /dev/tty; back'";
+
 /// The rows above the screen that the terminal keeps.
 const ABOVE: usize = 1000;
 
@@ -97,6 +101,7 @@ impl Terminal {
 
     fn begin(command: Command, columns: u16, rewraps: bool) -> Self {
         let command = command.env_remove("TMUX").env_remove("SSH_CONNECTION");
+        let command = command.env("PAGER", PAGER);
         let (child, pty, output) = pty::start(command, ROWS.get(), columns);
         Self {
             child,
@@ -296,6 +301,12 @@ impl Terminal {
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it goes on");
         self.child.wait().expect("it has ended");
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.expect("it has one"), signal).expect("it is ours");
     }
 
     pub(crate) fn is_raw(&self) -> bool {
@@ -608,10 +619,7 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
         terminal.until("destination*").press("Rome").until("Rome");
         terminal.press(EDITOR).until("in the editor");
         assert_eq!(texts(), 1);
-        let id = i32::try_from(terminal.child.id())
-            .ok()
-            .and_then(Pid::from_raw);
-        kill_process(id.expect("it has one"), signal).expect("it is ours");
+        terminal.signal(signal);
         // The editor has the terminal still.
         let ended = terminal.child.wait().expect("it ends");
         assert_eq!((ended.code(), texts()), (Some(exit), 0), "{signal:?}");
@@ -733,10 +741,7 @@ fn a_program_that_is_ended_leaves_the_terminal_as_it_was() {
             .press(ENTER);
         terminal.until("destination").until("Esc cancel");
         assert!(terminal.is_raw() && terminal.wrote("\x1b[?1004h"));
-        let id = i32::try_from(terminal.child.id())
-            .ok()
-            .and_then(Pid::from_raw);
-        kill_process(id.expect("it has one"), signal).expect("it is ours");
+        terminal.signal(signal);
         assert_eq!(terminal.ended(), Some(exit), "{signal:?}");
         assert!(!terminal.is_raw(), "{signal:?}");
         let rows = terminal.rows().join("\n");

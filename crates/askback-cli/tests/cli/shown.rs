@@ -1,5 +1,7 @@
 //! Results that are longer than the screen, and that say more than their text.
 
+use rustix::process::Signal;
+
 use crate::full::{CTRL_D, ENTER, Terminal};
 
 /// A server whose tool `rows` answers with 60 rows of text, and with structured content.
@@ -45,33 +47,42 @@ fn open_at(server: &str, options: &[&str]) -> Terminal {
 }
 
 #[test]
-fn a_long_result_is_looked_through_on_a_screen_of_its_own() {
+fn a_long_result_is_shown_in_a_pager() {
     let mut terminal = open(&[]);
-    terminal.until("1–23 of ").press(" ").until("| row 46.");
-    terminal
-        .press("/ROW 5")
-        .until("Look for: ROW 5")
-        .press(ENTER);
-    terminal.until("| row 59.");
-    terminal.press("G").until("| {\"count\":60}");
+    terminal.until("in-the-pager");
+    assert!(terminal.shows("| row 60.") && terminal.shows("| {\"count\":60}"));
     assert!(!terminal.shows("> /more"), "the scrollback is elsewhere");
-    terminal.press("q").until("> /more").until("| row 12.");
+    terminal
+        .press(ENTER)
+        .until("> /more")
+        .until("Type to filter")
+        .until("| row 12.");
     assert!(!terminal.shows("row 20."));
-    // What ends the program ends the other screen, too.
-    terminal.press("/more").press(ENTER).until("1–23 of ");
-    terminal.press("q").until("> /more").press(CTRL_D);
+    terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
 
 #[test]
-fn a_result_of_any_length_is_begun_at_once() {
+fn a_result_of_any_length_is_shown_in_a_pager() {
     let server = SERVER.replace("i <= 60", "i <= 40000");
     let mut terminal = open_at(&server, &[]);
     assert!(terminal.wrote("at least 14"), "not all rows are counted");
-    terminal.until("1–23 of 40003").press("G");
-    terminal.until("| row 40000.").press("q").until("> /more");
+    terminal.until("| row 40000.").until("in-the-pager");
+    terminal
+        .press(ENTER)
+        .until("> /more")
+        .until("Type to filter");
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_pager_ends_with_the_program_and_leaves_the_terminal_as_it_was() {
+    let mut terminal = open(&[]);
+    terminal.until("in-the-pager").signal(Signal::TERM);
+    terminal.until("> /more").until("| row 12.");
+    assert!(!terminal.is_raw());
+    assert_eq!(terminal.exit(), Some(143));
 }
 
 #[test]

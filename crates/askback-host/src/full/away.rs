@@ -1,4 +1,4 @@
-//! A text in the editor of the person, who is away there.
+//! An editor or a pager of the user, which has the terminal meanwhile.
 
 use std::{
     collections::{BTreeSet, hash_map::RandomState},
@@ -8,14 +8,19 @@ use std::{
     io::{self, Read, Write},
     mem,
     path::{Path, PathBuf},
-    process::ExitStatus,
+    pin::Pin,
+    process::{ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
 
-use tokio::process::Command;
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, Command},
+};
 
 use crate::{
+    page::Rows,
     text::{Words, given},
     words,
 };
@@ -70,10 +75,14 @@ impl Drop for Place {
     }
 }
 
-/// An editor that is open. It is ended, and its text removed, once this is dropped.
+/// A program that has the terminal. It is ended, and a text in it removed, once this is dropped.
 pub(super) struct Away {
-    place: Place,
-    ended: std::pin::Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send>>,
+    /// The text in an editor; none for a pager.
+    place: Option<Place>,
+    /// The process, until it has ended.
+    #[cfg(unix)]
+    process: Option<rustix::process::Pid>,
+    ended: Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send>>,
 }
 
 impl Away {
@@ -82,42 +91,126 @@ impl Away {
     /// # Errors
     ///
     /// If the text cannot be put into a file, or the editor does not start.
-    pub(super) fn begin(text: &str) -> io::Result<Self> {
+    pub(super) fn edit(text: &str) -> io::Result<Self> {
         let place = Place::new(text)?;
-        let mut child = command(&place.file()).kill_on_drop(true).spawn()?;
-        Ok(Self {
-            place,
-            ended: Box::pin(async move { child.wait().await }),
-        })
+        let child = spawned(&mut editor(&place.file()))?;
+        Ok(Self::new(child, Some(place), String::new()))
     }
 
-    /// Returns the text once the editor has ended, or why there is none.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<String, Words>> {
+    /// Has a pager show rows, from within the runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the pager does not start.
+    pub(super) fn page(mut pager: Command, rows: &Rows) -> io::Result<Self> {
+        let child = spawned(pager.stdin(Stdio::piped()))?;
+        Ok(Self::new(child, None, rows.to_string()))
+    }
+
+    fn new(mut child: Child, place: Option<Place>, input: String) -> Self {
+        Self {
+            place,
+            #[cfg(unix)]
+            process: child
+                .id()
+                .and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?)),
+            ended: Box::pin(async move {
+                let stdin = child.stdin.take();
+                let fed = async move {
+                    if let Some(mut stdin) = stdin {
+                        // A pager that is left early reads no more.
+                        let _ = stdin.write_all(input.as_bytes()).await;
+                    }
+                };
+                tokio::join!(fed, child.wait()).1
+            }),
+        }
+    }
+
+    /// Returns the text of an editor once the program has ended, or what went wrong.
+    pub(super) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<String>, Words>> {
         let ended = ready!(self.ended.as_mut().poll(context));
-        Poll::Ready(match ended {
-            Ok(status) if status.success() => read(&self.place.file()),
-            Ok(status) => Err(words!("the editor ended with {}", given(status))),
-            Err(error) => Err(words!("the editor is lost: {}", given(error))),
+        #[cfg(unix)]
+        {
+            self.process = None;
+        }
+        let name = match self.place {
+            Some(_) => "editor",
+            None => "pager",
+        };
+        Poll::Ready(match (ended, &self.place) {
+            (Ok(status), Some(place)) if status.success() => read(&place.file()).map(Some),
+            (Ok(status), None) if status.success() => Ok(None),
+            (Ok(status), _) => Err(words!("the {} ended with {}", name, given(status))),
+            (Err(error), _) => Err(words!("the {} is lost: {}", name, given(error))),
         })
     }
 }
 
+impl Drop for Away {
+    fn drop(&mut self) {
+        // Unlike a kill, it has the program leave the terminal as it was.
+        #[cfg(unix)]
+        if let Some(process) = self.process {
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+    }
+}
+
+fn spawned(command: &mut Command) -> io::Result<Child> {
+    command.kill_on_drop(cfg!(not(unix))).spawn()
+}
+
+/// The pager that `PAGER` names, or `less` if that is installed.
 #[cfg(unix)]
-fn command(file: &Path) -> Command {
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
-        let editor = env::var_os(name)?;
-        (!editor.is_empty()).then_some(editor)
-    });
-    // What the variables say may have options, and is read by a shell everywhere.
-    let mut script = editor.unwrap_or_else(|| "vi".into());
+pub(super) fn pager() -> Option<Command> {
+    if let Some(pager) = named(&["PAGER"]) {
+        // The signal that ends it is for the pager, not for a shell around it.
+        let mut script = std::ffi::OsString::from("exec env ");
+        script.push(pager);
+        return Some(shell(&script));
+    }
+    let path = env::var_os("PATH")?;
+    let mut folders = env::split_paths(&path);
+    folders
+        .any(|folder| folder.join("less").is_file())
+        .then(|| Command::new("less"))
+}
+
+#[cfg(not(unix))]
+pub(super) fn pager() -> Option<Command> {
+    Some(Command::new("more"))
+}
+
+#[cfg(unix)]
+fn editor(file: &Path) -> Command {
+    let mut script = named(&["VISUAL", "EDITOR"]).unwrap_or_else(|| "vi".into());
     script.push(" \"$1\"");
+    let mut command = shell(&script);
+    command.arg("sh").arg(file);
+    command
+}
+
+/// The first of these variables that is not empty.
+#[cfg(unix)]
+fn named(variables: &[&str]) -> Option<std::ffi::OsString> {
+    let mut values = variables.iter().filter_map(env::var_os);
+    values.find(|value| !value.is_empty())
+}
+
+/// A command in which these variables may have options: a shell reads them everywhere.
+#[cfg(unix)]
+fn shell(script: &std::ffi::OsStr) -> Command {
     let mut command = Command::new("sh");
-    command.arg("-c").arg(script).arg("sh").arg(file);
+    command.arg("-c").arg(script);
     command
 }
 
 #[cfg(not(unix))]
-fn command(file: &Path) -> Command {
+fn editor(file: &Path) -> Command {
     let mut command = Command::new("notepad");
     command.arg(file);
     command

@@ -87,20 +87,11 @@ impl Frame {
 
     /// Adds the rows of a page, which fit already.
     pub fn put(&mut self, rows: &Rows) {
-        self.put_strong(rows, |_| false);
-    }
-
-    /// Adds the rows of a page, which fit already; some of them stand out.
-    pub(super) fn put_strong(&mut self, rows: &Rows, is_strong: impl Fn(&str) -> bool) {
         for line in rows.to_string().lines() {
-            let style = match is_strong(line) {
-                true => Style::Strong,
-                false => Style::Plain,
-            };
             self.rows.push(Row {
                 cells: vec![Cell {
                     column: 0,
-                    style,
+                    style: Style::Plain,
                     text: line.to_owned(),
                     is_behind: false,
                 }],

@@ -23,11 +23,10 @@ use tokio::time::{Sleep, sleep};
 
 use super::{
     attention::Attention,
-    away::{Away, remove_texts},
+    away::{self, Away, remove_texts},
     key::Key,
     keys::Keys,
     meant,
-    pager::{Pager, Put},
     region::Region,
     resizing::Resizing,
     screen::{Screen, Size},
@@ -47,8 +46,7 @@ use crate::{
 /// How long something may take without a word about it.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// How often the person went to their editor, which has the terminal meanwhile, and is not back for
-/// sure.
+/// How often another program of the user got the terminal, and has not surely given it back.
 static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
 /// The number of the row of the cursor in what is drawn below the scrollback, for an end from elsewhere; nought where
@@ -58,12 +56,6 @@ static ROW: AtomicUsize = AtomicUsize::new(0);
 /// Whether the terminal is taken.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether the terminal shows its other screen, on which a text is looked through.
-static IS_PAGING: AtomicBool = AtomicBool::new(false);
-
-/// Goes to the other screen of the terminal, and back.
-const OTHER_SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"];
-
 /// A terminal in which a whole form stands at once.
 ///
 /// The terminal is as it was before once this is dropped, and after a panic.
@@ -72,10 +64,10 @@ pub struct Full {
     region: Region,
     page: Page,
     keys: Keys,
-    /// The editor in which the person is.
+    /// The editor or the pager that has the terminal.
     away: Option<Away>,
-    /// The text that the person looks through, and the rows of it that are seen.
-    pager: Option<(Pager, Region)>,
+    /// The rows that wait until the terminal is back.
+    waiting: Rows,
     attention: Attention,
     size: Size,
     resizing: Resizing,
@@ -110,7 +102,7 @@ impl Full {
             page: out::stderr_page(),
             keys: Keys::new(),
             away: None,
-            pager: None,
+            waiting: Rows::default(),
             attention: Attention::new(),
             size: size(columns, rows),
             resizing: Resizing::default(),
@@ -132,18 +124,18 @@ impl Full {
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
     }
 
-    /// Lets the person write a text in an editor.
-    fn leave(&mut self, text: &str) {
+    /// Gives the terminal, as it was before, to a program that `begin` starts.
+    fn leave(&mut self, begin: impl FnOnce() -> io::Result<Away>) {
         let above = self.page.take().to_string().replace('\n', "\r\n");
         let leave = self.left() + &above;
         self.write(&leave);
         self.keys.shut();
         restore();
         AWAY_TIMES.fetch_add(1, Ordering::Relaxed);
-        match Away::begin(text) {
+        match begin() {
             Ok(away) => self.away = Some(away),
             Err(error) => {
-                let words = words!("no editor could be opened: {}", given(error));
+                let words = words!("no program could be started: {}", given(error));
                 self.come_back();
                 self.page.item("× ", Style::Warning, words);
             }
@@ -164,24 +156,11 @@ impl Full {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
         }
-        if let Some((pager, region)) = &mut self.pager {
-            pager.resize(self.size);
-            *region = Region::new(false);
-            IS_PAGING.store(true, Ordering::Relaxed);
-            self.write(OTHER_SCREEN[0]);
-        }
-    }
-
-    /// Ends looking through a text.
-    fn close_pager(&mut self) {
-        if self.pager.take().is_some() && IS_PAGING.swap(false, Ordering::Relaxed) {
-            self.write(OTHER_SCREEN[1]);
-        }
     }
 
     fn come_back(&mut self) {
         self.away = None;
-        // A Ctrl-C that ended the editor comes here, too, and perhaps after its end.
+        // A Ctrl-C that ended the other program comes here, too, and perhaps after its end.
         tokio::spawn(async {
             sleep(SILENT).await;
             AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
@@ -192,23 +171,16 @@ impl Full {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
         }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.write_rows(&waiting);
     }
 
     /// Has what is seen go, until the terminal keeps this size for a moment.
     fn resize(&mut self, size: Size) {
         self.size = size;
-        let gone = match &mut self.pager {
-            Some((pager, region)) => {
-                pager.resize(size);
-                *region = Region::new(false);
-                "\x1b[2J\x1b[H".to_owned()
-            }
-            None => {
-                ROW.store(1, Ordering::Relaxed);
-                self.resizing.changed();
-                self.region.resized(size.columns)
-            }
-        };
+        ROW.store(1, Ordering::Relaxed);
+        self.resizing.changed();
+        let gone = self.region.resized(size.columns);
         self.write(&gone);
     }
 
@@ -223,16 +195,21 @@ impl Full {
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
+
+    fn write_rows(&mut self, rows: &Rows) {
+        self.write(&rows.to_string().replace('\n', "\r\n"));
+    }
 }
 
 impl Leaf for Full {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
         if let Some(away) = &mut self.away {
-            let written = ready!(away.poll(context));
+            let ended = ready!(away.poll(context));
             self.come_back();
-            return Poll::Ready(Did::Said(match written {
-                Ok(text) => self.screen.edited(desk, text, &mut self.page),
+            return Poll::Ready(Did::Said(match ended {
+                Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
+                Ok(None) => Vec::new(),
                 Err(issue) => {
                     self.page.item("× ", Style::Warning, issue);
                     Vec::new()
@@ -264,11 +241,6 @@ impl Leaf for Full {
             }
             Poll::Ready(None) => return Poll::Pending,
             Poll::Pending => {
-                if let Some((pager, _)) = &mut self.pager
-                    && pager.goes_on()
-                {
-                    return Poll::Ready(Did::Said(Vec::new()));
-                }
                 let is_idle = desk.front().is_none() && self.prompt.is_none();
                 if is_idle && self.waited.as_mut().poll(context).is_ready() {
                     self.is_waiting = true;
@@ -292,12 +264,6 @@ impl Leaf for Full {
             self.suspend();
             return Poll::Ready(Did::Said(Vec::new()));
         }
-        if let Some((pager, _)) = &mut self.pager {
-            if !pager.press(&key) {
-                self.close_pager();
-            }
-            return Poll::Ready(Did::Said(Vec::new()));
-        }
         if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
             return Poll::Ready(Did::Said(Vec::new()));
         }
@@ -311,7 +277,7 @@ impl Leaf for Full {
             self.copy(&link);
         }
         if let Some(text) = self.screen.take_editing() {
-            self.leave(&text);
+            self.leave(|| Away::edit(&text));
         }
         Poll::Ready(did)
     }
@@ -324,9 +290,15 @@ impl Leaf for Full {
         }
         let front = desk.front().map(|front| front.id);
         let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
-        if is_new && happened.cause == Cause::Server && self.away.is_none() {
-            let words = words!("{} asks", given(&desk.asker().name).short());
-            let call = self.attention.call(&words);
+        if is_new && happened.cause == Cause::Server {
+            let call = match self.away {
+                // The bell alone does no harm in the middle of what another program writes.
+                Some(_) => "\x07".to_owned(),
+                None => {
+                    let words = words!("{} asks", given(&desk.asker().name).short());
+                    self.attention.call(&words)
+                }
+            };
             self.write(&call);
         }
     }
@@ -371,17 +343,6 @@ impl Leaf for Full {
                 }
             }
         }
-        if let Some((pager, region)) = &mut self.pager {
-            self.prompt = prompt.cloned();
-            let waiting = desk.front().map(|_| {
-                let name = given(&desk.asker().name).short();
-                words!("{} asks: q shows the question", name)
-            });
-            let frame = pager.frame(waiting.as_ref());
-            let text = region.draw(&Rows::default(), &frame, self.styled);
-            self.write(&text);
-            return;
-        }
         self.settling.show(desk, self.screen.has_begun());
         let is_idle = desk.front().is_none() && prompt.is_none();
         if !is_idle || self.prompt.is_some() {
@@ -417,24 +378,30 @@ impl Leaf for Full {
         if !out::is_seen() {
             return out::print(&rows);
         }
-        self.close_pager();
+        if self.away.is_some() {
+            self.waiting.push(&rows);
+            return Ok(());
+        }
         let above = self.page.take();
         let text = self.left();
         self.write(&text);
         for rows in [above, rows] {
-            let text = rows.to_string().replace('\n', "\r\n");
-            self.write(&text);
+            self.write_rows(&rows);
         }
         Ok(())
     }
 
-    fn view(&mut self, put: Put) -> bool {
-        let leave = self.left();
-        self.write(&leave);
-        self.close_pager();
-        IS_PAGING.store(true, Ordering::Relaxed);
-        self.write(OTHER_SCREEN[0]);
-        self.pager = Some((Pager::new(put, self.size), Region::new(false)));
+    fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
+        let Some(pager) = away::pager() else {
+            return false;
+        };
+        let mut page = Page::new(Look {
+            columns: self.size.columns.saturating_sub(1).max(1),
+            styled: false,
+        });
+        put(&mut page);
+        let rows = page.take().trimmed();
+        self.leave(|| Away::page(pager, &rows));
         true
     }
 
@@ -453,7 +420,10 @@ impl Leaf for Full {
 
 impl Drop for Full {
     fn drop(&mut self) {
-        self.close_pager();
+        if self.away.is_some() {
+            // It has the terminal, and leaves it as it was.
+            return;
+        }
         let text = self.left();
         self.write(&text);
         restore();
@@ -496,7 +466,7 @@ pub(crate) fn leave() {
     }
 }
 
-/// Whether an editor of the person has the terminal.
+/// Whether an editor or a pager of the user has the terminal.
 pub(crate) fn is_away() -> bool {
     AWAY_TIMES.load(Ordering::Relaxed) > 0
 }
@@ -505,9 +475,6 @@ pub(crate) fn is_away() -> bool {
 fn restore() {
     IS_TAKEN.store(false, Ordering::Relaxed);
     let mut out = out::stderr();
-    if IS_PAGING.swap(false, Ordering::Relaxed) {
-        let _ = out.write_all(OTHER_SCREEN[1].as_bytes());
-    }
     if let Some(row) = ROW.swap(0, Ordering::Relaxed).checked_sub(1) {
         let _ = out.write_all(Region::leave_from(row).as_bytes());
     }

@@ -18,7 +18,6 @@ mod keys;
 mod leaf;
 mod link_code;
 mod meant;
-mod pager;
 mod question;
 mod reading;
 mod region;

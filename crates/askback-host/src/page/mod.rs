@@ -3,7 +3,6 @@
 
 mod excerpt;
 pub mod out;
-mod part;
 
 use std::{
     fmt,
@@ -286,20 +285,13 @@ impl Rows {
         Self(self.0.split_inclusive('\n').take(rows).collect())
     }
 
-    /// So many rows behind the first, so many of them.
-    #[must_use]
-    pub(crate) fn part(&self, behind: usize, rows: usize) -> Self {
-        let all = self.0.split_inclusive('\n');
-        Self(all.skip(behind).take(rows).collect())
-    }
-
     /// The rows behind the first, so many of them.
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').skip(rows).collect())
     }
 
-    /// Adds the rows of the next part.
+    /// Adds rows.
     pub(crate) fn push(&mut self, part: &Self) {
         self.0.push_str(&part.0);
     }

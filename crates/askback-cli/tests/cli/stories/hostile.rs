@@ -153,10 +153,10 @@ fn every_string_of_a_server_is_shown_by_its_characters_in_a_conversation() {
             Press("/more"),
             Until("zoo> /more"),
             Press(ENTER),
-            Until("1–"),
+            Until("in-the-pager"),
             // The pager.
             See,
-            Press("q"),
+            Press(ENTER),
             Until("Type to filter"),
             // The answer to the greeting, as it travelled.
             Press("/wire 2"),
