@@ -22,47 +22,41 @@ use crate::{
     words,
 };
 
+/// What a question is about: who wants what.
+pub(crate) fn wants(question: &Question, name: Given) -> Words {
+    match &question.ask {
+        Ask::Form { .. } => words!("{} asks", name),
+        Ask::Link { .. } => words!("{} wants to open a page", name),
+        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
+        Ask::Roots => words!("{} asks which folders it may work in", name),
+        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
+            words!("{} wants you to sign in", name)
+        }
+        Ask::Retry { .. } => words!("The connection to {} was lost", name),
+        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
+        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
+        Ask::Arguments { .. } => "The arguments of the call".into(),
+    }
+}
+
 /// Puts the head of a question on the page: who asks, and in which call. It is one of how many.
 pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
     page.blank();
-    let name = || name(asker);
-    let wants = match &question.ask {
-        Ask::Form { .. } => words!("{} asks", name()),
-        Ask::Link { .. } => words!("{} asks you to open a link", name()),
-        Ask::Sample(_) => words!("{} asks for a text that a model would write", name()),
-        Ask::Roots => words!("{} asks which folders it may work in", name()),
-        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
-            words!("{} wants you to sign in", name())
-        }
-        Ask::Retry { .. } => {
-            page.say(
-                Style::Strong,
-                words!("The connection to {} was lost", name()),
-            );
-            return for_call(page, question.call.as_ref());
-        }
-        Ask::Older { revision } => {
-            page.say(
-                Style::Strong,
-                words!("{} can ask in {} only", name(), *revision),
-            );
-            return for_call(page, question.call.as_ref());
-        }
-        Ask::Arguments { .. } if question.edits_request() => {
-            return page.say(Style::Strong, "A request that was sent");
-        }
-        Ask::Arguments { .. } => {
-            page.say(Style::Strong, "The arguments of the call");
-            return for_call(page, question.call.as_ref());
-        }
-    };
+    let wants = wants(question, name(asker));
+    // What the host asks by itself comes alone, and not from a server.
+    let is_of_server = !matches!(
+        question.ask,
+        Ask::Retry { .. } | Ask::Older { .. } | Ask::Arguments { .. }
+    );
     let (position, total) = of;
-    let wants = match total > 1 {
+    let wants = match is_of_server && total > 1 {
         true => words!("{} (question {} of {})", wants, position, total),
         false => wants,
     };
     page.say(Style::Strong, wants);
-    origin(page, asker);
+    if is_of_server {
+        origin(page, asker);
+    }
     for_call(page, question.call.as_ref());
 }
 

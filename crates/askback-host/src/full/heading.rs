@@ -124,17 +124,8 @@ fn behind(
 
 fn wants(question: &Question, name: Given) -> Words {
     match &question.ask {
-        Ask::Form { .. } => words!("{} asks", name),
-        Ask::Link { .. } => words!("{} wants to open a page", name),
-        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
-        Ask::Roots => words!("{} asks which folders it may work in", name),
-        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
-            words!("{} wants you to sign in", name)
-        }
-        Ask::Retry { .. } => words!("The connection to {} was lost", name),
-        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
-        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
-        Ask::Arguments { .. } => "The arguments of".into(),
+        Ask::Arguments { .. } if !question.edits_request() => "The arguments of".into(),
+        _ => question::wants(question, name),
     }
 }
 

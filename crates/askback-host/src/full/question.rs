@@ -8,10 +8,12 @@ use super::{
     help, review,
 };
 use crate::{
-    folder,
-    model::{Ask, Asker, Desk, Draft, Effect, Front, Happened, Reply, Sampling, Step, Why, link},
-    page::{Excerpt, Look, Page, Style},
-    question::{self, sampling::NEEDS_CALL},
+    model::{
+        Asker, Desk, Draft, Effect, Front, Happened, Reply, Sampling, Step, Why,
+        link::{self, Link},
+    },
+    page::{Excerpt, Look, Page, Rows, Style},
+    question,
     text::{self, PeerText, Words, given},
     words,
 };
@@ -37,112 +39,91 @@ pub(super) fn body(
         let room = row.room();
         row.written(written.text(), Some(written.at()), room)
     };
-    let mut rows = Vec::new();
-    match front.step {
-        Step::Filling(_) | Step::Review(_) => {}
-        Step::Confirm => rows.extend(why(front, look, shown)),
-        Step::Secret(_) => {
-            let words = "It seems to ask for secrets, which do not belong into a form:";
-            rows.extend(wrapped(row(), Style::Warning, words));
-            if let Ask::Form { message, schema } = &front.question.ask {
-                for field in schema.secret_fields(message) {
-                    let label = PeerText::from(field.label());
-                    rows.push(row().to(2).peer(Style::Plain, &label, columns));
-                }
-            }
-        }
+    let mut rows = match front.step {
+        Step::Confirm | Step::Request(_) => why(front, look, shown),
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
-            // Nothing of it is cut, and what it leads to comes before an address of any length.
-            let (site, host) = (link.site(), link.host());
-            let label = (Style::Strong, "Site    ");
-            rows.extend(whole_of(label, site, 0..site.len(), columns));
-            if host != site {
-                let label = (Style::Strong, "Host    ");
-                let start = link.domain.start.saturating_sub(link.host.start);
-                let domain = start..start.saturating_add(site.len());
-                rows.extend(whole_of(label, host, domain, columns));
-            }
-            if let Some(words) = question::on_this_machine(link, is_elsewhere) {
-                rows.extend(wrapped(row(), Style::Plain, words));
-            }
-            for warning in &link.warnings {
-                rows.extend(warned(warning, look));
-            }
-            let (hosts, more) = question::leads_on(link);
-            for host in hosts {
-                let label = (Style::Warning, question::LEADS_ON);
-                rows.extend(whole_of(label, host, 0..host.len(), columns));
-            }
-            if let Some(more) = more {
-                rows.extend(wrapped(row(), Style::Warning, more));
-            }
-            let label = (Style::Strong, "Address ");
-            rows.extend(whole_of(label, &link.url, link.domain.clone(), columns));
-            match front.step {
-                Step::Opened(_) if front.is_unfinished() => {
-                    let words =
-                        "The page is not finished yet. Finish it there, then press Enter again.";
-                    rows.extend(wrapped(row(), Style::Warning, words));
-                }
-                Step::Opened(_) => {
-                    let words = match front.goes_on() {
-                        true => "Waiting for you to open it.",
-                        false => "Waiting for you to finish there.",
-                    };
-                    rows.push(row().ours(Style::Plain, words));
-                }
-                Step::Returning(_) => {
-                    let words = "Waiting for the browser. From another machine, paste the address it ends at:";
-                    rows.extend(wrapped(row(), Style::Plain, words));
-                    rows.push(line("> "));
-                }
-                _ => {}
-            }
+            linked(link, look, is_elsewhere)
         }
-        Step::Request(_) | Step::Running(_) | Step::Replied(_) => {
-            if is_read(&front.step) {
-                rows.extend(why(front, look, shown));
-            }
-            let mut page = Page::new(look);
-            question::step(&mut page, asker, front, 0);
-            let mut frame = Frame::default();
-            frame.put(&page.take());
-            rows.extend(frame.into_rows());
+        _ => Vec::new(),
+    };
+    match front.step {
+        Step::Opened(_) if front.is_unfinished() => {
+            let words = "The page is not finished yet. Finish it there, then press Enter again.";
+            rows.extend(wrapped(row(), Style::Warning, words));
+        }
+        Step::Opened(_) => {
+            let words = match front.goes_on() {
+                true => "Waiting for you to open it.",
+                false => "Waiting for you to finish there.",
+            };
+            rows.push(row().ours(Style::Plain, words));
         }
         Step::Rewrite(part, _) => {
             let words = words!("You change {}:", question::sampling::part(part));
             rows.push(row().ours(Style::Strong, words));
-            rows.extend(lines(written, &row().gutter()));
         }
+        Step::Filling(_) | Step::Review(_) | Step::Consent(_) => {}
+        _ => {
+            let mut page = Page::new(look);
+            question::step(&mut page, asker, front, 0);
+            let words = page.take();
+            rows.extend(rows_of(&match front.step {
+                Step::Request(_) | Step::Running(_) | Step::Replied(_) => words,
+                // The words of the server are right above.
+                _ => words.alone(),
+            }));
+        }
+    }
+    match front.step {
+        Step::Returning(_) => rows.push(line("> ")),
+        Step::Rewrite(..) => rows.extend(lines(written, &row().gutter())),
         Step::Write(sampling) => {
-            if sampling.must_call() {
-                rows.extend(wrapped(row(), Style::Warning, NEEDS_CALL));
-            } else if front.model.is_none() {
-                let words = "No model is set up here: the text is yours to write.";
-                rows.extend(wrapped(row(), Style::Dim, words));
-            }
             rows.extend(offered(sampling, columns));
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
-        Step::Reread(text) => {
-            let mut page = Page::new(look);
-            let words = words!("Ready to send to {}:", given(&asker.name).short());
-            page.say(Style::Strong, words);
-            page.quote(text);
-            let mut frame = Frame::default();
-            frame.put(&page.take());
-            rows.extend(frame.into_rows());
-        }
-        Step::Folders(offered) => {
-            if let Some(root) = offered {
-                let words = words!("Offered: {}", folder::shown(&root.uri));
-                rows.push(row().ours(Style::Plain, words));
-            }
-            rows.push(line("Another folder: "));
-        }
+        Step::Folders(_) => rows.push(line("Another folder: ")),
         Step::Reason => rows.push(line("Why not? (optional) ")),
+        _ => {}
     }
     rows
+}
+
+/// The rows of a link. Nothing of it is cut, and what it leads to comes before an address of any length.
+fn linked(link: &Link, look: Look, is_elsewhere: bool) -> Vec<Row> {
+    let columns = look.columns;
+    let row = || Row::new(columns);
+    let (site, host) = (link.site(), link.host());
+    let label = (Style::Strong, "Site    ");
+    let mut rows = whole_of(label, site, 0..site.len(), columns);
+    if host != site {
+        let label = (Style::Strong, "Host    ");
+        let start = link.domain.start.saturating_sub(link.host.start);
+        let domain = start..start.saturating_add(site.len());
+        rows.extend(whole_of(label, host, domain, columns));
+    }
+    if let Some(words) = question::on_this_machine(link, is_elsewhere) {
+        rows.extend(wrapped(row(), Style::Plain, words));
+    }
+    for warning in &link.warnings {
+        rows.extend(warned(warning, look));
+    }
+    let (hosts, more) = question::leads_on(link);
+    for host in hosts {
+        let label = (Style::Warning, question::LEADS_ON);
+        rows.extend(whole_of(label, host, 0..host.len(), columns));
+    }
+    if let Some(more) = more {
+        rows.extend(wrapped(row(), Style::Warning, more));
+    }
+    let label = (Style::Strong, "Address ");
+    rows.extend(whole_of(label, &link.url, link.domain.clone(), columns));
+    rows
+}
+
+fn rows_of(rows: &Rows) -> Vec<Row> {
+    let mut frame = Frame::default();
+    frame.put(rows);
+    frame.into_rows()
 }
 
 /// The rows of a form that is looked over, but for the values of fields that are not to be seen.
@@ -237,9 +218,7 @@ fn warned(warning: &link::Warning, look: Look) -> Vec<Row> {
             rows.extend(last);
             let mut page = Page::new(look);
             page.quote_at("  ", of);
-            let mut frame = Frame::default();
-            frame.put(&page.take());
-            rows.extend(frame.into_rows());
+            rows.extend(rows_of(&page.take()));
         }
     }
     rows
@@ -272,9 +251,7 @@ pub(super) fn is_read(step: &Step<'_>) -> bool {
 fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
     let mut page = Page::new(look);
     question::why(&mut page, front.question, shown, REST);
-    let mut frame = Frame::default();
-    frame.put(&page.take());
-    frame.into_rows()
+    rows_of(&page.take())
 }
 
 /// The rows that say which keys do what, where the code of a link is shown or not.

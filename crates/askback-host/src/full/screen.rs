@@ -48,7 +48,6 @@ pub struct Screen {
     form: FormView,
     /// A text that is no field's: a reason, an address, a folder, what a model would say.
     text: Editor,
-    /// The choice of a tool to call.
     /// The reply of a model that the person was shown, as it came.
     replied: Option<CreateMessageResult>,
     home: Home,

@@ -302,7 +302,14 @@ fn seen(terminal: &mut Terminal) -> String {
 
 /// The last rows of a terminal. A machine that is slow also says what is waited for, in a row or two.
 fn cut(rows: &str) -> String {
-    let rows: Vec<_> = rows.trim_end().lines().collect();
+    let mut rows: Vec<_> = rows.trim_end().lines().collect();
+    // The folder of a test has any length, and is not cut.
+    let mut is_folder = false;
+    rows.retain(|row| {
+        let is_rest = is_folder && !row.starts_with("Another folder:");
+        is_folder = is_rest || row.starts_with("Offered:");
+        !is_rest
+    });
     let is_waited =
         |row: &str| row.starts_with("Waiting for ") && !row.starts_with("Waiting for you");
     let is_shown = |row: &&&str| !is_waited(row) && **row != "answer…";
@@ -313,7 +320,7 @@ fn cut(rows: &str) -> String {
 /// A row without what is another each time: the folder of the test, and when something happened and how long
 /// it took.
 fn same(row: &str) -> String {
-    if row.starts_with("Offered: ") {
+    if row.starts_with("Offered:") {
         return "Offered: …".to_owned();
     }
     let words: Vec<_> = row.split(' ').collect();
