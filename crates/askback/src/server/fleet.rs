@@ -9,7 +9,7 @@ pub(super) mod tasks;
 
 use std::{
     any::Any,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -32,10 +32,7 @@ use askback_core::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
-use tokio::{
-    sync::{Notify, broadcast},
-    time::Instant,
-};
+use tokio::{sync::Notify, time::Instant};
 
 pub(super) use self::tasks::{NewTask, begin_task};
 use self::tasks::{TaskFacts, WorkingTask};
@@ -67,9 +64,6 @@ const PURGE: Duration = Duration::from_secs(60);
 
 /// How many calls a process takes at once from one that is silent.
 const MOST_DUE: usize = 64;
-
-/// How many hints a reader of a log may miss before it reads again without one.
-const HINTS: usize = 1024;
 
 /// The longest record, answer or message in a journal, in characters.
 const SEALED_CHARS: usize = 64 << 20;
@@ -110,8 +104,52 @@ pub(crate) struct Node {
     leased: Mutex<Vec<LeasedCall>>,
     /// Whether it renews leases, and goes on with calls of others: from its first request on.
     is_watching: AtomicBool,
-    /// The calls whose logs this process has added to.
-    hints: broadcast::Sender<CallId>,
+    /// Whether it takes no calls of other processes any more: it stops.
+    is_stopping: AtomicBool,
+    /// Whether the journal did not answer the last time.
+    is_cut_off: AtomicBool,
+    /// The readers of logs, by the calls whose logs they read.
+    followers: Mutex<HashMap<CallId, Vec<Arc<Notify>>>>,
+}
+
+/// Reads the log of a call, and is woken when this process adds to it.
+pub(crate) struct Follower {
+    node: Arc<Node>,
+    call: CallId,
+    news: Arc<Notify>,
+}
+
+impl Follower {
+    pub(crate) fn new(node: &Arc<Node>, call: CallId) -> Self {
+        let news = Arc::new(Notify::new());
+        let mut followers = node.followers();
+        followers.entry(call).or_default().push(Arc::clone(&news));
+        drop(followers);
+        Self {
+            node: Arc::clone(node),
+            call,
+            news,
+        }
+    }
+
+    /// Waits until the log has grown. Whether it has, before this time is over.
+    pub(crate) async fn wait(&self, most: Duration) -> bool {
+        tokio::time::timeout(most, self.news.notified())
+            .await
+            .is_ok()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut followers = self.node.followers();
+        if let Some(of_call) = followers.get_mut(&self.call) {
+            of_call.retain(|news| !Arc::ptr_eq(news, &self.news));
+            if of_call.is_empty() {
+                followers.remove(&self.call);
+            }
+        }
+    }
 }
 
 impl Node {
@@ -121,13 +159,35 @@ impl Node {
             id: NodeId(entropy()?),
             leased: Mutex::default(),
             is_watching: AtomicBool::new(false),
-            hints: broadcast::Sender::new(HINTS),
+            is_stopping: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
+            followers: Mutex::default(),
         })
     }
 
-    /// Hears of the calls whose logs this process adds to.
-    pub(crate) fn hints(&self) -> broadcast::Receiver<CallId> {
-        self.hints.subscribe()
+    fn followers(&self) -> MutexGuard<'_, HashMap<CallId, Vec<Arc<Notify>>>> {
+        self.followers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the journal answered. That it does not answer is logged once, and that it does again.
+    pub(crate) fn heard<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        match &answer {
+            Ok(_) if self.is_cut_off.swap(false, Ordering::Relaxed) => {
+                tracing::info!("the journal answers again");
+            }
+            Err(error) if !self.is_cut_off.swap(true, Ordering::Relaxed) => {
+                tracing::error!(%error, "the journal does not answer: it is tried again and again");
+            }
+            Ok(_) | Err(_) => {}
+        }
+        answer
+    }
+
+    /// Takes no calls of other processes from now on.
+    pub(crate) fn begin_to_stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
     }
 
     fn lease(&self, now: Millis) -> Lease {
@@ -168,14 +228,14 @@ impl Node {
             }
         };
         let _ = tokio::time::timeout(STOP, stopping).await;
-        if let Err(error) = self.journal.renew(&leased, now).await {
-            tracing::error!(%error, "other processes go on with its calls when its leases are over");
-        }
+        // If it fails, other processes go on when the leases are over.
+        let _ = self.heard(self.journal.renew(&leased, now).await);
     }
 
     fn hint(&self, call: CallId) {
-        // Nobody may be listening.
-        let _ = self.hints.send(call);
+        for news in self.followers().get(&call).into_iter().flatten() {
+            news.notify_one();
+        }
     }
 
     /// Stops the handlers that work on a request here.
@@ -382,19 +442,74 @@ pub(crate) struct AskName {
 /// The length of the mac in a name, in bytes.
 const MAC: usize = 8;
 
-impl AskName {
-    fn mac(&self, key: &Key, session: SessionId) -> [u8; MAC] {
-        let mut label = b"askback ask v1".to_vec();
-        label.extend_from_slice(&self.call.0);
-        label.extend_from_slice(&self.number.to_be_bytes());
-        let derived = key.derive(&label, &session.0);
-        let mut mac = [0; MAC];
-        mac.copy_from_slice(&derived[..MAC]);
-        mac
-    }
+/// The mac of a name of this purpose: over a call of a session, and what else the name says.
+fn mac(key: &Key, purpose: &str, (session, call): (SessionId, CallId), rest: &[u8]) -> [u8; MAC] {
+    let label = [purpose.as_bytes(), &call.0, rest].concat();
+    let derived = key.derive(&label, &session.0);
+    let mut mac = [0; MAC];
+    mac.copy_from_slice(&derived[..MAC]);
+    mac
+}
 
+/// Whether this fleet has given a name with this mac.
+fn is_given(
+    shared: &Shared,
+    purpose: &str,
+    whose: (SessionId, CallId),
+    rest: &[u8],
+    given: [u8; MAC],
+) -> bool {
+    // A comparison takes the same time for any mac.
+    let is_of = |key: &Key| {
+        let known = mac(key, purpose, whose, rest);
+        known
+            .iter()
+            .zip(&given)
+            .fold(0, |all, (a, b)| all | (a ^ b))
+            == 0
+    };
+    shared.keys().is_ok_and(|keys| keys.all().any(is_of))
+}
+
+/// The purpose of a mac: which request a call answers.
+const REQUEST_NAME: &str = "askback request name v1";
+
+/// The longest id of a request that is repeated in the ids of events, in bytes.
+const REQUEST_BYTES: usize = 64;
+
+/// The request that a call answers, for the ids of the events of its stream; `None` if its id is too long for that.
+pub(crate) fn request_name(
+    shared: &Shared,
+    whose: (SessionId, CallId),
+    request: &RequestId,
+) -> Option<Arc<str>> {
+    let json = serde_json::to_vec(request).ok()?;
+    let json = (json.len() <= REQUEST_BYTES).then_some(json)?;
+    let mac = mac(shared.keys().ok()?.active(), REQUEST_NAME, whose, &json);
+    Some(URL_SAFE_NO_PAD.encode([&mac[..], &json].concat()).into())
+}
+
+/// Reads such a name, if this fleet has given it for this call of this session.
+pub(crate) fn read_request_name(
+    shared: &Shared,
+    whose: (SessionId, CallId),
+    name: &str,
+) -> Option<RequestId> {
+    let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
+    let (given, json) = bytes.split_first_chunk::<MAC>()?;
+    is_given(shared, REQUEST_NAME, whose, json, *given)
+        .then(|| serde_json::from_slice(json).ok())
+        .flatten()
+}
+
+/// The purpose of a mac: the name of a question.
+const ASK_NAME: &str = "askback ask v1";
+
+impl AskName {
     fn write(&self, shared: &Shared, session: SessionId) -> Result<RequestId> {
-        let mac = self.mac(shared.keys()?.active(), session);
+        let whose = (session, self.call);
+        let number = self.number.to_be_bytes();
+        let mac = mac(shared.keys()?.active(), ASK_NAME, whose, &number);
         Ok(RequestId::String(format!(
             "{}.{}.{}",
             call_text(self.call),
@@ -415,14 +530,8 @@ impl AskName {
             number: number.parse().ok()?,
         };
         let mac: [u8; MAC] = URL_SAFE_NO_PAD.decode(mac).ok()?.try_into().ok()?;
-        // A comparison takes the same time for any mac.
-        let is_of = |key: &Key| {
-            let known = name.mac(key, session);
-            let differs = known.iter().zip(&mac).fold(0, |all, (a, b)| all | (a ^ b));
-            differs == 0
-        };
-        let mut keys = shared.keys().ok()?.all();
-        keys.any(is_of).then_some(name)
+        let whose = (session, name.call);
+        is_given(shared, ASK_NAME, whose, &name.number.to_be_bytes(), mac).then_some(name)
     }
 }
 
@@ -839,6 +948,19 @@ async fn finish(
     node.hint(call);
 }
 
+/// Removes a call that was cancelled while it was written down.
+pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
+    let end = FinishRequest {
+        call,
+        epoch: None,
+        events: &[],
+        status: None,
+        expires: shared.clock().now(),
+    };
+    // If it fails, the call ends when the time for its answers is over.
+    let _ = node.heard(node.journal.finish(end).await);
+}
+
 /// A call, ready to go on.
 struct Continuation {
     call: Call,
@@ -1039,15 +1161,10 @@ async fn keep_watch(shared: std::sync::Weak<Shared>) {
                 true => Ok(Vec::new()),
                 false => node.journal.renew(&leased, node.lease(now).until).await,
             };
-            match lost {
-                Ok(lost) => {
-                    renewed = Some(begun);
-                    node.stop_lost(&lost);
-                }
-                // It is tried again at once.
-                Err(error) => {
-                    tracing::error!(%error, "the leases of this process could not be renewed");
-                }
+            // If it fails it is tried again at once.
+            if let Ok(lost) = node.heard(lost) {
+                renewed = Some(begun);
+                node.stop_lost(&lost);
             }
         }
         if is_due(described, tasks::SAY) {
@@ -1056,20 +1173,16 @@ async fn keep_watch(shared: std::sync::Weak<Shared>) {
         }
         if is_due(purged, PURGE) {
             purged = Some(Instant::now());
-            if let Err(error) = node.journal.purge(now).await {
-                tracing::error!(%error, "what has expired could not be removed from the journal");
-            }
+            // If it fails it is tried again the next time.
+            let _ = node.heard(node.journal.purge(now).await);
         }
-        match node.journal.due(node.lease(now), now, MOST_DUE).await {
-            Ok(due) => {
-                for taken in due {
-                    tracing::info!(
-                        "a call goes on here whose process is silent, or whose time has come"
-                    );
-                    go_on(&shared, node, taken, None);
-                }
-            }
-            Err(error) => tracing::error!(%error, "the journal does not answer"),
+        if node.is_stopping.load(Ordering::Relaxed) {
+            continue;
+        }
+        let due = node.journal.due(node.lease(now), now, MOST_DUE).await;
+        for taken in node.heard(due).unwrap_or_default() {
+            tracing::info!("a call goes on here whose process is silent, or whose time has come");
+            go_on(&shared, node, taken, None);
         }
     }
 }

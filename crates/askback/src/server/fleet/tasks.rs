@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AskName, AskedQuestion, Fate, JournalPeer, LeaseGuard, Node, PrincipalRecord, RECORD, Standing,
-    answer_to, finish, opened, place_in, sealed,
+    AskName, AskedQuestion, Fate, JournalPeer, LeaseGuard, MAC, Node, PrincipalRecord, RECORD,
+    Standing, answer_to, finish, is_given, mac, opened, place_in, sealed,
 };
 use crate::{
     clock::millis,
@@ -46,8 +46,8 @@ pub(super) const SAY: Duration = Duration::from_secs(1);
 /// The longest words with which a task says how it stands, in bytes.
 const MESSAGE_BYTES: usize = 4 << 10;
 
-/// The length of the mac in the name of a task, in bytes. With the call that is as long as the name of any task.
-const MAC: usize = 8;
+/// The purpose of a mac: the name of a task.
+const TASK_NAME: &str = "askback task v1";
 
 /// The purpose of a status, for its seal.
 const STATUS: &str = "journal status";
@@ -421,17 +421,8 @@ fn session_of(shared: &Shared, owner: Option<&Arc<Principal>>) -> Result<Session
     Ok(SessionId(half))
 }
 
-fn mac(key: &askback_core::ask::keys::Key, call: CallId, session: SessionId) -> [u8; MAC] {
-    let mut label = b"askback task v1".to_vec();
-    label.extend_from_slice(&call.0);
-    let derived = key.derive(&label, &session.0);
-    let mut mac = [0; MAC];
-    mac.copy_from_slice(&derived[..MAC]);
-    mac
-}
-
 fn name(shared: &Shared, call: CallId, session: SessionId) -> Result<String> {
-    let mac = mac(shared.keys()?.active(), call, session);
+    let mac = mac(shared.keys()?.active(), TASK_NAME, (session, call), &[]);
     Ok(URL_SAFE_NO_PAD.encode([&call.0[..], &mac].concat()))
 }
 
@@ -445,17 +436,8 @@ fn read_name(
     let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
     let (call, given) = bytes.split_first_chunk::<16>()?;
     let (call, given) = (CallId(*call), <[u8; MAC]>::try_from(given).ok()?);
-    // A comparison takes the same time for any mac.
-    let is_of = |key: &_| {
-        let known = mac(key, call, session);
-        known
-            .iter()
-            .zip(&given)
-            .fold(0, |all, (a, b)| all | (a ^ b))
-            == 0
-    };
-    let mut keys = shared.keys().ok()?.all();
-    keys.any(is_of).then_some((session, call))
+    let whose = (session, call);
+    is_given(shared, TASK_NAME, whose, &[], given).then_some(whose)
 }
 
 /// A task of this owner, as it is written down.

@@ -98,7 +98,7 @@ pub(super) async fn open(
         return Ok(None);
     };
     let member = SessionId(token.member);
-    let known = node.journal.session(member).await?;
+    let known = node.heard(node.journal.session(member).await)?;
     if known.is_ended {
         return Ok(None);
     }
@@ -177,14 +177,11 @@ pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
         let now = shared.clock().now();
         // The clocks of the processes may differ.
         let from = since.unwrap_or(now).saturating_sub(SKEW);
-        match node.journal.ended_since(from).await {
-            Ok(ended) => {
-                since = Some(now);
-                if !ended.is_empty() {
-                    sessions.end_members(&ended);
-                }
+        if let Ok(ended) = node.heard(node.journal.ended_since(from).await) {
+            since = Some(now);
+            if !ended.is_empty() {
+                sessions.end_members(&ended);
             }
-            Err(error) => tracing::error!(%error, "the journal does not answer"),
         }
     }
 }

@@ -65,6 +65,7 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     let service = door.service.clone();
     let (stop, sessions) = (service.stop(), service.sessions());
     stop.enter(Phase::Stopping);
+    sessions.begin_to_stop();
     let mut late = JoinSet::new();
     let finishing = async {
         let commits = &service.shared().commits;
@@ -87,11 +88,8 @@ async fn end(mut door: Door, mut connections: JoinSet<()>) {
     {
         return;
     }
-    if let Some(node) = &service.shared().fleet {
-        node.release(service.shared().clock().now()).await;
-    }
     tracing::warn!("calls still went on when the server stopped: they are answered with an error");
-    sessions.stop();
+    sessions.stop().await;
     stop.enter(Phase::Over);
     let all = async {
         while connections.join_next().await.is_some() {}
@@ -109,6 +107,9 @@ pub(super) async fn stop(
     grace: Duration,
 ) {
     stop.enter(Phase::Stopping);
+    if let Some(sessions) = sessions.upgrade() {
+        sessions.begin_to_stop();
+    }
     let finishing = async {
         // A call that is no session's is waited for by the server of its connection.
         while commits.are_running()
@@ -123,7 +124,7 @@ pub(super) async fn stop(
     };
     let _ = timeout(grace, finishing).await;
     if let Some(sessions) = sessions.upgrade() {
-        sessions.stop();
+        sessions.stop().await;
     }
     stop.enter(Phase::Over);
 }

@@ -116,8 +116,7 @@ impl Service {
 
     /// Whether calls go on.
     pub(super) fn is_busy(&self) -> bool {
-        let fleet = self.0.shared.fleet.as_ref();
-        self.0.sessions.are_busy() || fleet.is_some_and(|node| node.is_busy())
+        self.0.sessions.are_busy()
     }
 
     /// The sessions, for those who must not keep them.

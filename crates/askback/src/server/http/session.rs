@@ -36,6 +36,7 @@ use crate::{
         Shared,
         asks::Asks,
         budget::{Charge, NoRoom},
+        fleet,
         roots::RootsWatch,
     },
 };
@@ -69,8 +70,8 @@ pub(super) struct State {
     place: Option<Charge>,
     /// It is told of lists, and of what it watches, while it is one of them.
     observing: Option<Observing>,
-    /// Whether its calls have names in a fleet.
-    is_of_fleet: bool,
+    /// Its name in a fleet, if its calls have names there.
+    member: Option<SessionId>,
     /// What came for another process.
     strays: Vec<Stray>,
 }
@@ -125,7 +126,7 @@ impl Session {
                 room,
                 place: None,
                 observing: None,
-                is_of_fleet: false,
+                member: None,
                 strays: Vec::new(),
             }),
         }
@@ -165,7 +166,7 @@ impl Session {
     /// The same, as a session of a fleet.
     pub(super) fn of_fleet(mut self, member: SessionId) -> Self {
         self.member = Some(member);
-        self.lock().is_of_fleet = true;
+        self.lock().member = Some(member);
         self
     }
 
@@ -289,7 +290,7 @@ impl Session {
         let reader = match state.stream(number)?.attach(event) {
             Some(reader) => reader,
             // The event may be one of another process.
-            None if number == OWN && state.is_of_fleet => {
+            None if number == OWN && state.member.is_some() => {
                 state.report_all();
                 state.stream(number)?.attach(None)?
             }
@@ -307,7 +308,11 @@ impl Session {
         state.close_if_done(stream);
         drop(state);
         let stream = StreamName::Number(stream);
-        self.attach(Some(EventId { stream, event: 0 }))
+        self.attach(Some(EventId {
+            stream,
+            event: 0,
+            request: None,
+        }))
     }
 
     /// Has it told of changes from now on.
@@ -503,8 +508,14 @@ impl State {
     fn open_stream(&mut self, number: u32) {
         if self.stream(number).is_none() {
             let mut stream = Stream::new(number);
-            if self.is_of_fleet && number != OWN {
+            if self.member.is_some() && number != OWN {
                 stream.call = entropy().ok().map(CallId);
+                let mut running = self.running.iter();
+                let running = running.find(|running| running.stream == number);
+                let whose = self.member.zip(stream.call);
+                stream.request = running.zip(whose).and_then(|(running, whose)| {
+                    fleet::request_name(&self.shared, whose, &running.id)
+                });
             }
             self.streams.push(stream);
         }
@@ -595,10 +606,10 @@ impl State {
                     self.cancel(&id);
                 }
                 Output::Answer(ask, answer) => self.asks.answer(ask, answer),
-                Output::StrayAnswer(name, outcome) if self.is_of_fleet => {
+                Output::StrayAnswer(name, outcome) if self.member.is_some() => {
                     self.strays.push(Stray::Answer(name, outcome));
                 }
-                Output::StrayCancel(id) if self.is_of_fleet => {
+                Output::StrayCancel(id) if self.member.is_some() => {
                     self.strays.push(Stray::Cancel(id));
                 }
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}

@@ -100,10 +100,7 @@ impl Sessions {
         principal: Option<Arc<Principal>>,
     ) -> Result<(), Unready> {
         let opened = fleet_session::open(&self.shared, id, principal).await;
-        let opened = opened.map_err(|error| {
-            tracing::error!(%error, "the journal does not answer");
-            Unready
-        })?;
+        let opened = opened.map_err(|_| Unready)?;
         let Some(session) = opened.filter(|_| self.get(id).is_none()) else {
             return Ok(());
         };
@@ -148,13 +145,26 @@ impl Sessions {
         }
     }
 
-    /// Whether calls go on in any of them.
+    /// Whether calls go on in any of them, or in this process for sessions and tasks of a fleet.
     pub(super) fn are_busy(&self) -> bool {
-        self.all().iter().any(|session| session.is_busy())
+        let node = self.shared.fleet.as_ref();
+        node.is_some_and(|node| node.is_busy())
+            || self.all().iter().any(|session| session.is_busy())
     }
 
-    /// Answers what still goes on with an error: the server is over.
-    pub(super) fn stop(&self) {
+    /// Takes no calls of other processes any more.
+    pub(super) fn begin_to_stop(&self) {
+        if let Some(node) = &self.shared.fleet {
+            node.begin_to_stop();
+        }
+    }
+
+    /// Gives the calls that still go on to other processes of the fleet, and answers the others with an error: the server
+    /// is over.
+    pub(super) async fn stop(&self) {
+        if let Some(node) = &self.shared.fleet {
+            node.release(self.shared.clock().now()).await;
+        }
         for session in self.all() {
             session.stop("the server is stopping");
         }

@@ -1,6 +1,6 @@
 //! The streams of a session: what is sent on each, kept for a client that comes back for it.
 
-use std::{collections::VecDeque, task::Waker, time::Duration};
+use std::{collections::VecDeque, sync::Arc, task::Waker, time::Duration};
 
 use askback_core::{http::sse, limits::Limits};
 use tokio::time::Instant;
@@ -46,6 +46,8 @@ pub(super) struct Stream {
     pub(super) left: Instant,
     /// The call of a fleet whose messages these are.
     pub(super) call: Option<CallId>,
+    /// The name of the request that it answers.
+    pub(super) request: Option<Arc<str>>,
     /// Whether its messages come from the journal.
     pub(super) is_followed: bool,
 }
@@ -61,10 +63,13 @@ pub(super) enum Found {
 }
 
 /// The name of an event: which stream, and which event of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: StreamName,
     pub(super) event: u64,
+    /// The name of the request that is answered on the stream of a call of a fleet. If its process is gone before the call
+    /// is written down, another process can say so.
+    pub(super) request: Option<Arc<str>>,
 }
 
 /// The name of a stream in the ids of its events.
@@ -79,24 +84,33 @@ pub(super) enum StreamName {
 impl EventId {
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
-        if let Some((call, event)) = text.split_once('.') {
+        if let Some((call, rest)) = text.split_once('.') {
+            let (event, request) = match rest.split_once('.') {
+                Some((event, request)) => (event, Some(request.into())),
+                None => (rest, None),
+            };
             return Some(Self {
                 stream: StreamName::Call(read_call(call)?),
                 // One is added to it.
                 event: event.parse().ok().filter(|event| *event < u64::MAX)?,
+                request,
             });
         }
         let (stream, event) = text.split_once('-')?;
         Some(Self {
             stream: StreamName::Number(stream.parse().ok()?),
             event: event.parse().ok()?,
+            request: None,
         })
     }
 
-    fn write(self) -> String {
-        match self.stream {
-            StreamName::Number(stream) => format!("{stream}-{}", self.event),
-            StreamName::Call(call) => format!("{}.{}", call_text(call), self.event),
+    fn write(&self) -> String {
+        match (self.stream, &self.request) {
+            (StreamName::Number(stream), _) => format!("{stream}-{}", self.event),
+            (StreamName::Call(call), None) => format!("{}.{}", call_text(call), self.event),
+            (StreamName::Call(call), Some(request)) => {
+                format!("{}.{}.{request}", call_text(call), self.event)
+            }
         }
     }
 }
@@ -117,6 +131,7 @@ impl Stream {
             waker: None,
             left: Instant::now(),
             call: None,
+            request: None,
             is_followed: false,
         }
     }
@@ -292,6 +307,7 @@ impl Stream {
         let id = EventId {
             stream: self.name(),
             event: self.next - 1,
+            request: self.request.clone(),
         };
         sse::write_priming_event(&mut out, &id.write());
         if self.call.is_some() {
@@ -308,6 +324,7 @@ impl Stream {
             let id = EventId {
                 stream: self.name(),
                 event: self.next,
+                request: self.request.clone(),
             };
             self.next += 1;
             if message.is_empty() {

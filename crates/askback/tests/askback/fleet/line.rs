@@ -1,8 +1,11 @@
 //! A journal as one process sees it: its requests are counted, and the process can be cut off.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use askback::journal::{
@@ -10,12 +13,15 @@ use askback::journal::{
     Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
     StoreFuture, TakenCall, TaskState,
 };
+use tokio::time::sleep;
 
 /// The requests of one process to a journal.
 #[derive(Clone, Default)]
 pub(super) struct JournalLine {
     pub(super) journal: Arc<MemoryJournal>,
     is_cut: Arc<AtomicBool>,
+    /// How long it takes until what a request did is told.
+    delay: Arc<Mutex<Duration>>,
     requests: Arc<Mutex<Vec<&'static str>>>,
 }
 
@@ -30,6 +36,11 @@ impl JournalLine {
     /// From now on the process reaches the journal no more, as if it were dead.
     pub(super) fn cut(&self) {
         self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on each request takes so long.
+    pub(super) fn delay(&self, delay: Duration) {
+        *self.delay.lock().unwrap() = delay;
     }
 
     /// The requests since the last time, without those that a process makes by the clock.
@@ -47,7 +58,16 @@ impl JournalLine {
         self.requests.lock().unwrap().push(name);
         match self.is_cut.load(Ordering::Relaxed) {
             true => Box::pin(async { Err(StoreError::Failed("the process is cut off".into())) }),
-            false => request,
+            false => {
+                let delay = *self.delay.lock().unwrap();
+                Box::pin(async move {
+                    let answer = request.await;
+                    if !delay.is_zero() {
+                        sleep(delay).await;
+                    }
+                    answer
+                })
+            }
         }
     }
 }

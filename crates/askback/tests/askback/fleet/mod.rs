@@ -1,6 +1,7 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
 mod line;
+mod stopping;
 mod tasks;
 
 use std::{
@@ -83,6 +84,9 @@ impl Shared {
             .tool(Tool::new("book", book))
             .tool(Tool::new("both", both))
             .tool(Tool::new("samples", samples))
+            .tool(Tool::new("works", stopping::works))
+            .tool(Tool::new("slow", stopping::slow))
+            .tool(Tool::new("slow_question", stopping::slow_question))
             .resource(Resource::new("note://one", "one", async || {
                 Ok("One.".to_owned())
             }))

@@ -158,7 +158,7 @@ impl Inner {
             };
         };
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
-        if let Ok(Some(Some(after))) = after {
+        if let Ok(Some(Some(after))) = &after {
             session.take_up(after).await;
         }
         let attached = match after {

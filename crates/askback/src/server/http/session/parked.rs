@@ -8,13 +8,10 @@ use std::{
 use askback_core::{
     ask::Millis,
     engine::server::Changed,
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::{InputRequiredResult, RawJson},
 };
-use tokio::{
-    sync::broadcast::{Receiver, error::RecvError},
-    time::{Instant, sleep, timeout},
-};
+use tokio::time::Instant;
 
 use super::{Session, State};
 use crate::{
@@ -23,7 +20,7 @@ use crate::{
     journal::{CallId, SessionId},
     server::{
         Shared,
-        fleet::{self, Node, Standing},
+        fleet::{self, Follower, Node, Standing},
         http::stream::{EventId, Stream, StreamName},
     },
 };
@@ -34,6 +31,14 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_
 /// How many messages of a log are read at once.
 const MOST: usize = 64;
 
+/// How long a client waits for a call that it resumes, and that is not written down.
+const LOST: Duration = Duration::from_secs(10);
+
+/// The end of such a call for its client.
+const CONNECTION_LOST: &str = "the connection to the server process that worked on this request was lost before the \
+    request was written down: its result cannot be delivered. Whether it took effect is not known; check before you call \
+    again";
+
 /// A message for another process.
 pub(in crate::server::http) enum Stray {
     /// The answer to a question of this name.
@@ -43,7 +48,22 @@ pub(in crate::server::http) enum Stray {
 }
 
 /// Writes a round of a call down, and lets go of the call. Its stream goes on with what the journal has for it.
+///
+/// A call that is cancelled meanwhile is written down to its end all the same, and then removed: a journal may do what it was
+/// asked though its answer is not waited for.
 pub(super) async fn park(
+    session: Arc<Session>,
+    id: RequestId,
+    incoming: Arc<Incoming>,
+    round: InputRequiredResult,
+    wake: Option<Millis>,
+) -> Result<()> {
+    let parking = tokio::spawn(park_whole(session, id, incoming, round, wake));
+    let parked = parking.await;
+    parked.unwrap_or_else(|error| Err(Error::new(error.to_string())))
+}
+
+async fn park_whole(
     session: Arc<Session>,
     id: RequestId,
     incoming: Arc<Incoming>,
@@ -83,7 +103,7 @@ pub(super) async fn park(
     };
     let (call, next) = (standing.call, standing.next_event);
     let parked = fleet::park(&shared, node, standing, &incoming, round, wake).await;
-    {
+    let goes_on = {
         let mut state = session.lock();
         if let Err(error) = parked {
             if let Some(stream) = state.stream(number) {
@@ -91,22 +111,39 @@ pub(super) async fn park(
             }
             return Err(error);
         }
-        state.running.retain(|running| running.id != id);
-        state.engine.let_go(&id);
+        // A later call may have the id of one that was cancelled.
+        let mut running = state.running.iter();
+        let goes_on = running.any(|it| it.id == id && it.stream == number);
+        if goes_on {
+            state.running.retain(|running| running.id != id);
+            state.engine.let_go(&id);
+        } else if let Some(stream) = state.stream(number) {
+            stream.is_followed = false;
+            stream.close();
+        }
         state.settle();
+        goes_on
+    };
+    if !goes_on {
+        fleet::end_cancelled(&shared, node, call).await;
+        return Ok(());
     }
     tokio::spawn(follow(
         Arc::downgrade(&session),
         member,
         (number, call),
         next - 1,
+        None,
     ));
     Ok(())
 }
 
 impl Session {
     /// Makes ready to read the stream of a call that may be in the journal.
-    pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: EventId) {
+    ///
+    /// A call that is not written down (yet) is waited for, if the event says which request it answers. If it does not come,
+    /// its process is gone, or answers where no client reads.
+    pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: &EventId) {
         let (Some(member), StreamName::Call(call)) = (self.member, id.stream) else {
             return;
         };
@@ -117,24 +154,30 @@ impl Session {
         if self.lock().streams.iter().any(has_it) {
             return;
         }
-        match node.journal.read(call, member, id.event, 0).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return,
-            Err(error) => {
-                tracing::error!(%error, "the journal does not answer");
-                return;
+        let read = node.journal.read(call, member, id.event, 0).await;
+        let unknown = match node.heard(read) {
+            Ok(Some(_)) => None,
+            Ok(None) => {
+                let name = id.request.as_deref();
+                let read = |name| fleet::read_request_name(&self.shared, (member, call), name);
+                match name.and_then(read) {
+                    Some(request) => Some(request),
+                    None => return,
+                }
             }
-        }
+            Err(_) => return,
+        };
         let number = {
             let mut state = self.lock();
             state.streams.retain(|stream| stream.call != Some(call));
             let number = state.next_stream();
-            let stream = Stream::following(number, call, id.event);
+            let mut stream = Stream::following(number, call, id.event);
+            stream.request.clone_from(&id.request);
             state.streams.push(stream);
             number
         };
         let me = Arc::downgrade(self);
-        tokio::spawn(follow(me, member, (number, call), id.event));
+        tokio::spawn(follow(me, member, (number, call), id.event, unknown));
     }
 
     /// Takes what was found in the log of a call to its stream. Whether there is more to read.
@@ -228,15 +271,27 @@ async fn follow(
     member: SessionId,
     (number, call): (u32, CallId),
     mut after: u64,
+    mut unknown: Option<RequestId>,
 ) {
     let Some(shared) = session.upgrade().map(|session| Arc::clone(&session.shared)) else {
         return;
     };
     let Some(node) = &shared.fleet else { return };
-    let mut hints = node.hints();
+    let follower = Follower::new(node, call);
     let mut pause = PAUSES.0;
+    let begun = Instant::now();
     loop {
-        let read = read(&shared, node, member, call, &mut after).await;
+        let mut read = read(&shared, node, member, call, &mut after).await;
+        match (&read, &unknown) {
+            (Read::Gone, Some(request)) if begun.elapsed() >= LOST => {
+                let error = ErrorObject::internal(CONNECTION_LOST);
+                let message = jsonrpc::write_error(Some(request), &error);
+                read = Read::Messages(vec![(after + 1, message)], true);
+            }
+            (Read::Gone, Some(_)) => read = Read::Failed,
+            (Read::Messages(..), Some(_)) => unknown = None,
+            _ => {}
+        }
         let Some(session) = session.upgrade() else {
             return;
         };
@@ -256,7 +311,7 @@ async fn follow(
             // Who comes back is told at the next look.
             pause = PAUSES.1 * 4;
         }
-        if wait(&mut hints, call, pause).await {
+        if follower.wait(pause).await {
             pause = PAUSES.0;
         } else {
             pause = (pause * 2).min(PAUSES.1);
@@ -281,13 +336,10 @@ async fn read(
     call: CallId,
     after: &mut u64,
 ) -> Read {
-    let log = match node.journal.read(call, member, *after, MOST).await {
+    let log = match node.heard(node.journal.read(call, member, *after, MOST).await) {
         Ok(Some(log)) => log,
         Ok(None) => return Read::Gone,
-        Err(error) => {
-            tracing::error!(%error, "the journal does not answer");
-            return Read::Failed;
-        }
+        Err(_) => return Read::Failed,
     };
     let mut messages = Vec::new();
     for event in log.events {
@@ -305,20 +357,4 @@ async fn read(
         *after = event.number;
     }
     Read::Messages(messages, log.is_over)
-}
-
-/// Waits for a hint that a log has grown. Whether one came.
-async fn wait(hints: &mut Receiver<CallId>, call: CallId, most: Duration) -> bool {
-    let hint = async {
-        loop {
-            match hints.recv().await {
-                Ok(hinted) if hinted == call => return,
-                Ok(_) => {}
-                // Some were missed.
-                Err(RecvError::Lagged(_)) => return,
-                Err(RecvError::Closed) => sleep(most).await,
-            }
-        }
-    };
-    timeout(most, hint).await.is_ok()
 }
