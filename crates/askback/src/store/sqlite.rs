@@ -45,8 +45,9 @@ pub struct SqliteStore {
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// How long one process waits for another to finish its transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long one process waits for others to finish their transactions. SQLite has no queue for them, and on a slow disk with
+/// many processes one may wait for long; an error would be worse.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS askback_commits (

@@ -50,8 +50,9 @@ struct File {
     is_log_due: bool,
 }
 
-/// How long one process waits for another to finish its transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long one process waits for others to finish their transactions. SQLite has no queue for them, and on a slow disk with
+/// many processes one may wait for long; an error would be worse.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a change waits for those who read the log of the file before it is emptied. A backup reads for longer.
 const LOG_TIMEOUT: Duration = Duration::from_millis(100);
