@@ -462,7 +462,7 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
         let found = found.saying(document.to_value().to_string());
         let folder = source.folder(folders, document.is_of_project(name));
         let listed = Listed::find(
-            &document,
+            document,
             name,
             &source.path,
             &folder,
@@ -530,7 +530,7 @@ fn from_file(
     let here = std::env::current_dir().ok();
     let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    Listed::find(&document, name, file, folder, workspace)
+    Listed::find(document, name, file, folder, workspace)
 }
 
 fn within(file: &Path, error: Error) -> Error {
