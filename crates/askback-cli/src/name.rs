@@ -86,6 +86,16 @@ pub fn of_command(program: &str, args: &[String]) -> String {
     }
 }
 
+/// How many of the arguments are those of a launcher: the ones up to the server that it starts. An option of theirs may
+/// have no value, and the word behind it may be what runs.
+pub fn launcher_args(program: &str, args: &[String]) -> usize {
+    match (launcher(program), launched(program, args)) {
+        (None, _) => 0,
+        (Some(_), None) => args.len(),
+        (Some(_), Some((word, rest))) => args.len() - rest.len() + launcher_args(word, rest),
+    }
+}
+
 fn launcher(program: &str) -> Option<String> {
     let name = stem(program);
     // There is more than one python.

@@ -26,7 +26,7 @@ use askback_host::{
 
 use crate::{
     error::Error,
-    secret,
+    name, secret,
     servers::{self, Names},
     target::{Command, Reach, Target},
 };
@@ -311,12 +311,13 @@ fn value_of(name: &str, value: &str) -> String {
 }
 
 /// A command as the question shows it: an argument whose name says that it is a secret is hidden like a variable. The name
-/// stands before it (`--token X`, `--token=X`) or in it (`Authorization: Bearer X`).
+/// stands in it (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or before it (`--token X`).
 fn command_of(command: &Command) -> Command {
+    let own = name::launcher_args(&command.program, &command.args);
     let mut before = "";
-    let args = command.args.iter().map(|arg| {
+    let args = command.args.iter().enumerate().map(|(at, arg)| {
         let name = std::mem::take(&mut before);
-        if let Some((name, value)) = arg.split_once('=').filter(|_| arg.starts_with('-')) {
+        if let Some((name, value)) = arg.split_once('=') {
             return format!("{name}={}", value_of(name, value));
         }
         if arg.starts_with('-') {
@@ -328,6 +329,7 @@ fn command_of(command: &Command) -> Command {
                 let (scheme, token) = secret::after_scheme(value);
                 format!("{name}: {scheme}{}", value_of(name, token))
             }
+            None if at < own => arg.clone(),
             None => value_of(name, arg),
         }
     });
@@ -337,41 +339,19 @@ fn command_of(command: &Command) -> Command {
     }
 }
 
-/// An address as the question shows it: a password, and a part of the query whose name says that it is a secret, are
-/// hidden like variables.
+/// An address as the question shows it: a part of the query whose name says that it is a secret is hidden like a variable.
+/// All before the query says where the address leads, and is shown.
 fn url_of(url: &str) -> String {
-    let (rest, query) = url.split_once('?').unzip();
-    let rest = rest.unwrap_or(url);
-    let host_at = rest.find("://").map_or(0, |at| at + "://".len());
-    let authority = rest[host_at..].split('/').next().unwrap_or_default();
-    let mut shown = match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let path = &rest[host_at + authority.len()..];
-            let (name, password) = user.split_once(':').unwrap_or((user, ""));
-            let password = match password {
-                "" => String::new(),
-                password => format!(":{}", value_of("password", password)),
-            };
-            format!("{}{name}{password}@{host}{path}", &rest[..host_at])
-        }
-        None => rest.to_owned(),
+    let (before, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
+    let Some((address, query)) = before.split_once('?') else {
+        return text::line(url);
     };
-    for (at, part) in query
-        .into_iter()
-        .flat_map(|query| query.split('&'))
-        .enumerate()
-    {
-        shown.push(if at == 0 { '?' } else { '&' });
-        match part.split_once('=') {
-            Some((name, value)) => {
-                shown.push_str(name);
-                shown.push('=');
-                shown.push_str(&value_of(name, value));
-            }
-            None => shown.push_str(part),
-        }
-    }
-    text::line(&shown)
+    let parts = query.split('&').map(|part| match part.split_once('=') {
+        Some((name, value)) => format!("{name}={}", value_of(name, value)),
+        None => part.to_owned(),
+    });
+    let query = parts.collect::<Vec<_>>().join("&");
+    text::line(&format!("{address}?{query}{fragment}"))
 }
 
 /// Asks for a yes or a no, until there is one. The end of the input is a no.
@@ -553,17 +533,32 @@ mod tests {
     #[test]
     fn an_argument_that_is_named_as_a_secret_is_hidden() {
         #[track_caller]
-        fn check(args: &[&str], shown: &[&str]) {
+        fn check_in(program: &str, args: &[&str], shown: &[&str]) {
             let command = Command {
-                program: "server".to_owned(),
+                program: program.to_owned(),
                 args: args.iter().map(ToString::to_string).collect(),
                 ..Command::default()
             };
             assert_eq!(command_of(&command).args, shown);
         }
+        #[track_caller]
+        fn check(args: &[&str], shown: &[&str]) {
+            check_in("server", args, shown);
+        }
         const HIDDEN: &str = "what may be a secret (3 characters)";
+        // A launcher may know no value of an option, and run the word behind it.
+        let run = ["-y", "--no-token", "evil", "--token", "abc"];
+        check_in(
+            "npx",
+            &run,
+            &["-y", "--no-token", "evil", "--token", HIDDEN],
+        );
         check(&["--token", "abc"], &["--token", HIDDEN]);
         check(&["--api-key=abc"], &[&format!("--api-key={HIDDEN}")]);
+        check(
+            &["-e", "API_KEY=abc"],
+            &["-e", &format!("API_KEY={HIDDEN}")],
+        );
         check(
             &["--header", "Authorization: Bearer abc"],
             &["--header", &format!("Authorization: Bearer {HIDDEN}")],
@@ -582,7 +577,7 @@ mod tests {
             &["--token", "$(evil)"],
             &["--token-file", "/tmp/x", "abc"],
             &["--verbose", "abc"],
-            &["token=abc"],
+            &["PATH=abc", "NODE_OPTIONS=abc"],
         ];
         for args in shown {
             check(args, args);
@@ -600,16 +595,15 @@ mod tests {
             "https://a.test/mcp?team=x&api_key=abc",
             &format!("https://a.test/mcp?team=x&api_key={HIDDEN}"),
         );
-        check(
-            "https://me:abc@a.test/mcp",
-            &format!("https://me:{HIDDEN}@a.test/mcp"),
-        );
-        check(
-            "https://good.test@evil.test/",
-            "https://good.test@evil.test/",
-        );
-        check("https://a.test/mcp?", "https://a.test/mcp?");
-        check("a@b?c", "a@b?c");
+        // What says where it leads is shown, and what another reader may take for that.
+        for shown in [
+            "https://a.test/mcp?",
+            "https://evil.test:443#x@good.test/mcp?api_key=abc",
+            "https://:@evil.test#@good.test/mcp",
+            "https://good.test:abc@evil.test/",
+        ] {
+            check(shown, shown);
+        }
     }
 
     #[test]
