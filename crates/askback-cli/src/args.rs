@@ -11,7 +11,7 @@ use askback_host::{
     text::{self, given},
     words,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{error::Error, misplaced};
 
@@ -59,13 +59,11 @@ pub fn for_tool(
     schema: &Value,
     place: Place,
 ) -> Result<Map<String, Value>, Error> {
-    let form = form(schema);
     let read = |Argument { key, given }| {
-        let field = form.as_ref().and_then(|form| form.field(&key));
-        let value = match (given, field) {
+        let value = match (given, field(schema, &key)) {
             (Given::Json(value), _) => value,
             (Given::Text(text), None) => Value::String(text),
-            (Given::Text(text), Some(field)) => read_as(field, text, place)?,
+            (Given::Text(text), Some(field)) => read_as(&field, text, place)?,
         };
         Ok((key, value))
     };
@@ -159,14 +157,17 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
     })
 }
 
-/// The schema of a tool as a form; none if it is none, and says nothing of its arguments.
-fn form(schema: &Value) -> Option<FormSchema> {
-    let mut schema = schema.clone();
-    schema
-        .as_object_mut()?
-        .entry("type")
-        .or_insert_with(|| "object".into());
-    FormSchema::parse_arguments(schema.to_string().as_bytes(), &Limits::default().forms).ok()
+/// An argument that the schema of a tool knows, as the field of a form. What the schema says of others cannot spoil it.
+fn field(schema: &Value, name: &str) -> Option<Field> {
+    let property = schema.get("properties")?.get(name)?;
+    let mut alone = json!({"type": "object", "properties": {name: property}});
+    for shared in ["$defs", "definitions"] {
+        if let Some(definitions) = schema.get(shared) {
+            alone[shared] = definitions.clone();
+        }
+    }
+    let form = FormSchema::parse_arguments(alone.to_string().as_bytes(), &Limits::default().forms);
+    form.ok()?.fields.pop()
 }
 
 /// Reads a text as the value of a field. Where the field takes any text, the server decides about it.
@@ -220,22 +221,14 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
 pub fn unfit(arguments: &Map<String, Value>, schema: &Value) -> Vec<Issue> {
     let mut limits = Limits::default().forms;
     limits.answer_bytes = usize::MAX;
-    let fields = form(schema).map(|form| form.fields).unwrap_or_default();
-    let unfit = fields.iter().filter_map(|field| {
-        let value = arguments.get(&field.name)?;
-        // Null stands for an argument that is not given.
-        field
-            .check(value, &limits)
-            .err()
-            .filter(|_| !value.is_null())
-    });
+    // Null stands for an argument that is not given.
+    let given = arguments.iter().filter(|(_, value)| !value.is_null());
+    let unfit = given.filter_map(|(name, value)| field(schema, name)?.check(value, &limits).err());
     unfit.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn words(line: &[&str]) -> Result<Vec<Argument>, Error> {
@@ -292,10 +285,14 @@ mod tests {
     fn texts_are_read_by_the_schema() {
         #[track_caller]
         fn check(property: Value, text: &str, value: Value) {
-            let schema = json!({
+            let mut schema = json!({
                 "properties": {"a": property},
                 "$defs": {"N": {"type": "integer"}, "Loop": {"$ref": "#/$defs/Loop"}},
             });
+            // However many others there are, and however odd.
+            for other in 0..100 {
+                schema["properties"][format!("b{other}")] = json!({"type": other});
+            }
             let given = words(&[&format!("a={text}")]).expect("the word is right");
             let read = for_tool(given, &schema, Place::Line).expect("the text is of its type");
             assert_eq!(read["a"], value);
