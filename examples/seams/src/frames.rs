@@ -7,7 +7,7 @@ use std::{
 
 use askback::{
     Limits, Server,
-    transport::{Channel, Connect, Connecting, ReadMessages, WriteMessages},
+    transport::{Channel, Connect, ConnectFuture, ReadMessages, WriteMessages},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, BufReader, BufWriter},
@@ -24,7 +24,7 @@ pub struct Frames(pub SocketAddr);
 
 /// Connects, and again whenever the connection is gone and the client wants it.
 impl Connect for Frames {
-    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a> {
         Box::pin(async {
             let stream = TcpStream::connect(self.0).await?;
             Ok(channel(stream, limits.wire.message_bytes)?.into())

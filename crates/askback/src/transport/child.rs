@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    Channel, Connect, Connecting, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender, WAITING,
+    Channel, Connect, ConnectFuture, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender, WAITING,
     connect::Behind,
     lines::{LineReader, LineWriter},
 };
@@ -202,7 +202,7 @@ impl Child {
 }
 
 impl Connect for Child {
-    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a> {
         let link = self.start(limits).map(|started| Link {
             stderr: Some(started.stderr),
             behind: Some(Box::new(started.process)),

@@ -20,11 +20,11 @@ use super::{Channel, Ends, LinkReceiver, LinkSender, Pause, Tap};
 /// [`Child`](super::Child).
 pub trait Connect: Send + 'static {
     /// Opens it.
-    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a>;
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a>;
 }
 
 /// A way that is being opened; an error says what could not be reached and why.
-pub type Connecting<'a> = BoxFuture<'a, io::Result<Link>>;
+pub type ConnectFuture<'a> = BoxFuture<'a, io::Result<Link>>;
 
 /// An open way to a server.
 pub struct Link {
@@ -93,7 +93,7 @@ impl From<Channel> for Link {
 }
 
 impl Connect for Channel {
-    fn connect<'a>(&'a mut self, _: &'a Limits) -> Connecting<'a> {
+    fn connect<'a>(&'a mut self, _: &'a Limits) -> ConnectFuture<'a> {
         let opened = std::mem::replace(&mut self.ends, Ends::Opened);
         let channel = (!matches!(opened, Ends::Opened)).then(|| Self::over(opened));
         Box::pin(async {
@@ -105,7 +105,7 @@ impl Connect for Channel {
 }
 
 impl<F: FnMut() -> Channel + Send + 'static> Connect for F {
-    fn connect<'a>(&'a mut self, _: &'a Limits) -> Connecting<'a> {
+    fn connect<'a>(&'a mut self, _: &'a Limits) -> ConnectFuture<'a> {
         let channel = self();
         Box::pin(async { Ok(channel.into()) })
     }

@@ -44,7 +44,7 @@ pub use child::{Child, ChildEnd, ChildLine, OpenChild};
 #[cfg(feature = "client")]
 pub(crate) use connect::{Behind, Report};
 #[cfg(feature = "client")]
-pub use connect::{Connect, Connecting, Link};
+pub use connect::{Connect, ConnectFuture, Link};
 #[cfg(feature = "server")]
 pub(crate) use direct::{DirectReceiver, DirectSender};
 #[cfg(feature = "http-client")]

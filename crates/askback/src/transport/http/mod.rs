@@ -39,7 +39,7 @@ use self::{
     tools::Tools,
 };
 use super::{
-    Connect, Connecting, Link, LinkReceiver, LinkSender, Pause, Tap, WAITING, connect::Behind,
+    Connect, ConnectFuture, Link, LinkReceiver, LinkSender, Pause, Tap, WAITING, connect::Behind,
     inbox::Inbox, link::ExchangeSender,
 };
 #[cfg(feature = "oauth-client")]
@@ -239,7 +239,7 @@ impl Http {
 }
 
 impl Connect for Http {
-    fn connect<'a>(&'a mut self, limits: &'a Limits) -> Connecting<'a> {
+    fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a> {
         let link = self.open(limits);
         Box::pin(async { link })
     }
