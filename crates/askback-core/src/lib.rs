@@ -4,27 +4,45 @@
 //! Nothing in this crate opens a socket, reads a clock, a file, the environment or a random
 //! source. Time and entropy come in as arguments; bytes and decisions go out as values. The crate
 //! is `no_std` (it needs `alloc`), which keeps it that way.
+//!
+//! [`protocol`], [`forms`], [`limits`] and [`revision`] are the interface of this crate. Its other modules are public for
+//! askback's own crates alone: they are not documented here, and may change in any version.
 #![no_std]
 
 extern crate alloc;
 
-pub mod address;
-pub mod ask;
-pub mod auth;
-pub mod canonical;
-pub mod clock;
-pub mod engine;
 pub mod forms;
-pub mod future;
-pub mod http;
-pub mod json;
-pub mod jsonrpc;
 pub mod limits;
 pub mod protocol;
-pub mod quote;
 pub mod revision;
+
+#[doc(hidden)]
+pub mod address;
+#[doc(hidden)]
+pub mod ask;
+#[doc(hidden)]
+pub mod auth;
+#[doc(hidden)]
+pub mod canonical;
+#[doc(hidden)]
+pub mod clock;
+#[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
+pub mod future;
+#[doc(hidden)]
+pub mod http;
+#[doc(hidden)]
+pub mod json;
+#[doc(hidden)]
+pub mod jsonrpc;
+#[doc(hidden)]
+pub mod quote;
+#[doc(hidden)]
 pub mod rfc3339;
+#[doc(hidden)]
 pub mod uri_template;
+#[doc(hidden)]
 pub mod wire;
 
 /// Paths for the code that askback's macros write. Not public interface.

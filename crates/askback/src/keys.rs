@@ -32,6 +32,7 @@ pub enum KeySource {
 }
 
 /// Keys ready for use.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Keys {
     /// The keys.
@@ -41,6 +42,7 @@ pub struct Keys {
 }
 
 /// Where keys came from, which decides how far they can be relied on.
+#[doc(hidden)]
 #[derive(Debug)]
 pub enum KeyOrigin {
     /// Somebody configured them. Only such keys are shared by the processes of a fleet.
@@ -52,6 +54,7 @@ pub enum KeyOrigin {
 }
 
 /// Why a server's key ends with its process.
+#[doc(hidden)]
 #[derive(Debug, thiserror::Error)]
 pub enum KeyWarning {
     /// The environment names no directory for the state of applications.
@@ -124,6 +127,7 @@ impl KeySource {
     /// # Errors
     ///
     /// When keys are there and must not be used, or a file that was configured cannot be read.
+    #[doc(hidden)]
     pub fn load(self, service: &str, state_dir: Option<&Path>) -> Result<Keys, KeyError> {
         match self {
             Self::Ring(ring) => Ok(Keys {
@@ -149,6 +153,7 @@ impl KeySource {
 ///
 /// `$XDG_STATE_HOME` or `~/.local/state`; on macOS `~/Library/Application Support`; on Windows
 /// `%LOCALAPPDATA%`. Nothing else here reads the environment.
+#[doc(hidden)]
 pub fn state_dir() -> Option<PathBuf> {
     state_dir_on(Platform::CURRENT, |name| std::env::var_os(name))
 }

@@ -80,6 +80,7 @@ mod answer;
 pub mod authorization;
 #[cfg(feature = "client")]
 pub mod client;
+#[doc(hidden)]
 pub mod clock;
 #[cfg(feature = "server")]
 pub mod ctx;
@@ -92,6 +93,7 @@ mod extension;
 #[cfg(feature = "server")]
 mod flow;
 #[cfg(feature = "http-server")]
+#[doc(inline)]
 pub use server::fleet::Fleet;
 
 #[cfg(feature = "server")]
@@ -117,6 +119,7 @@ pub mod testing;
 pub mod transport;
 
 #[cfg(feature = "server")]
+#[doc(inline)]
 pub use answer::Answer;
 #[doc(inline)]
 pub use askback_core::{
@@ -139,6 +142,7 @@ pub use clock::{Clock, SystemClock};
 #[doc(inline)]
 pub use ctx::{Ask, Ctx};
 #[cfg(any(feature = "client", feature = "server"))]
+#[doc(inline)]
 pub use error::{Error, Result};
 #[cfg(all(feature = "schemars", feature = "server"))]
 #[doc(inline)]

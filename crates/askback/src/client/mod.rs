@@ -65,6 +65,7 @@ use std::{
     time::Duration,
 };
 
+#[doc(inline)]
 pub use askback_core::engine::client::{
     CallId, CallTarget, ClientError, Event, Greeting, HostQuestion, RefusedQuestion, ServerEnd,
 };

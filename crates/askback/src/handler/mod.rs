@@ -66,6 +66,7 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
 
 /// Hands on the future of a handler. What the future must be is said here alone: what comes out is
 /// that by its type, so that nothing else fails where it is not.
+#[doc(hidden)]
 pub fn handling<R, F>(future: F) -> impl Future<Output = R> + Send + 'static
 where
     F: Future<Output = R> + Send + 'static,
@@ -75,6 +76,7 @@ where
 }
 
 /// Hands on the future of a handler that returns a `Result`, and converts its error.
+#[doc(hidden)]
 #[expect(
     clippy::manual_async_fn,
     reason = "the bounds of the result have the compiler point at the handler"

@@ -22,7 +22,8 @@ use tokio::{
 };
 
 use super::{
-    Channel, Connect, ConnectFuture, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender, WAITING,
+    Channel, Connect, ConnectFuture, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender,
+    WAITING,
     connect::Behind,
     lines::{LineReader, LineWriter},
 };
@@ -124,6 +125,7 @@ impl Child {
     /// # Errors
     ///
     /// Fails where the program cannot be started.
+    #[doc(hidden)]
     pub fn open(mut self, limits: &Limits) -> io::Result<OpenChild> {
         let started = self.start(limits)?;
         let channel = Channel::over(Ends::Lines(started.stdout, started.stdin));
@@ -225,6 +227,7 @@ struct ChildProcess {
 
 /// A server that was [opened](Child::open) as a child process, to which any message may be sent. Its
 /// process ends as [`Child`] says when this is dropped.
+#[doc(hidden)]
 pub struct OpenChild {
     receiver: Receiver,
     sender: Sender,
@@ -233,6 +236,7 @@ pub struct OpenChild {
 }
 
 /// A line that a server wrote.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildLine {
@@ -243,6 +247,7 @@ pub enum ChildLine {
 }
 
 /// How a server ended.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildEnd {
