@@ -39,9 +39,11 @@ pub struct AskingLimits {
     pub page: Duration,
     /// How often the client of a handshake revision is told of progress while a question waits for
     /// its answer, if it asked for that: some clients end a call that is silent for a minute. Zero for never.
+    #[serde(deserialize_with = "seconds")]
     pub progress_interval: Duration,
     /// A question that is declined or cancelled sooner than this, without a reason, was not declined
     /// by a person: no person has read it. Zero means that each answer is a person's.
+    #[serde(deserialize_with = "seconds")]
     pub person_reaction: Duration,
     /// How long one `ctx.run` or `ctx.commit` may take.
     #[serde(deserialize_with = "seconds")]

@@ -10,6 +10,7 @@ mod json;
 mod jsonrpc;
 mod keys;
 mod lenient;
+mod limits;
 mod protocol;
 mod question;
 mod received;
