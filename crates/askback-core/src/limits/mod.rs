@@ -1,5 +1,28 @@
 //! Every bound askback puts on what a peer may make it do, grouped by who it bounds.
 
+/// Defines a group of limits, each with its default.
+macro_rules! limits {
+    ($(#[$doc:meta])* $name:ident { $($(#[$limit_doc:meta])* $limit:ident: $type:ty = $default:expr;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(
+                $(#[$limit_doc])*
+                #[serde(deserialize_with = "crate::limits::Limit::read")]
+                pub $limit: $type,
+            )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($limit: $default,)* }
+            }
+        }
+    };
+}
+
 mod asking;
 mod client;
 mod forms;
@@ -78,9 +101,29 @@ pub struct Limits {
     pub sign_in: SignInLimits,
 }
 
-/// Reads a time as a number of seconds.
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| D::Error::custom(format_args!("expected a number of seconds, got {seconds}")))
+/// Reads a limit from a configuration file.
+trait Limit: Sized {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+/// Implements [`Limit`] for numbers.
+macro_rules! numbers {
+    ($($number:ident)*) => {$(
+        impl Limit for $number {
+            fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::deserialize(deserializer)
+            }
+        }
+    )*};
+}
+
+numbers! { u32 usize }
+
+impl Limit for Duration {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Self::try_from_secs_f64(seconds).map_err(|_| {
+            D::Error::custom(format_args!("expected a number of seconds, got {seconds}"))
+        })
+    }
 }
