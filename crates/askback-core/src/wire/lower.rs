@@ -4,20 +4,21 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::step::LowerStep;
 use crate::protocol::{
-    Annotations, AudioContent, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
-    ClientNotification, ClientRequest, CompleteParams, CompleteResult, ContentBlock,
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
-    ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams, ElicitationCompleteParams,
-    EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult, ImageContent, Implementation,
-    InitializeParams, InitializeResult, InputRequest, InputRequests, InputRequiredResult,
-    InputResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
-    NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
+    Annotations, AudioContent, BlobResourceContents, CallToolParams, CallToolResult,
+    CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, CompleteParams,
+    CompleteResult, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult,
+    DetailedTask, DiscoverResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
+    ImageContent, Implementation, InitializeParams, InitializeResult, InputRequest, InputRequests,
+    InputRequiredResult, InputResponse, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams,
+    Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
     ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
-    ResourceTemplate, ResourceUpdatedParams, SamplingBlock, SamplingContent, SamplingMessage,
+    ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent, SamplingMessage,
     ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
-    TaskParams, TaskState, TextContent, Tool, UpdateTaskParams, UrlElicitationRequired,
+    TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
+    ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
 };
 
 /// A message, or a part of one, that can be lowered to an older revision with
@@ -46,43 +47,45 @@ fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn LowerStep) {
     }
 }
 
-macro_rules! lower_meta_only {
-    ($($name:ident),* $(,)?) => {
+/// Implements [`Lower`] for structs: what is said here first, then the `_meta`, then the members. With `question`, for
+/// questions to a client and their answers.
+macro_rules! lower {
+    ($($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
+        $(lower! { @each ($($name)+) |$this, $step| $first; () })*
+    };
+    (question $($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
+        $(lower! { @each ($($name)+) |$this, $step| $first; $step.question_meta(&mut $this.meta) })*
+    };
+    (@each ($($name:ident)+) |$this:ident, $step:ident| $first:expr; $last:expr) => {
+        $(lower! { @of $name |$this, $step| $first; $last })+
+    };
+    (@of $name:ident |$this:ident, $step:ident| $first:expr; $last:expr) => {
+        impl Lower for $name {
+            fn lower(&mut self, $step: &dyn LowerStep) {
+                let $this = self;
+                $first;
+                walk_meta(&mut $this.meta, $step);
+                $last;
+                $step.members($this);
+            }
+        }
+    };
+}
+
+/// Implements [`Lower`] for enums: by the method of the step, if one is named, and then by the variant.
+macro_rules! lower_variants {
+    ($($name:ident $(by $first:ident)?: $($variant:ident)|+;)*) => {
         $(
             impl Lower for $name {
                 fn lower(&mut self, step: &dyn LowerStep) {
-                    walk_meta(&mut self.meta, step);
-                    step.members(self);
+                    $(step.$first(self);)?
+                    match self {
+                        $(Self::$variant(thing) => thing.lower(step),)+
+                    }
                 }
             }
         )*
     };
-}
-
-lower_meta_only! {
-    CancelledParams, CompleteResult, CreateTaskResult, ElicitationCompleteParams, EmptyResult,
-    ListTasksResult, LoggingMessageParams, NotificationParams, PaginatedParams, RequestParams,
-    ResourceUpdatedParams, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, TaskState, UpdateTaskParams,
-}
-
-macro_rules! lower_annotated {
-    ($($name:ident),* $(,)?) => {
-        $(
-            impl Lower for $name {
-                fn lower(&mut self, step: &dyn LowerStep) {
-                    self.annotations.lower(step);
-                    walk_meta(&mut self.meta, step);
-                    step.members(self);
-                }
-            }
-        )*
-    };
-}
-
-lower_annotated! {
-    TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource, Resource,
-    ResourceTemplate,
 }
 
 impl<T: Lower> Lower for Option<T> {
@@ -107,114 +110,108 @@ impl<T: Lower> Lower for Box<T> {
     }
 }
 
-impl Lower for ClientRequest {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Initialize(params) => params.lower(step),
-            Self::Discover(params) | Self::Ping(params) => params.lower(step),
-            Self::ListTools(params)
-            | Self::ListPrompts(params)
-            | Self::ListResources(params)
-            | Self::ListResourceTemplates(params)
-            | Self::ListTasks(params) => params.lower(step),
-            Self::CallTool(params) => params.lower(step),
-            Self::GetPrompt(params) => params.lower(step),
-            Self::ReadResource(params) => params.lower(step),
-            Self::Subscribe(params) | Self::Unsubscribe(params) => params.lower(step),
-            Self::Listen(params) => params.lower(step),
-            Self::Complete(params) => params.lower(step),
-            Self::SetLevel(params) => params.lower(step),
-            Self::GetTask(params) | Self::GetTaskPayload(params) | Self::CancelTask(params) => {
-                params.lower(step);
-            }
-            Self::UpdateTask(params) => params.lower(step),
+lower_variants! {
+    ClientRequest: Initialize | Discover | Ping | ListTools | CallTool | ListPrompts | GetPrompt
+        | ListResources | ListResourceTemplates | ReadResource | Subscribe | Unsubscribe | Listen
+        | Complete | SetLevel | GetTask | GetTaskPayload | UpdateTask | CancelTask | ListTasks;
+    ServerRequest: Ping | Elicit | Sample | Roots | GetTask | GetTaskPayload | CancelTask | ListTasks;
+    ClientNotification: Initialized | Cancelled | Progress | RootsListChanged | TaskStatus;
+    ServerNotification: Cancelled | Progress | Message | ToolsListChanged | PromptsListChanged
+        | ResourcesListChanged | ResourceUpdated | SubscriptionsAcknowledged | ElicitationComplete
+        | TaskStatus | Task;
+    InputRequest: Elicit | Sample | Roots;
+    InputResponse: Elicit | Sample | Roots;
+    ElicitParams: Form | Url;
+    ResourceContents: Text | Blob;
+    ContentBlock by content: Text | Image | Audio | ResourceLink | Resource;
+    SamplingBlock by sampling_block: Text | Image | Audio | ToolUse | ToolResult;
+    SamplingContent: One | Many;
+}
+
+lower! {
+    CallToolParams | CancelledParams | CompleteResult | CreateTaskResult | ElicitationCompleteParams
+        | EmptyResult | GetPromptParams | ListTasksResult | LoggingMessageParams | NotificationParams
+        | PaginatedParams | ProgressParams | ReadResourceParams | RequestParams
+        | ResourceUpdatedParams | Root | SetLevelParams | SubscribeParams
+        | SubscriptionsAcknowledgedParams | SubscriptionsListenParams | SubscriptionsListenResult
+        | TaskParams | TaskState | UpdateTaskParams | TextResourceContents | BlobResourceContents
+        | ToolUseContent => |this, step| ();
+    InputRequiredResult | DetailedTask => |this, step| walk_questions(&mut this.input_requests, step);
+    InitializeParams => |this, step| {
+        this.capabilities.lower(step);
+        this.client_info.lower(step);
+    };
+    InitializeResult => |this, step| {
+        this.capabilities.lower(step);
+        this.server_info.lower(step);
+    };
+    DiscoverResult => |this, step| {
+        this.capabilities.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    Tool => |this, step| step.tool(this);
+    ListToolsResult => |this, step| {
+        this.tools.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    CallToolResult => |this, step| {
+        step.tool_result(this);
+        this.content.lower(step);
+    };
+    Prompt => |this, step| {
+        for argument in this.arguments.iter_mut().flatten() {
+            step.members(argument);
         }
-    }
-}
-
-impl Lower for ServerRequest {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Ping(params) | Self::Roots(params) => params.lower(step),
-            Self::Elicit(params) => params.lower(step),
-            Self::Sample(params) => params.lower(step),
-            Self::GetTask(params) | Self::GetTaskPayload(params) | Self::CancelTask(params) => {
-                params.lower(step);
-            }
-            Self::ListTasks(params) => params.lower(step),
+    };
+    ListPromptsResult => |this, step| {
+        this.prompts.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    GetPromptResult => |this, step| {
+        for message in &mut this.messages {
+            message.content.lower(step);
         }
-    }
-}
-
-impl Lower for ClientNotification {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Initialized(params) | Self::RootsListChanged(params) => params.lower(step),
-            Self::Cancelled(params) => params.lower(step),
-            Self::Progress(params) => params.lower(step),
-            Self::TaskStatus(params) => params.lower(step),
+    };
+    ListResourcesResult => |this, step| {
+        this.resources.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    ListResourceTemplatesResult => |this, step| {
+        this.resource_templates.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    ReadResourceResult => |this, step| {
+        this.contents.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    TextContent | ImageContent | AudioContent | ResourceLink | Resource | ResourceTemplate
+        => |this, step| this.annotations.lower(step);
+    EmbeddedResource => |this, step| {
+        this.resource.lower(step);
+        this.annotations.lower(step);
+    };
+    ToolResultContent | SamplingMessage => |this, step| this.content.lower(step);
+    CreateMessageResult => |this, step| {
+        step.sampling_result(&mut this.content);
+        this.content.lower(step);
+    };
+    CompleteParams => |this, step| {
+        if let Reference::Prompt(reference) = &mut this.reference {
+            step.members(reference);
         }
-    }
+    };
 }
 
-impl Lower for ServerNotification {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Cancelled(params) => params.lower(step),
-            Self::Progress(params) => params.lower(step),
-            Self::Message(params) => params.lower(step),
-            Self::ToolsListChanged(params)
-            | Self::PromptsListChanged(params)
-            | Self::ResourcesListChanged(params) => params.lower(step),
-            Self::ResourceUpdated(params) => params.lower(step),
-            Self::SubscriptionsAcknowledged(params) => params.lower(step),
-            Self::ElicitationComplete(params) => params.lower(step),
-            Self::TaskStatus(params) => params.lower(step),
-            Self::Task(params) => params.lower(step),
-        }
-    }
-}
-
-impl Lower for InputRequest {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Elicit(params) => params.lower(step),
-            Self::Sample(params) => params.lower(step),
-            Self::Roots(params) => params.lower(step),
-        }
-    }
-}
-
-impl Lower for InputResponse {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Elicit(result) => result.lower(step),
-            Self::Sample(result) => result.lower(step),
-            Self::Roots(result) => result.lower(step),
-        }
-    }
-}
-
-impl Lower for InputRequiredResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_questions(&mut self.input_requests, step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for DetailedTask {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_questions(&mut self.input_requests, step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for Implementation {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.members(self);
-    }
+lower! {
+    question
+    CreateMessageParams => |this, step| {
+        step.sampling_messages(&mut this.messages);
+        this.messages.lower(step);
+        this.tools.lower(step);
+    };
+    ElicitFormParams => |this, step| step.elicit_form(this);
+    ElicitUrlParams | ElicitResult => |this, step| ();
+    ListRootsResult => |this, step| this.roots.lower(step);
 }
 
 impl Lower for ClientCapabilities {
@@ -233,303 +230,25 @@ impl Lower for ClientCapabilities {
     }
 }
 
-impl Lower for ServerCapabilities {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.members(self);
-    }
-}
-
-impl Lower for InitializeParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.capabilities.lower(step);
-        self.client_info.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for InitializeResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.capabilities.lower(step);
-        self.server_info.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for DiscoverResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.capabilities.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for Tool {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.tool(self);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ListToolsResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.tools.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for CallToolParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for CallToolResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.tool_result(self);
-        self.content.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for Prompt {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        for argument in self.arguments.iter_mut().flatten() {
-            step.members(argument);
-        }
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ListPromptsResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.prompts.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for GetPromptParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for GetPromptResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        for message in &mut self.messages {
-            message.content.lower(step);
-        }
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ResourceContents {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Text(text) => {
-                walk_meta(&mut text.meta, step);
-                step.members(text);
+/// Implements [`Lower`] for structs without a `_meta`.
+macro_rules! lower_members {
+    ($($name:ident)*) => {
+        $(
+            impl Lower for $name {
+                fn lower(&mut self, step: &dyn LowerStep) {
+                    step.members(self);
+                }
             }
-            Self::Blob(blob) => {
-                walk_meta(&mut blob.meta, step);
-                step.members(blob);
-            }
-        }
-    }
+        )*
+    };
 }
 
-impl Lower for ListResourcesResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.resources.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ListResourceTemplatesResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.resource_templates.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ReadResourceParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ReadResourceResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.contents.lower(step);
-        step.cache(&mut self.ttl_ms, &mut self.cache_scope);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for Annotations {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.members(self);
-    }
-}
-
-impl Lower for ContentBlock {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.content(self);
-        match self {
-            Self::Text(text) => text.lower(step),
-            Self::Image(image) => image.lower(step),
-            Self::Audio(audio) => audio.lower(step),
-            Self::ResourceLink(link) => link.lower(step),
-            Self::Resource(embedded) => {
-                embedded.resource.lower(step);
-                embedded.lower(step);
-            }
-        }
-    }
-}
-
-impl Lower for SamplingBlock {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.sampling_block(self);
-        match self {
-            Self::Text(text) => text.lower(step),
-            Self::Image(image) => image.lower(step),
-            Self::Audio(audio) => audio.lower(step),
-            Self::ToolUse(call) => {
-                walk_meta(&mut call.meta, step);
-                step.members(call);
-            }
-            Self::ToolResult(result) => {
-                result.content.lower(step);
-                walk_meta(&mut result.meta, step);
-                step.members(result);
-            }
-        }
-    }
-}
-
-impl Lower for SamplingContent {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::One(block) => block.lower(step),
-            Self::Many(blocks) => blocks.lower(step),
-        }
-    }
-}
-
-impl Lower for SamplingMessage {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        self.content.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for CreateMessageParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.sampling_messages(&mut self.messages);
-        self.messages.lower(step);
-        self.tools.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.question_meta(&mut self.meta);
-        step.members(self);
-    }
-}
-
-impl Lower for CreateMessageResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.sampling_result(&mut self.content);
-        self.content.lower(step);
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ElicitParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        match self {
-            Self::Form(params) => params.lower(step),
-            Self::Url(params) => params.lower(step),
-        }
-    }
-}
-
-impl Lower for ElicitFormParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        step.elicit_form(self);
-        walk_meta(&mut self.meta, step);
-        step.question_meta(&mut self.meta);
-        step.members(self);
-    }
-}
-
-impl Lower for ElicitUrlParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.question_meta(&mut self.meta);
-        step.members(self);
-    }
-}
-
-impl Lower for ElicitResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.question_meta(&mut self.meta);
-        step.members(self);
-    }
-}
+lower_members! { Annotations Implementation ServerCapabilities }
 
 impl Lower for UrlElicitationRequired {
     fn lower(&mut self, step: &dyn LowerStep) {
         for link in self.links_mut() {
             link.lower(step);
         }
-    }
-}
-
-impl Lower for ListRootsResult {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        for root in &mut self.roots {
-            walk_meta(&mut root.meta, step);
-            step.members(root);
-        }
-        walk_meta(&mut self.meta, step);
-        step.question_meta(&mut self.meta);
-        step.members(self);
-    }
-}
-
-impl Lower for CompleteParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        if let Reference::Prompt(reference) = &mut self.reference {
-            step.members(reference);
-        }
-        walk_meta(&mut self.meta, step);
-        step.members(self);
-    }
-}
-
-impl Lower for ProgressParams {
-    fn lower(&mut self, step: &dyn LowerStep) {
-        walk_meta(&mut self.meta, step);
-        step.members(self);
     }
 }
