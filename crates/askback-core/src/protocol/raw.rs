@@ -59,20 +59,6 @@ impl RawJson {
         RawValue::from_string(text).map(Self)
     }
 
-    /// The value as text, without surrounding white space.
-    pub fn as_str(&self) -> &str {
-        self.0.get()
-    }
-
-    /// The value as a type.
-    ///
-    /// # Errors
-    ///
-    /// If it does not fit the type.
-    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.0.get())
-    }
-
     fn is_object(&self) -> bool {
         self.as_str().starts_with('{')
     }
@@ -104,20 +90,6 @@ impl RawObject {
     /// If it is no object.
     pub fn from_json(json: RawJson) -> Result<Self, serde_json::Error> {
         Self::checked(json)
-    }
-
-    /// The object as text, without surrounding white space.
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-
-    /// The object as a type.
-    ///
-    /// # Errors
-    ///
-    /// If it does not fit the type.
-    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        self.0.decode()
     }
 
     /// The object as any JSON.
@@ -152,20 +124,41 @@ impl Schema {
     pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
         RawObject::from_text(text).map(Self)
     }
+}
 
-    /// The schema as text, without surrounding white space.
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
+/// Implements what the three types have in common.
+macro_rules! texts {
+    ($($name:ident of $inner:ident, $what:literal;)*) => {
+        $(
+            impl $name {
+                #[doc = concat!("The ", $what, " as text, without surrounding white space.")]
+                pub fn as_str(&self) -> &str {
+                    self.0.$inner()
+                }
 
-    /// The schema as a type.
-    ///
-    /// # Errors
-    ///
-    /// If it does not fit the type.
-    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        self.0.decode()
-    }
+                #[doc = concat!("The ", $what, " as a type.")]
+                ///
+                /// # Errors
+                ///
+                /// If it does not fit the type.
+                pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+                    serde_json::from_str(self.as_str())
+                }
+            }
+
+            impl fmt::Debug for $name {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str(self.as_str())
+                }
+            }
+        )*
+    };
+}
+
+texts! {
+    RawJson of get, "value";
+    RawObject of as_str, "object";
+    Schema of as_str, "schema";
 }
 
 impl Default for RawJson {
@@ -198,24 +191,6 @@ impl PartialEq for RawJson {
             (Ok(a), Ok(b)) => a == b,
             _ => false,
         }
-    }
-}
-
-impl fmt::Debug for RawJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Debug for RawObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
