@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use askback_core::{engine::server::Place, protocol::Root};
+use askback_core::{engine::server::ClientLocation, protocol::Root};
 use percent_encoding::percent_decode_str;
 
 /// The roots of a client, which have to be opened deliberately: see [`Ctx::roots`](crate::Ctx::roots).
@@ -24,7 +24,7 @@ use percent_encoding::percent_decode_str;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roots {
     listed: Vec<Root>,
-    place: Place,
+    place: ClientLocation,
 }
 
 /// The roots of a client are folders of another machine than the server's.
@@ -36,7 +36,7 @@ pub struct Roots {
 pub struct RemoteRoots;
 
 impl Roots {
-    pub(crate) fn new(listed: Vec<Root>, place: Place) -> Self {
+    pub(crate) fn new(listed: Vec<Root>, place: ClientLocation) -> Self {
         Self { listed, place }
     }
 
@@ -52,8 +52,8 @@ impl Roots {
     /// [`RemoteRoots`] where the client did not start this process and does not live in it.
     pub fn local(&self) -> Result<Vec<PathBuf>, RemoteRoots> {
         match self.place {
-            Place::Here => Ok(self.listed.iter().filter_map(folder).collect()),
-            Place::Elsewhere => Err(RemoteRoots),
+            ClientLocation::Here => Ok(self.listed.iter().filter_map(folder).collect()),
+            ClientLocation::Elsewhere => Err(RemoteRoots),
         }
     }
 
@@ -80,7 +80,7 @@ fn folder(root: &Root) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn roots(uris: &[&str], place: Place) -> Roots {
+    fn roots(uris: &[&str], place: ClientLocation) -> Roots {
         let listed = uris.iter().map(|uri| Root {
             uri: (*uri).to_owned(),
             name: None,
@@ -108,8 +108,12 @@ mod tests {
         ];
         for (uri, folder) in cases {
             let expected: Vec<_> = folder.iter().map(PathBuf::from).collect();
-            assert_eq!(roots(&[uri], Place::Here).local(), Ok(expected), "{uri}");
-            let remote = roots(&[uri], Place::Elsewhere);
+            assert_eq!(
+                roots(&[uri], ClientLocation::Here).local(),
+                Ok(expected),
+                "{uri}"
+            );
+            let remote = roots(&[uri], ClientLocation::Elsewhere);
             assert_eq!(remote.local(), Err(RemoteRoots), "{uri}");
             assert_eq!(remote.as_client_says()[0].uri, *uri);
         }

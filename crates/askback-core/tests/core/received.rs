@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use askback_core::{
     ask::Principal,
     engine::server::{
-        Call, Connection, KnownClient, Origin, Output, Place, Profile, ReceivedMessage,
+        Call, ClientLocation, Connection, KnownClient, Origin, Output, Profile, ReceivedMessage,
         ReceivedRequest, admit,
     },
     jsonrpc::{self, ErrorObject, Malformed, Payload},
@@ -50,12 +50,12 @@ fn learn(meta: &str) -> Option<KnownClient> {
         text.as_bytes(),
         received.unknown_client()?,
         &PROFILE,
-        Place::Elsewhere,
+        ClientLocation::Elsewhere,
     )
 }
 
 fn admitted(request: ReceivedRequest) -> Result<Call, ErrorObject> {
-    admit(&PROFILE, None, Place::Elsewhere, request)
+    admit(&PROFILE, None, ClientLocation::Elsewhere, request)
 }
 
 /// Everything that a server can see of a message.
@@ -247,7 +247,12 @@ fn who_a_client_is_comes_from_its_request_and_never_from_what_is_known() {
         let Ok(ReceivedMessage::Request(request)) = read(&text, &KNOWN) else {
             panic!("{text}");
         };
-        let call = admit(&PROFILE, principal.map(Arc::new), Place::Elsewhere, request);
+        let call = admit(
+            &PROFILE,
+            principal.map(Arc::new),
+            ClientLocation::Elsewhere,
+            request,
+        );
         let origin = call.unwrap().origin;
         origin
             .principal

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
-    error::{Error, Place, Recorded, Result, read_commit},
+    error::{CommitPlace, Error, Recorded, Result, read_commit},
     flow::{Cell, Course},
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
@@ -198,7 +198,7 @@ impl Backing {
         match claimed.map_err(|why| Error::commit_not_claimed(name, why))? {
             Claim::Granted => {}
             Claim::Done(value) => {
-                return Ok(Attempt::Over(read_commit(name, &value, Place::Store)));
+                return Ok(Attempt::Over(read_commit(name, &value, CommitPlace::Store)));
             }
             Claim::Busy => return Ok(Attempt::Busy),
             Claim::Abandoned => return Err(Error::commit_not_finished(name)),
@@ -234,7 +234,7 @@ impl Backing {
             pause = (pause * 2).min(longest);
             claim.now = self.clock.now();
             match self.store.claim(claim).await? {
-                Claim::Done(value) => return read_commit(claim.name, &value, Place::Store),
+                Claim::Done(value) => return read_commit(claim.name, &value, CommitPlace::Store),
                 Claim::Busy if Instant::now() <= end + longest => {}
                 // The lease is over, or the claim was removed from the store: what came of it is unknown.
                 Claim::Busy | Claim::Abandoned | Claim::Granted => {

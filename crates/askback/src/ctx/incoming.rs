@@ -7,7 +7,7 @@ use std::sync::{
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest, Principal},
-    engine::server::{Origin, Place},
+    engine::server::{ClientLocation, Origin},
     forms::Elicitable,
     limits::Limits,
     protocol::{
@@ -140,7 +140,7 @@ impl Incoming {
     /// that way. Over HTTP a client may be anybody on this machine or elsewhere.
     #[must_use]
     pub fn is_from_here(&self) -> bool {
-        self.origin.place == Place::Here
+        self.origin.place == ClientLocation::Here
     }
 
     /// Returns the capabilities that the client declared.

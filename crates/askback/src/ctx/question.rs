@@ -10,7 +10,7 @@ use std::{
 
 use askback_core::{
     ask::{AskError, Checked},
-    engine::server::Place,
+    engine::server::ClientLocation,
     forms::{ChoiceField, Content, Issues, Opt},
     protocol::{AnsweredBy, CreateMessageResult, ElicitAction, ElicitResult},
 };
@@ -59,7 +59,7 @@ pub struct Sample(pub(super) Asking);
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ListRoots {
     pub(super) asking: Asking,
-    pub(super) place: Place,
+    pub(super) place: ClientLocation,
 }
 
 /// Several questions of one round: a tuple of [`Elicit`]s, [`Confirm`]s and the like.

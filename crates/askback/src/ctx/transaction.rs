@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::Ctx;
 use crate::{
-    error::{Error, Place, Recorded, Result, read_commit},
+    error::{CommitPlace, Error, Recorded, Result, read_commit},
     store::{Claim, SqliteStore},
 };
 
@@ -95,7 +95,7 @@ impl Ctx {
         let flow = self.identity();
         let claim = backing.claim_request(self.principal(), &flow, (name, limits.asking.run));
         let before = self.0.cell.committed(name);
-        if before == Some(Place::Store) {
+        if before == Some(CommitPlace::Store) {
             return Err(Error::commit_name_used(name));
         }
         let claimed = SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes);
@@ -119,12 +119,12 @@ impl Ctx {
                     )));
                 }
                 SqliteStore::finish_in(transaction, flow.flow, name, recorded.as_str().as_bytes())?;
-                self.0.cell.note_commit(name, Place::Transaction);
+                self.0.cell.note_commit(name, CommitPlace::Transaction);
                 recorded.decode::<Recorded<T>>()?.into()
             }
             // What was dropped with its transaction may be done again, what was kept is another commit.
             Claim::Done(_) if before.is_some() => Err(Error::commit_name_used(name)),
-            Claim::Done(value) => read_commit(name, &value, Place::Transaction),
+            Claim::Done(value) => read_commit(name, &value, CommitPlace::Transaction),
             Claim::Busy | Claim::Abandoned => Err(Error::new(format!(
                 "`{name}` was begun outside of a transaction and has not finished: its outcome is \
                  unknown; check before you try again"

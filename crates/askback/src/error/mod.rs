@@ -19,7 +19,7 @@ use askback_core::{
 };
 
 #[cfg(feature = "server")]
-pub(crate) use self::recorded::{Place, Recorded, read_commit};
+pub(crate) use self::recorded::{CommitPlace, Recorded, read_commit};
 #[cfg(feature = "server")]
 use crate::{keys::KeyError, store::StoreError};
 

@@ -22,7 +22,7 @@ pub(crate) enum Recorded<T> {
 
 /// Where a commit is claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CommitPlace {
     /// In the server's store.
     Store,
     /// In a database of the author's.
@@ -93,10 +93,14 @@ impl<T> From<Recorded<T>> for Result<T> {
 ///
 /// The recorded one, and where the commit was made in another place: it is another commit of the same
 /// name, whose effect this one would be left out for.
-pub(crate) fn read_commit<T: DeserializeOwned>(name: &str, kept: &[u8], place: Place) -> Result<T> {
+pub(crate) fn read_commit<T: DeserializeOwned>(
+    name: &str,
+    kept: &[u8],
+    place: CommitPlace,
+) -> Result<T> {
     let was = match serde_json::from_slice::<Recorded<IgnoredAny>>(kept)? {
-        Recorded::InTransaction(_) => Place::Transaction,
-        Recorded::Ok(_) | Recorded::Err(_) => Place::Store,
+        Recorded::InTransaction(_) => CommitPlace::Transaction,
+        Recorded::Ok(_) | Recorded::Err(_) => CommitPlace::Store,
     };
     if was != place {
         return Err(Error::commit_name_used(name));

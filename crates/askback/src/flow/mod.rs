@@ -42,7 +42,7 @@ pub use step::Step;
 pub(crate) use timer::Timer;
 
 use self::{becoming::NotDeclared, drive::Signal};
-use crate::{clock::Clock, entropy::Draw, error::Place};
+use crate::{clock::Clock, entropy::Draw, error::CommitPlace};
 
 /// How many random bytes an identity takes.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
@@ -86,7 +86,7 @@ struct Going {
     /// The keys of questions that were sent and are no longer waited for.
     withdrawn: Vec<String>,
     /// The names under which this execution has committed, and where.
-    commits: BTreeMap<String, Place>,
+    commits: BTreeMap<String, CommitPlace>,
 }
 
 /// The flow of a cell, which has begun, locked.
@@ -229,13 +229,13 @@ impl Cell {
     }
 
     /// Where this execution has committed under a name, if it has.
-    pub(crate) fn committed(&self, name: &str) -> Option<Place> {
+    pub(crate) fn committed(&self, name: &str) -> Option<CommitPlace> {
         let held = lock(&self.held);
         held.going.as_ref()?.commits.get(name).copied()
     }
 
     /// Notes that this execution commits under a name.
-    pub(crate) fn note_commit(&self, name: &str, place: Place) {
+    pub(crate) fn note_commit(&self, name: &str, place: CommitPlace) {
         let mut flow = self.flow();
         flow.going_mut().commits.insert(name.to_owned(), place);
     }

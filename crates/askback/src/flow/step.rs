@@ -13,7 +13,7 @@ use askback_core::protocol::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
-use crate::error::{Error, Place, Recorded};
+use crate::error::{CommitPlace, Error, Recorded};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
 #[must_use = "nothing is done until it is awaited: add `.await?`"]
@@ -83,7 +83,7 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
             if self.cell.committed(name).is_some() {
                 return Err(Error::commit_name_used(name));
             }
-            self.cell.note_commit(name, Place::Store);
+            self.cell.note_commit(name, CommitPlace::Store);
         }
         let id = self.cell.flow().begin_step(name);
         Ok(Slot::new(&self.cell, id))

@@ -20,7 +20,7 @@ use std::{
 
 use askback_core::{
     ask::{Millis, Principal, Reply, keys::Key, seal},
-    engine::server::{self as engine, Call, Origin, Place},
+    engine::server::{self as engine, Call, ClientLocation, Origin},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         CallToolParams, CancelledParams, ClientCapabilities, ClientRequest, GetPromptParams,
@@ -981,7 +981,7 @@ impl Continuation {
             log_level: None,
             progress_token: record.token,
             principal: record.principal.map(|it| Arc::new(it.into_principal())),
-            place: Place::default(),
+            place: ClientLocation::default(),
             trace: None,
             attachment: None,
         };

@@ -1,6 +1,6 @@
 //! Both sides in one process, for tests.
 
-use askback_core::engine::server::Place;
+use askback_core::engine::server::ClientLocation;
 use tokio::sync::mpsc;
 
 use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::QueuedMessage};
@@ -25,7 +25,7 @@ fn end(
         writer: None,
     };
     Channel {
-        place: Place::Here,
+        place: ClientLocation::Here,
         ..Channel::over(Ends::Halves(receiver, sender))
     }
 }

@@ -32,7 +32,7 @@ mod tap;
 
 use std::{io, sync::Arc};
 
-use askback_core::{ask::Principal, engine::server::Place};
+use askback_core::{ask::Principal, engine::server::ClientLocation};
 use tokio::{
     sync::{mpsc, oneshot},
     task::{AbortHandle, JoinHandle},
@@ -76,7 +76,7 @@ pub struct Channel {
     ends: Ends,
     /// Where the other end is.
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
-    place: Place,
+    place: ClientLocation,
     /// The principal at the other end.
     principal: Option<Arc<Principal>>,
 }
@@ -158,14 +158,14 @@ impl Channel {
     fn over(ends: Ends) -> Self {
         Self {
             ends,
-            place: Place::Elsewhere,
+            place: ClientLocation::Elsewhere,
             principal: None,
         }
     }
 
     /// Where the other end is.
     #[cfg(feature = "server")]
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> ClientLocation {
         self.place
     }
 

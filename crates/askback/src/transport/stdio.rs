@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use askback_core::{engine::server::Place, jsonrpc::KEPT_ENDS};
+use askback_core::{engine::server::ClientLocation, jsonrpc::KEPT_ENDS};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -56,7 +56,7 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
     }
     Ok(Channel {
         // Whoever holds the other ends of these streams started this process.
-        place: Place::Here,
+        place: ClientLocation::Here,
         ..streams(max_message_bytes)?
     })
 }

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, sync::Arc};
 
-use super::{Origin, Place};
+use super::{ClientLocation, Origin};
 use crate::{ask::Principal, protocol::Meta};
 
 /// A client of the stateless era as it describes itself, and the text that does.
@@ -43,7 +43,11 @@ impl KnownClient {
     }
 
     /// The origin of a request of it.
-    pub(super) fn origin(&self, principal: Option<Arc<Principal>>, place: Place) -> Arc<Origin> {
+    pub(super) fn origin(
+        &self,
+        principal: Option<Arc<Principal>>,
+        place: ClientLocation,
+    ) -> Arc<Origin> {
         if principal.is_none() && place == self.origin.place {
             return Arc::clone(&self.origin);
         }

@@ -10,7 +10,7 @@ use alloc::{
 };
 
 use super::{
-    Call, Changed, Origin, Output, Place, Profile, SessionChoices,
+    Call, Changed, ClientLocation, Origin, Output, Profile, SessionChoices,
     modern::{notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
@@ -55,7 +55,7 @@ pub(super) struct Open {
 /// The sender of a connection's requests, as far as its transport knows.
 pub(super) struct Sender<'a> {
     pub(super) principal: Option<&'a Arc<Principal>>,
-    pub(super) place: Place,
+    pub(super) place: ClientLocation,
 }
 
 /// The fate of a request.

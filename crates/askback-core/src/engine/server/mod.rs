@@ -87,7 +87,7 @@ pub struct Origin {
     /// The principal, where the server's authentication identified one.
     pub principal: Option<Arc<Principal>>,
     /// Where the client is.
-    pub place: Place,
+    pub place: ClientLocation,
     /// Where the request stands in a trace, where it says so.
     pub trace: Option<Box<TraceContext>>,
     /// A value that the transport hands on to the handler. The protocol does not read it.
@@ -99,7 +99,7 @@ pub struct Origin {
 /// Paths that a client names are paths of its own machine. Whether that is the server's as well is
 /// known only where the transport makes it so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
+pub enum ClientLocation {
     /// It started this process, or lives in it: both see the same files, with the same rights.
     Here,
     /// It may be anywhere.
@@ -144,7 +144,7 @@ pub enum Output {
 pub struct Connection {
     profile: Arc<Profile>,
     principal: Option<Arc<Principal>>,
-    place: Place,
+    place: ClientLocation,
     session: Session,
     subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, Running>,
@@ -214,7 +214,7 @@ impl Connection {
         Self {
             profile,
             principal: None,
-            place: Place::default(),
+            place: ClientLocation::default(),
             session: Session::default(),
             subscriptions: Vec::new(),
             calls: BTreeMap::new(),
@@ -236,9 +236,9 @@ impl Connection {
         self
     }
 
-    /// Sets where the client is, which is [`Place::Elsewhere`] unless told otherwise.
+    /// Sets where the client is, which is [`ClientLocation::Elsewhere`] unless told otherwise.
     #[must_use]
-    pub fn from_place(mut self, place: Place) -> Self {
+    pub fn from_place(mut self, place: ClientLocation) -> Self {
         self.place = place;
         self
     }

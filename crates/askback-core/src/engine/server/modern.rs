@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Call, Origin, Place, Profile,
+    Call, ClientLocation, Origin, Profile,
     known::{KnownClient, describes_only_a_client},
     origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
     received::ReceivedRequest,
@@ -54,7 +54,7 @@ pub enum Changed {
 pub fn admit(
     profile: &Profile,
     principal: Option<Arc<Principal>>,
-    place: Place,
+    place: ClientLocation,
     received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
     if let Some(known) = received.known() {
@@ -90,7 +90,12 @@ impl KnownClient {
     /// Keeps what a request says of its client in `_meta`; `message` is the request, as it was read.
     /// `None` where it says more than that, says too much, or is not admitted.
     #[must_use]
-    pub fn learn(message: &[u8], meta: &Meta, profile: &Profile, place: Place) -> Option<Self> {
+    pub fn learn(
+        message: &[u8],
+        meta: &Meta,
+        profile: &Profile,
+        place: ClientLocation,
+    ) -> Option<Self> {
         #[derive(Deserialize)]
         struct Message<'a> {
             #[serde(borrow)]
@@ -118,7 +123,7 @@ fn origin_of(
     profile: &Profile,
     revision: Revision,
     principal: Option<Arc<Principal>>,
-    place: Place,
+    place: ClientLocation,
     meta: &mut Meta,
 ) -> Result<Origin, ErrorObject> {
     let limits = &profile.limits;

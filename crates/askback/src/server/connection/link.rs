@@ -8,7 +8,7 @@ use std::{
 
 use askback_core::{
     ask::{Principal, Reply},
-    engine::server::{AskId, Call, Changed, Connection, Output, Place},
+    engine::server::{AskId, Call, Changed, ClientLocation, Connection, Output},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
@@ -66,7 +66,7 @@ pub(super) struct Task {
 impl Link {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        place: Place,
+        place: ClientLocation,
         principal: Option<Arc<Principal>>,
     ) -> Self {
         let engine = Connection::new(Arc::clone(&shared.profile))

@@ -5,7 +5,9 @@ use std::{borrow::Cow, sync::Arc};
 
 use askback_core::{
     ask::Principal,
-    engine::server::{self as engine, Call, Place, Profile, ReceivedMessage, ReceivedRequest},
+    engine::server::{
+        self as engine, Call, ClientLocation, Profile, ReceivedMessage, ReceivedRequest,
+    },
     http::{
         Mismatch,
         headers::{self, Mirrored},
@@ -101,7 +103,12 @@ pub(super) fn admit(
         };
         check_revision(&shared.profile, &headers, request.method(), None, wish)?;
     }
-    engine::admit(&shared.profile, principal, Place::Elsewhere, received)
+    engine::admit(
+        &shared.profile,
+        principal,
+        ClientLocation::Elsewhere,
+        received,
+    )
 }
 
 /// Returns the error of an unreadable request: of its headers, else of its parameters.

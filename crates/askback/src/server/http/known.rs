@@ -7,7 +7,7 @@ use std::sync::{
 
 use arc_swap::ArcSwap;
 use askback_core::{
-    engine::server::{KnownClient, Place, ReceivedMessage},
+    engine::server::{ClientLocation, KnownClient, ReceivedMessage},
     jsonrpc::Malformed,
 };
 
@@ -32,7 +32,8 @@ impl KnownClients {
         if let Some(meta) = received.unknown_client() {
             let before = self.unknown.fetch_add(1, Ordering::Relaxed);
             if before.is_multiple_of(KnownClient::RARELY) {
-                let learned = KnownClient::learn(body, meta, &shared.profile, Place::Elsewhere);
+                let learned =
+                    KnownClient::learn(body, meta, &shared.profile, ClientLocation::Elsewhere);
                 self.keep(learned);
             }
         }
