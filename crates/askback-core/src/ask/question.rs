@@ -57,7 +57,7 @@ impl From<String> for Unusable {
 
 /// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Checked {
+pub enum CheckedAnswer {
     /// A person's answer to a form or a link.
     Elicit(ElicitResult),
     /// A model's completion.
@@ -107,14 +107,14 @@ impl Question {
     ///
     /// Fails with a sentence for the person who is asked again, or says that the client shows no
     /// fields.
-    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<Checked, Unusable> {
+    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<CheckedAnswer, Unusable> {
         match self.request.get() {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
                 let mut result: CreateMessageResult =
                     read_within(value, limits.asking.sampled_bytes)?;
                 result.meta = None;
-                Ok(Checked::Sample(Box::new(result)))
+                Ok(CheckedAnswer::Sample(Box::new(result)))
             }
             InputRequest::Roots(_) => {
                 let listed = read_within(value, limits.asking.roots_bytes)?;
@@ -220,7 +220,7 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
     }
 }
 
-impl Checked {
+impl CheckedAnswer {
     /// The answer as it is recorded: checked again, it comes to the same.
     ///
     /// # Errors
@@ -242,7 +242,7 @@ fn check_elicit(
     asked: &ElicitParams,
     value: &RawJson,
     limits: &Limits,
-) -> Result<Checked, Unusable> {
+) -> Result<CheckedAnswer, Unusable> {
     let mut result: ElicitResult = read(value)?;
     result.meta = only_of_answer(result.meta, &limits.asking);
     match asked {
@@ -262,16 +262,16 @@ fn check_elicit(
         // What is not accepted carries no values, and a link never does.
         _ => result.content = None,
     }
-    Ok(Checked::Elicit(result))
+    Ok(CheckedAnswer::Elicit(result))
 }
 
-fn check_roots(result: ListRootsResult) -> Result<Checked, String> {
+fn check_roots(result: ListRootsResult) -> Result<CheckedAnswer, String> {
     let mut roots = result.roots;
     roots.iter().try_for_each(Root::check)?;
     for root in &mut roots {
         root.meta = None;
     }
-    Ok(Checked::Roots(roots))
+    Ok(CheckedAnswer::Roots(roots))
 }
 
 /// A link a server may ask a person to open: absolute, encrypted on its way (in development, the way

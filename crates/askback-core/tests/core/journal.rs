@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Checked, Flow, FlowId, FlowState, Identity, Reply, Settlement, TokenId, Verdict},
+    ask::{CheckedAnswer, Flow, FlowId, FlowState, Identity, Reply, Settlement, TokenId, Verdict},
     limits::Limits,
     protocol::{InputRequest, RawJson},
 };
@@ -58,7 +58,11 @@ fn identity() -> Identity {
 }
 
 /// A flow that has asked `request` and has its reply.
-fn answered(request: InputRequest, reply: Reply, limits: &Arc<Limits>) -> (Flow, Poll<Checked>) {
+fn answered(
+    request: InputRequest,
+    reply: Reply,
+    limits: &Arc<Limits>,
+) -> (Flow, Poll<CheckedAnswer>) {
     let mut flow = Flow::start(NOW, Arc::clone(limits));
     let slot = flow.ask("question", request).unwrap();
     assert_eq!(flow.verdict(NOW), Verdict::Ask);
@@ -228,7 +232,7 @@ fn an_answer_is_bounded() {
     }
     let answer = json!({"action": "decline", "_meta": {"dev.askback/reason": "ü".repeat(2000)}});
     let (_, polled) = answered(form(), value(&answer), &limits);
-    let Poll::Ready(Checked::Elicit(declined)) = polled else {
+    let Poll::Ready(CheckedAnswer::Elicit(declined)) = polled else {
         panic!("it has its answer");
     };
     let kept = declined

@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Checked},
+    ask::{AskError, CheckedAnswer},
     engine::server::ClientLocation,
     forms::{ChoiceField, Content, Issues, Opt},
     protocol::{AnsweredBy, CreateMessageResult, ElicitAction, ElicitResult},
@@ -280,7 +280,7 @@ impl Future for Sample {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match ready!(Pin::new(&mut self.0).poll(cx))? {
-            Checked::Sample(result) => Ok(*result),
+            CheckedAnswer::Sample(result) => Ok(*result),
             _ => Err(wrong_kind()),
         })
     }
@@ -299,7 +299,7 @@ impl Future for ListRoots {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match ready!(Pin::new(&mut self.asking).poll(cx))? {
-            Checked::Roots(listed) => Ok(Roots::new(listed, self.place)),
+            CheckedAnswer::Roots(listed) => Ok(Roots::new(listed, self.place)),
             _ => Err(wrong_kind()),
         })
     }
@@ -359,7 +359,7 @@ fn is_yes(answer: Answer<bool>) -> bool {
     answer.ok().unwrap_or(false)
 }
 
-fn read_form<T>(checked: Checked, read: Read<T>) -> Result<Answer<T>, AskError> {
+fn read_form<T>(checked: CheckedAnswer, read: Read<T>) -> Result<Answer<T>, AskError> {
     let answer = by_action(elicited(checked)?).try_map(|content| read(&content));
     answer.map_err(|issues| AskError::Refused(issues.to_string()))
 }
@@ -381,9 +381,9 @@ pub(crate) fn by_action(result: ElicitResult) -> Answer<Content> {
     }
 }
 
-fn elicited(checked: Checked) -> Result<ElicitResult, AskError> {
+fn elicited(checked: CheckedAnswer) -> Result<ElicitResult, AskError> {
     match checked {
-        Checked::Elicit(result) => Ok(result),
+        CheckedAnswer::Elicit(result) => Ok(result),
         _ => Err(wrong_kind()),
     }
 }

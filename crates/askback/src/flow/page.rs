@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::ask::{Checked, Release};
+use askback_core::ask::{CheckedAnswer, Release};
 
 use super::{Asking, BoxFuture, Scope, scope::COURSE_OF_PAGES};
 use crate::error::Result;
@@ -36,7 +36,7 @@ impl Page {
 }
 
 impl Future for Page {
-    type Output = Result<Checked>;
+    type Output = Result<CheckedAnswer>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let page = &mut *self;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, Capability, Checked, Release},
+    ask::{AskError, Capability, CheckedAnswer, Release},
     forms::{ChoiceField, FieldKind},
     protocol::{ElicitParams, InputRequest},
 };
@@ -147,7 +147,7 @@ impl Asking {
 }
 
 impl Future for Asking {
-    type Output = Result<Checked, AskError>;
+    type Output = Result<CheckedAnswer, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::New(_) = self.state {

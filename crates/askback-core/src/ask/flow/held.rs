@@ -10,7 +10,7 @@ use crate::{
     ask::{
         Millis,
         journal::{Reply, Settlement},
-        question::Checked,
+        question::CheckedAnswer,
     },
     protocol::{ElicitAction, ElicitResult},
 };
@@ -86,7 +86,7 @@ impl Wait {
     pub(super) fn holds(&self, settled: &Self) -> bool {
         let accepts = matches!(
             settled,
-            Self::Answered(Ok(Checked::Elicit(ElicitResult {
+            Self::Answered(Ok(CheckedAnswer::Elicit(ElicitResult {
                 action: ElicitAction::Accept,
                 ..
             })))

@@ -22,7 +22,7 @@ use self::slot::{QuestionSlot, Record, Slot, Wait};
 use super::{
     AskError, Millis,
     journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement},
-    question::{Checked, CheckedRequest, Question},
+    question::{CheckedAnswer, CheckedRequest, Question},
     state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
 };
 use crate::{
@@ -300,7 +300,7 @@ impl Flow {
         &mut self,
         slot: SlotId,
         waker: &Waker,
-    ) -> Poll<Result<Checked, AskError>> {
+    ) -> Poll<Result<CheckedAnswer, AskError>> {
         self.take(slot, waker, |wait| match wait {
             Wait::Answered(answer) => Ok(answer),
             other => Err(other),

@@ -10,7 +10,7 @@ use crate::{
     ask::{
         AskError, Millis,
         journal::{Entry, RecordedAnswer, Reply, Settlement},
-        question::{Checked, Question, Unusable},
+        question::{CheckedAnswer, Question, Unusable},
         reading::unread,
     },
     limits::Limits,
@@ -30,7 +30,7 @@ pub(super) enum Wait {
     Question(Box<QuestionSlot>),
     /// The answer is there, and does not count before [`Flow::release`](super::Flow::release).
     Held(Box<QuestionSlot>, RecordedAnswer),
-    Answered(Result<Checked, AskError>),
+    Answered(Result<CheckedAnswer, AskError>),
     Step {
         running: bool,
     },
@@ -116,7 +116,7 @@ impl QuestionSlot {
         &mut self,
         reply: &mut Reply,
         limits: &Limits,
-    ) -> Option<Result<Checked, AskError>> {
+    ) -> Option<Result<CheckedAnswer, AskError>> {
         let reason = match reply {
             Reply::Value(value) => match self.read(value, limits) {
                 Ok((checked, read)) => {
@@ -149,7 +149,7 @@ impl QuestionSlot {
         Some(Err(AskError::Refused(reason)))
     }
     /// The answer, checked, and as it is recorded.
-    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(Checked, RawJson), Unusable> {
+    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(CheckedAnswer, RawJson), Unusable> {
         let checked = self.question.check(value, limits)?;
         let json = checked.to_json().map_err(|error| error.to_string())?;
         Ok((checked, json))
